@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
+import qs from 'qs';
+import type { DatabaseLocation } from './db/client.js';
+import { accessPlugin } from './plugins/access/index.js';
+import { clientPlugin } from './plugins/client.js';
+import { type Clock, clockPlugin, systemClock } from './plugins/clock.js';
+import { closingPlugin } from './plugins/closing.js';
+import { configPlugin } from './plugins/config.js';
+import { cookiePlugin } from './plugins/cookie.js';
+import { databaseLocation, databasePlugin } from './plugins/database.js';
+import { deadlinePlugin } from './plugins/deadline.js';
+import { answerFrameworkError, errorsPlugin } from './plugins/errors.js';
+import { headersPlugin } from './plugins/headers.js';
+import { healthPlugin } from './plugins/health/index.js';
+import { answerBrokenRequest, httpFaultsPlugin } from './plugins/http-faults.js';
+import { itemsPlugin } from './plugins/items/index.js';
+import { jwtPlugin } from './plugins/jwt.js';
+import { lastAccessPlugin } from './plugins/last-access.js';
+import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js';
+import { passwordsPlugin } from './plugins/passwords/index.js';
+import { requestBodyPlugin } from './plugins/request-body.js';
+import { routeRulesPlugin } from './plugins/route-rules.js';
+import { sessionsPlugin } from './plugins/sessions/index.js';
+import { settingsPlugin } from './plugins/settings/index.js';
+import { swaggerPlugin } from './plugins/swagger.js';
+import { tfaPlugin } from './plugins/tfa/index.js';
+import { tokensPlugin } from './plugins/tokens/index.js';
+import { usersPlugin } from './plugins/users/index.js';
+import { accessMap, beforeTfa, routes } from './routes/index.js';
+import { formats, namedSchemas } from './schemas/common.js';
+import type { Config } from './schemas/config.js';
+
+/** What tests bring of their own. */
+export interface Overrides {
+  clock?: Clock;
+  database?: DatabaseLocation;
+  logger?: NonNullable<FastifyServerOptions['logger']>;
+}
+
+/**
+ * Builds the whole service, ready to listen or to be asked by `inject`. The order below is the order in which things
+ * happen to a request.
+ */
+export async function buildApp(config: Config, overrides: Overrides = {}): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: overrides.logger ?? loggerOptions(config.LOG_LEVEL),
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    trustProxy: trustedProxies(config.TRUST_PROXY),
+    bodyLimit: config.MAX_PAYLOAD_SIZE,
+    requestTimeout: 30_000,
+    // A start waits as long as it must: for a slow disk, a long migration, another instance that is migrating.
+    pluginTimeout: 0,
+    forceCloseConnections: 'idle',
+    http: { requireHostHeader: false },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      // A key that is too long is a key that no item has, and answered as such.
+      maxParamLength: 65_536,
+      querystringParser: (text) => qs.parse(text, queryLimits),
+    },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, formats, strictTypes: false },
+    },
+    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: answerBrokenRequest,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.addHttpMethod('SEARCH', { hasBody: true });
+  for (const schema of namedSchemas()) app.addSchema(schema);
+
+  try {
+    await app.register(configPlugin, { config });
+    await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
+    await app.register(errorsPlugin);
+    await app.register(closingPlugin);
+    await app.register(loggingPlugin);
+    await app.register(headersPlugin);
+    await app.register(httpFaultsPlugin);
+    await app.register(deadlinePlugin);
+    await app.register(clientPlugin);
+    await app.register(requestBodyPlugin);
+    await app.register(cookiePlugin);
+    await app.register(jwtPlugin);
+    await app.register(tokensPlugin);
+    await app.register(passwordsPlugin);
+    await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
+    await app.register(lastAccessPlugin);
+    await app.register(tfaPlugin);
+    await app.register(sessionsPlugin);
+    await app.register(accessPlugin);
+    await app.register(itemsPlugin);
+    await app.register(usersPlugin);
+    await app.register(settingsPlugin);
+    await app.register(healthPlugin, { version });
+    await app.register(routeRulesPlugin, { accessMap, beforeTfa });
+    await app.register(swaggerPlugin, { version });
+    await app.register(routes);
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+/** A number of proxies becomes a question to each hop: is it one of the nearest so many? */
+function trustedProxies(setting: Config['TRUST_PROXY']) {
+  return typeof setting === 'number' ? (_address: string, hop: number) => hop < setting : setting;
+}
+
+/**
+ * What goes past these limits is left in a form that no parameter has, and is refused where it is read. Nothing may be
+ * left out, lest a condition be lost and more be answered than was asked for: there are more parameters than fit into a
+ * request line, and names that objects have of themselves are kept.
+ */
+const queryLimits: qs.IParseOptions = {
+  depth: 60,
+  parameterLimit: 100_000,
+  arrayLimit: 1000,
+  ignoreQueryPrefix: false,
+  plainObjects: true,
+  // The parser drops `__proto__` without a word; in any other spelling it is a name that nobody knows, and refused.
+  decoder: (text, decode, charset, type) => {
+    const decoded = decode(text, decode, charset);
+    return type === 'key' ? decoded.replaceAll('__proto__', '__proto__ ') : decoded;
+  },
+};
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };

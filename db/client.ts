@@ -1,0 +1,88 @@
+import type { SQL } from 'drizzle-orm';
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import { lockDirectory } from './directory-lock.js';
+import { createSocketFactory } from './postgres-socket.js';
+import * as schema from './schema.js';
+
+/** The database or a transaction on it, whichever engine is under it: what every query takes as its first argument. */
+export type Executor = PgDatabase<PgQueryResultHKT, typeof schema>;
+
+export interface DatabaseConnection {
+  readonly db: Executor;
+  readonly engine: 'postgres' | 'embedded';
+  /** From now on, a connection on which an answer is too long in coming is given up. Migrations may take their time. */
+  limitWaiting(): void;
+  close(): Promise<void>;
+}
+
+export type DatabaseLocation =
+  | { kind: 'postgres'; url: string; poolMax: number }
+  | { kind: 'embedded'; dataDir: string }
+  /** An embedded database that lives in memory only, optionally started from the dump of another. */
+  | { kind: 'memory'; dump?: Blob };
+
+/** Opens the database at `location`. Nothing is migrated yet. */
+export async function openDatabase(location: DatabaseLocation): Promise<DatabaseConnection> {
+  return location.kind === 'postgres' ? openPostgres(location.url, location.poolMax) : openEmbedded(location);
+}
+
+/** Seconds after which a connection is closed that nobody uses, and after which one is given up that does not answer. */
+const idleTimeout = 8;
+const answerTimeout = 10;
+
+function openPostgres(url: string, max: number): DatabaseConnection {
+  let patience = Number.POSITIVE_INFINITY;
+  const options = {
+    max,
+    connect_timeout: 5,
+    idle_timeout: idleTimeout,
+    // While the database is away, whoever waits for a connection is told so at once, in turn, and not after a pause that
+    // grows; and a database that comes back is noticed at once.
+    backoff: () => 0.05,
+    onnotice: () => {},
+    // postgres.js documents this option, but its types don't know it.
+    socket: createSocketFactory(() => patience),
+  };
+  const client = postgres(url, options);
+  return {
+    db: drizzlePostgres(client, { schema }),
+    engine: 'postgres',
+    limitWaiting: () => {
+      patience = answerTimeout * 1_000;
+    },
+    close: () => client.end({ timeout: 5 }),
+  };
+}
+
+async function openEmbedded(
+  location: { kind: 'embedded'; dataDir: string } | { kind: 'memory'; dump?: Blob },
+): Promise<DatabaseConnection> {
+  const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
+  try {
+    // Loaded here, so that a service on PostgreSQL never pays for an engine that it does not use.
+    const [{ PGlite }, { drizzle }] = await Promise.all([import('@electric-sql/pglite'), import('drizzle-orm/pglite')]);
+    const client = await PGlite.create(
+      location.kind === 'embedded'
+        ? { dataDir: `${location.dataDir}/database` }
+        : location.dump
+          ? { loadDataDir: location.dump }
+          : {},
+    );
+    const close = async () => {
+      if (!client.closed) await client.close();
+      unlock();
+    };
+    return { db: drizzle(client, { schema }), engine: 'embedded', limitWaiting: () => {}, close };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** Runs a statement that the query builder has no words for, and gives its rows on either engine. */
+export async function rows<Row extends object>(executor: Executor, statement: SQL): Promise<Row[]> {
+  const result = (await executor.execute(statement)) as unknown as Row[] | { rows: Row[] };
+  return Array.isArray(result) ? result : result.rows;
+}

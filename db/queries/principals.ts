@@ -1,0 +1,132 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { type Executor, rows } from '../client.js';
+import { permissions, policies, rolePolicies, roles, sessions, settings, userPolicies, users } from '../schema.js';
+
+export interface PermissionRecord {
+  collection: string;
+  action: 'create' | 'read' | 'update' | 'delete';
+  permissions: Record<string, unknown> | null;
+  validation: Record<string, unknown> | null;
+  presets: Record<string, unknown> | null;
+  fields: string[] | null;
+}
+
+export interface PolicyRecord {
+  id: string;
+  ip_access: string[] | null;
+  enforce_tfa: boolean;
+  admin_access: boolean;
+  app_access: boolean;
+  permissions: PermissionRecord[];
+}
+
+/** A user with all that their rights follow from. Moments are milliseconds since 1970. */
+export interface PrincipalRecord {
+  id: string;
+  status: string;
+  role: string | null;
+  has_tfa: boolean;
+  last_access: number | null;
+  /** The role and its ancestors. */
+  roles: string[];
+  /** Those of the roles, the user's own, and, for a user without a role, the public one. */
+  policies: PolicyRecord[];
+}
+
+export interface SessionPrincipalRecord extends PrincipalRecord {
+  session: { id: string; generation: number; expires_at: number; recent_rotations: number[] };
+}
+
+const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::float8`;
+
+/** The policies `p`, with their permissions, as JSON. */
+const policyList = sql`coalesce(json_agg(json_build_object(
+      'id', p.id, 'ip_access', p.ip_access, 'enforce_tfa', p.enforce_tfa,
+      'admin_access', p.admin_access, 'app_access', p.app_access,
+      'permissions', (
+        select coalesce(json_agg(json_build_object(
+          'collection', pm.collection, 'action', pm.action, 'permissions', pm.permissions,
+          'validation', pm.validation, 'presets', pm.presets, 'fields', pm.fields
+        )), '[]') from ${permissions} pm where pm.policy = p.id
+      )
+    )), '[]')`;
+
+/** The user, the chain of roles (`union` ends it even if it runs in a circle) and the policies, in one statement. */
+const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql`
+  select u.id, u.status, u.role, u.tfa_secret is not null as has_tfa, ${milliseconds(sql`u.last_access`)} as last_access,
+    to_json(chain.ids) as roles, attached.list as policies ${columns}
+  from ${source}
+  cross join lateral (
+    with recursive ancestors(id, parent) as (
+      select r.id, r.parent from ${roles} r where r.id = u.role
+      union
+      select r.id, r.parent from ${roles} r join ancestors on r.id = ancestors.parent
+    )
+    select coalesce(array_agg(ancestors.id), '{}') as ids from ancestors
+  ) chain
+  cross join lateral (
+    select ${policyList} as list
+    from ${policies} p
+    where p.id in (
+      select rp.policy from ${rolePolicies} rp where rp.role = any(chain.ids)
+      union all select up.policy from ${userPolicies} up where up."user" = u.id
+      union all select st.public_policy from ${settings} st where u.role is null
+    )
+  ) attached
+  where ${condition}`;
+
+/** The user of a session, whatever the state of either. */
+export async function findPrincipalBySession(
+  executor: Executor,
+  sessionId: string,
+): Promise<SessionPrincipalRecord | undefined> {
+  const [found] = await rows<SessionPrincipalRecord>(
+    executor,
+    principalFrom(
+      sql`${sessions} s join ${users} u on u.id = s."user"`,
+      sql`s.id = ${sessionId}`,
+      sql`, json_build_object(
+        'id', s.id, 'generation', s.generation, 'expires_at', ${milliseconds(sql`s.expires_at`)},
+        'recent_rotations', array(select ${milliseconds(sql`r.moment`)} from unnest(s.recent_rotations) with ordinality as r(moment, position) order by position)
+      ) as session`,
+    ),
+  );
+  return found;
+}
+
+/** The user who has the static token with this hash, whatever their status. */
+export async function findPrincipalByTokenHash(
+  executor: Executor,
+  tokenHash: string,
+): Promise<PrincipalRecord | undefined> {
+  const [found] = await rows<PrincipalRecord>(
+    executor,
+    principalFrom(sql`${users} u`, sql`u.token_hash = ${tokenHash}`),
+  );
+  return found;
+}
+
+export async function findPrincipalByUser(executor: Executor, userId: string): Promise<PrincipalRecord | undefined> {
+  const [found] = await rows<PrincipalRecord>(executor, principalFrom(sql`${users} u`, sql`u.id = ${userId}`));
+  return found;
+}
+
+export async function findPrincipalsByUsers(
+  executor: Executor,
+  userIds: readonly string[],
+): Promise<PrincipalRecord[]> {
+  const list = sql.join(
+    userIds.map((id) => sql`${id}`),
+    sql`, `,
+  );
+  return rows<PrincipalRecord>(executor, principalFrom(sql`${users} u`, sql`u.id in (${list})`));
+}
+
+/** The policies that count for those who say not who they are: the public one, if there is one. */
+export async function findPublicPolicies(executor: Executor): Promise<PolicyRecord[]> {
+  const [found] = await rows<{ list: PolicyRecord[] }>(
+    executor,
+    sql`select ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
+  );
+  return found?.list ?? [];
+}

@@ -1,0 +1,98 @@
+import { and, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
+import type { Executor } from '../client.js';
+import { sessions, users } from '../schema.js';
+
+export interface NewSession {
+  id: string;
+  user: string;
+  tokenHash: string | null;
+  expiresAt: Date;
+  ip: string | null;
+  userAgent: string | null;
+}
+
+export async function insertSession(executor: Executor, session: NewSession, now: Date): Promise<void> {
+  await executor.insert(sessions).values({ ...session, createdAt: now, lastUsedAt: now });
+}
+
+/**
+ * Moves a session from one generation to the next, if `generation` and `tokenHash` are still the ones that count,
+ * it has not expired and its user is active. One statement: of any number of attempts at once exactly one succeeds.
+ * @param graceMs how long the time of a rotation is remembered
+ * @returns whether it was moved
+ */
+export async function advanceSession(
+  executor: Executor,
+  current: { id: string; generation: number; tokenHash: string | null },
+  next: { tokenHash: string | null; expiresAt: Date; ip: string | null; userAgent: string | null },
+  now: Date,
+  graceMs: number,
+): Promise<boolean> {
+  const kept = new Date(now.getTime() - graceMs).toISOString();
+  const moved = await executor
+    .update(sessions)
+    .set({
+      ...next,
+      generation: current.generation + 1,
+      lastUsedAt: now,
+      recentRotations: sql`array(
+        select moment from unnest(${sessions.recentRotations}) with ordinality as rotation(moment, position)
+        where moment >= ${kept}::timestamptz order by position
+      ) || ${now.toISOString()}::timestamptz(3)`,
+    })
+    .from(users)
+    .where(
+      and(
+        eq(sessions.id, current.id),
+        eq(sessions.generation, current.generation),
+        sql`${sessions.tokenHash} is not distinct from ${current.tokenHash}::varchar`,
+        gt(sessions.expiresAt, now),
+        eq(users.id, sessions.user),
+        eq(users.status, 'active'),
+      ),
+    )
+    .returning({ id: sessions.id });
+  return moved.length === 1;
+}
+
+export interface SessionState {
+  generation: number;
+  tokenHash: string | null;
+  recentRotations: Date[];
+  expiresAt: Date;
+}
+
+/** The session as far as a refresh needs it, whatever its state. */
+export async function findSession(executor: Executor, id: string): Promise<SessionState | undefined> {
+  const [session] = await executor
+    .select({
+      generation: sessions.generation,
+      tokenHash: sessions.tokenHash,
+      recentRotations: sessions.recentRotations,
+      expiresAt: sessions.expiresAt,
+    })
+    .from(sessions)
+    .where(eq(sessions.id, id));
+  return session;
+}
+
+/** Ends a session and with it every token of its family. Ending one that is not there is no error. */
+export async function deleteSession(executor: Executor, id: string): Promise<void> {
+  await executor.delete(sessions).where(eq(sessions.id, id));
+}
+
+/** Clears away what has expired. Nothing depends on it: an expired session is refused whether its row is there or not. */
+export async function deleteExpiredSessions(executor: Executor, now: Date): Promise<void> {
+  await executor.delete(sessions).where(lt(sessions.expiresAt, now));
+}
+
+/** Ends the sessions of these users, but for the one that is to be kept. */
+export async function deleteSessionsOf(
+  executor: Executor,
+  users: readonly string[],
+  kept: string | null,
+): Promise<void> {
+  if (users.length === 0) return;
+  const others = kept === null ? undefined : ne(sessions.id, kept);
+  await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));
+}

@@ -1,0 +1,139 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../schema.js';
+
+export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions';
+
+export type ValueType = 'text' | 'uuid' | 'boolean' | 'json' | 'timestamp' | 'integer';
+
+/** A field with a value of its own. */
+export interface ValueField {
+  kind: 'value';
+  column: string;
+  type: ValueType;
+  /** Shown as ten asterisks when set: in answers, filters and sorts alike, so that nothing else can be learned of it. */
+  concealed?: true;
+  /** The collection that the value is a key of. */
+  target?: CollectionName;
+  /** Longest text that the column takes, in characters. */
+  maxLength?: number;
+  /** Never null. */
+  required?: true;
+}
+
+/** A field that lists items of another collection. */
+export interface ListField {
+  kind: 'list';
+  target: CollectionName;
+  /** Either the column of the target that holds our key, or the table that links the two. */
+  link: { column: string } | { table: PgTable; own: string; other: string };
+  /** The links are data of the item, as a key is: their ids are shown whether or not what they lead to may be read. */
+  held?: true;
+}
+
+export type Field = ValueField | ListField;
+
+export interface Collection {
+  name: CollectionName;
+  table: PgTable;
+  keyType: 'uuid' | 'integer';
+  /** Every field that can be named in a query, in the order of answers. A field that is not here does not exist. */
+  fields: ReadonlyMap<string, Field>;
+}
+
+const value = (column: string, type: ValueType, more: Partial<ValueField> = {}): ValueField => ({
+  kind: 'value',
+  column,
+  type,
+  ...more,
+});
+
+/** Fields whose column has their own name. */
+const values = (type: ValueType, ...names: string[]): [string, Field][] =>
+  names.map((name) => [name, value(name, type)]);
+
+const texts = (maxLength: number, ...names: string[]): [string, Field][] =>
+  names.map((name) => [name, value(name, 'text', { maxLength })]);
+
+const required = (type: ValueType, maxLength: number | undefined, ...names: string[]): [string, Field][] =>
+  names.map((name) => [name, value(name, type, { required: true, ...(maxLength === undefined ? {} : { maxLength }) })]);
+
+const collection = (
+  name: CollectionName,
+  table: PgTable,
+  keyType: Collection['keyType'],
+  ...fields: [string, Field][]
+): Collection => ({ name, table, keyType, fields: new Map(fields) });
+
+/** The one way from names to SQL: whatever a client names is looked up here, and nothing else reaches a statement. */
+export const collections: Readonly<Record<CollectionName, Collection>> = {
+  users: collection(
+    'users',
+    users,
+    'uuid',
+    ...required('uuid', undefined, 'id'),
+    ...texts(50, 'first_name', 'last_name'),
+    ...texts(128, 'email'),
+    ...texts(255, 'location'),
+    ...texts(50, 'title'),
+    ...values('text', 'description'),
+    ...values('json', 'tags'),
+    ...values('uuid', 'avatar'),
+    ...texts(255, 'language'),
+    ['tfa_secret', value('tfa_secret', 'text', { concealed: true })],
+    ...required('text', 16, 'status'),
+    ['role', value('role', 'uuid', { target: 'roles' })],
+    ['token', value('token_hash', 'text', { concealed: true, maxLength: 255 })],
+    [
+      'policies',
+      { kind: 'list', target: 'policies', link: { table: userPolicies, own: 'user', other: 'policy' }, held: true },
+    ],
+    ...values('timestamp', 'last_access'),
+    ...texts(255, 'last_page'),
+    ...required('text', 128, 'provider'),
+    ...texts(255, 'external_identifier'),
+    ...values('json', 'auth_data'),
+    ...required('boolean', undefined, 'email_notifications'),
+    ...texts(255, 'appearance', 'theme_dark', 'theme_light'),
+    ...values('json', 'theme_light_overrides', 'theme_dark_overrides'),
+  ),
+  roles: collection(
+    'roles',
+    roles,
+    'uuid',
+    ...required('uuid', undefined, 'id'),
+    ...required('text', 100, 'name'),
+    ...texts(64, 'icon'),
+    ...values('text', 'description'),
+    ['parent', value('parent', 'uuid', { target: 'roles' })],
+    ['children', { kind: 'list', target: 'roles', link: { column: 'parent' } }],
+    [
+      'policies',
+      { kind: 'list', target: 'policies', link: { table: rolePolicies, own: 'role', other: 'policy' }, held: true },
+    ],
+    ['users', { kind: 'list', target: 'users', link: { column: 'role' } }],
+  ),
+  policies: collection(
+    'policies',
+    policies,
+    'uuid',
+    ...required('uuid', undefined, 'id'),
+    ...required('text', 100, 'name'),
+    ...texts(64, 'icon'),
+    ...values('text', 'description'),
+    ...values('json', 'ip_access'),
+    ...required('boolean', undefined, 'enforce_tfa', 'admin_access', 'app_access'),
+    ['permissions', { kind: 'list', target: 'permissions', link: { column: 'policy' } }],
+    ['users', { kind: 'list', target: 'users', link: { table: userPolicies, own: 'policy', other: 'user' } }],
+    ['roles', { kind: 'list', target: 'roles', link: { table: rolePolicies, own: 'policy', other: 'role' } }],
+  ),
+  permissions: collection(
+    'permissions',
+    permissions,
+    'integer',
+    ...required('integer', undefined, 'id'),
+    ['policy', value('policy', 'uuid', { target: 'policies', required: true })],
+    ...required('text', 64, 'collection'),
+    ...required('text', 16, 'action'),
+    ...values('json', 'permissions', 'validation', 'presets', 'fields'),
+  ),
+};

@@ -1,0 +1,285 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { type AccessView, isReadable, seesAll } from './access-view.js';
+import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
+import { invalidQuery } from './faults.js';
+import type { Filter, Scalar } from './filter.js';
+import type { Operator } from './operators.js';
+
+/** A row of a collection in a statement: the name it goes by there. */
+export interface Row {
+  collection: Collection;
+  alias: string;
+}
+
+/**
+ * Compiles filters and fields to SQL, as one caller may see them. Identifiers come from the map of collections only,
+ * values become parameters.
+ */
+export interface Compiler {
+  /** A new row of a collection, with a name that no other has. */
+  row(collection: Collection): Row;
+  /** The row in a `from` clause. */
+  source(row: Row): SQL;
+  /** What the caller sees of a field: null where they may not see it on that row. */
+  field(row: Row, name: string): SQL;
+  /** The same for a value that was made elsewhere from the field. */
+  masked(row: Row, name: string, value: SQL): SQL;
+  /** Whether the caller may name the field at all. */
+  readable(row: Row, name: string): boolean;
+  /** Whether a row is the one with this key. */
+  isKeyOf(row: Row, key: SQL): SQL;
+  /** Whether the caller may see the row. */
+  visible(row: Row): SQL;
+  /** Whether the row matches a filter, judged by what the caller sees. */
+  matches(row: Row, filter: Filter): SQL;
+  /** The items of a list, as a `from` clause, and the key of the row that lists each; `items` is a row of the list's target. */
+  linked(list: ListField, items: Row): { from: SQL; owner: SQL };
+  /** The key that a field holds, whether or not the caller may follow it. */
+  column(row: Row, name: string): SQL;
+}
+
+const all = (conditions: SQL[]): SQL =>
+  conditions.length === 0 ? sql`true` : sql`(${sql.join(conditions, sql` and `)})`;
+const any = (conditions: SQL[]): SQL =>
+  conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
+
+/**
+ * How many comparisons and rows a statement may come to. The conditions of a query are bounded where it is read, but
+ * rules of permissions multiply with them.
+ */
+const mostParts = 5000;
+
+/** @throws {ApiError} INVALID_QUERY, from any of its functions, when the statement would become too large */
+export function createCompiler(access: AccessView): Compiler {
+  let aliases = 0;
+  let parts = 0;
+  const addPart = () => {
+    if (++parts > mostParts) throw invalidQuery('The query is too complex; ask for less at once');
+  };
+
+  const compilerFor = (view: AccessView): Compiler => {
+    // Rules are judged by all there is, not by what the caller sees.
+    const rules = (): Compiler => (view === seesAll ? compiler : compilerFor(seesAll));
+
+    const fieldOf = (row: Row, name: string): Field => {
+      const found = row.collection.fields.get(name);
+      if (!found) throw new Error(`${row.collection.name} has no field ${name}.`);
+      return found;
+    };
+
+    const valueField = (row: Row, name: string): ValueField => {
+      const found = fieldOf(row, name);
+      if (found.kind !== 'value') throw new Error(`${row.collection.name}.${name} has no value of its own.`);
+      return found;
+    };
+
+    /** On which rows a field may be seen, among those that may be seen at all; null: on all of them. */
+    const fieldCondition = (row: Row, name: string): SQL | null => {
+      const grants = view(row.collection.name);
+      const naming = grants.filter(({ fields }) => fields === '*' || fields.has(name));
+      if (naming.length === grants.length || naming.some(({ rule }) => rule === null)) return null;
+      return any(naming.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
+    };
+
+    const compiler: Compiler = {
+      row: (collection) => {
+        addPart();
+        return { collection, alias: `t${aliases++}` };
+      },
+
+      source: ({ collection, alias }) => sql`${collection.table} ${sql.identifier(alias)}`,
+
+      column: (row, name) => sql`${sql.identifier(row.alias)}.${sql.identifier(valueField(row, name).column)}`,
+
+      field: (row, name) => {
+        const { concealed } = valueField(row, name);
+        const column = compiler.column(row, name);
+        return compiler.masked(
+          row,
+          name,
+          concealed ? sql`case when ${column} is not null then '**********' end` : column,
+        );
+      },
+
+      masked: (row, name, value) => {
+        const condition = fieldCondition(row, name);
+        return condition ? sql`case when ${condition} then ${value} end` : value;
+      },
+
+      readable: (row, name) => isReadable(view(row.collection.name), name),
+
+      isKeyOf: (row, key) => sql`${sql.identifier(row.alias)}.${sql.identifier('id')} = ${key}`,
+
+      visible: (row) => {
+        const grants = view(row.collection.name);
+        if (grants.some(({ rule }) => rule === null)) return sql`true`;
+        return any(grants.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
+      },
+
+      linked: ({ link }, items) => {
+        if ('column' in link) {
+          return {
+            from: compiler.source(items),
+            owner: sql`${sql.identifier(items.alias)}.${sql.identifier(link.column)}`,
+          };
+        }
+        const junction = sql.identifier(`t${aliases++}`);
+        return {
+          from: sql`${link.table} ${junction} join ${compiler.source(items)} on ${sql.identifier(items.alias)}.${sql.identifier('id')} = ${junction}.${sql.identifier(link.other)}`,
+          owner: sql`${junction}.${sql.identifier(link.own)}`,
+        };
+      },
+
+      matches: (row, filter) =>
+        compileFilter(
+          row,
+          filter,
+          (leaf) => leaf,
+          (test) => test,
+        ),
+    };
+
+    /**
+     * @param reach makes of a value of this row a value of the row where the filter began: nothing, when the filter has
+     *   not gone through a key, or else a scalar sub-select, which is null when there is no item at the other end
+     * @param reachTest the same for a condition on this row; false when there is no item. Sub-selects for lists do not
+     *   depend on the row, so each is run once for the statement and not once for each row of the one around it, which
+     *   would multiply with every list that a filter goes through.
+     */
+    const compileFilter = (
+      row: Row,
+      filter: Filter,
+      reach: (value: SQL) => SQL,
+      reachTest: (test: SQL) => SQL,
+    ): SQL => {
+      switch (filter.kind) {
+        case 'never':
+          return sql`false`;
+        case 'and':
+          return all(filter.filters.map((part) => compileFilter(row, part, reach, reachTest)));
+        case 'or':
+          return any(filter.filters.map((part) => compileFilter(row, part, reach, reachTest)));
+        case 'compare':
+          addPart();
+          return comparison(
+            reach(compiler.field(row, filter.field)),
+            valueField(row, filter.field),
+            filter.operator,
+            filter.values,
+          );
+        case 'through': {
+          const { target } = valueField(row, filter.field);
+          if (target === undefined) throw new Error(`${row.collection.name}.${filter.field} points to nothing.`);
+          const item = compiler.row(collections[target]);
+          const here = compiler.field(row, filter.field);
+          return compileFilter(
+            item,
+            filter.filter,
+            (value) =>
+              reach(
+                sql`(select ${value} from ${compiler.source(item)} where ${compiler.isKeyOf(item, here)} and ${compiler.visible(item)})`,
+              ),
+            (test) =>
+              reachTest(
+                sql`coalesce(${here} in (select ${compiler.column(item, 'id')} from ${compiler.source(item)} where ${compiler.visible(item)} and ${test}), false)`,
+              ),
+          );
+        }
+        case 'some':
+        case 'none': {
+          const list = fieldOf(row, filter.field);
+          if (list.kind !== 'list') throw new Error(`${row.collection.name}.${filter.field} is no list.`);
+          const items = compiler.row(collections[list.target]);
+          const { from, owner } = compiler.linked(list, items);
+          const found = sql`${compiler.column(row, 'id')} in (select ${owner} from ${from} where ${all([sql`${owner} is not null`, compiler.visible(items), compiler.matches(items, filter.filter)])})`;
+          const condition = fieldCondition(row, filter.field);
+          const test = filter.kind === 'some' ? found : sql`not ${found}`;
+          return reachTest(condition ? sql`(${condition} and ${test})` : sql`(${test})`);
+        }
+      }
+    };
+
+    return compiler;
+  };
+
+  return compilerFor(access);
+}
+
+/** `%`, `_` and the escape character itself are literal. */
+export const literal = (text: Scalar) => String(text).replace(/[\\%_]/g, '\\$&');
+
+function comparison(value: SQL, field: ValueField, operator: Operator, values: readonly Scalar[]): SQL {
+  const [first = sql`null`, second = sql`null`] = values.slice(0, 2).map((item) => typed(field, item));
+  const text = values[0] ?? '';
+  const like = (pattern: string) => sql`${value} like ${pattern}`;
+  const unlike = (pattern: string) => sql`${value} not like ${pattern}`;
+  const ilike = (pattern: string) => sql`${value} ilike ${pattern}`;
+  const unilike = (pattern: string) => sql`${value} not ilike ${pattern}`;
+  const around = `%${literal(text)}%`;
+  const start = `${literal(text)}%`;
+  const end = `%${literal(text)}`;
+
+  const compiled: Record<Operator, () => SQL> = {
+    eq: () => sql`${value} = ${first}`,
+    neq: () => sql`${value} <> ${first}`,
+    in: () => sql`${value} = any(${arrayOf(field, values)})`,
+    nin: () => sql`${value} <> all(${arrayOf(field, values)})`,
+    null: () => sql`${value} is null`,
+    nnull: () => sql`${value} is not null`,
+    lt: () => sql`${value} < ${first}`,
+    lte: () => sql`${value} <= ${first}`,
+    gt: () => sql`${value} > ${first}`,
+    gte: () => sql`${value} >= ${first}`,
+    between: () => sql`${value} between ${first} and ${second}`,
+    nbetween: () => sql`${value} not between ${first} and ${second}`,
+    empty: () => sql`coalesce(${value}, '') = ''`,
+    nempty: () => sql`${value} <> ''`,
+    contains: () => like(around),
+    ncontains: () => unlike(around),
+    icontains: () => ilike(around),
+    starts_with: () => like(start),
+    nstarts_with: () => unlike(start),
+    istarts_with: () => ilike(start),
+    nistarts_with: () => unilike(start),
+    ends_with: () => like(end),
+    nends_with: () => unlike(end),
+    iends_with: () => ilike(end),
+    niends_with: () => unilike(end),
+  };
+  return compiled[operator]();
+}
+
+/**
+ * Values of a field's type as one parameter: a statement takes no more than 65,535, and a list may be long. It is read
+ * in a sub-select, once for the statement; the database would read it anew for every row otherwise.
+ */
+export function arrayOf({ type }: Pick<ValueField, 'type'>, values: readonly Scalar[]): SQL {
+  const literal = `{${values.map((item) => `"${String(item).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+  const array = sql.raw(arrayTypes[type]);
+  return sql`(select ${literal}::text::${array})::${array}`;
+}
+
+const arrayTypes: Readonly<Record<ValueField['type'], string>> = {
+  text: 'text[]',
+  uuid: 'uuid[]',
+  boolean: 'boolean[]',
+  integer: 'integer[]',
+  timestamp: 'timestamptz[]',
+  json: 'text[]',
+};
+
+/** A parameter of the type of its column, so that no engine has to guess. */
+function typed({ type }: ValueField, value: Scalar): SQL {
+  switch (type) {
+    case 'uuid':
+      return sql`${value}::uuid`;
+    case 'timestamp':
+      return sql`${value}::timestamptz`;
+    case 'integer':
+      return sql`${value}::integer`;
+    case 'boolean':
+      return value === true ? sql`true` : sql`false`;
+    default:
+      return sql`${value}::text`;
+  }
+}

@@ -1,0 +1,10 @@
+import { ApiError } from '../../schemas/errors.js';
+
+/** A query that cannot be understood. */
+export const invalidQuery = (reason: string) => new ApiError('INVALID_QUERY', { reason });
+
+/** A field that does not exist or may not be read: the client is not told which, lest it learn what there is. */
+export const forbiddenField = (collection: string, field: string) =>
+  new ApiError('FORBIDDEN', {
+    reason: `You may not use the field "${field.slice(0, 64)}" of ${collection}, or there is none`,
+  });

@@ -1,0 +1,85 @@
+import { type AccessView, isReadable } from './access-view.js';
+import { type Collection, type CollectionName, collections, type Field } from './collections.js';
+import { forbiddenField, invalidQuery } from './faults.js';
+
+/** Which fields to answer with; a relation is either its key or keys (`null`), or the items with fields of their own. */
+export type FieldTree = Map<string, FieldTree | null>;
+
+const deepest = 6;
+const mostNodes = 1000;
+
+/**
+ * The lists that a path goes through: their items multiply, so there are at most two of them, and users, of whom there
+ * are many, are listed once.
+ */
+type Lists = readonly CollectionName[];
+const mostLists = 2;
+
+const through = (lists: Lists, { kind, target }: Field): Lists =>
+  kind === 'list' && target !== undefined ? [...lists, target] : lists;
+const isBounded = (lists: Lists) => lists.length <= mostLists && lists.filter((name) => name === 'users').length <= 1;
+
+/** Names in a parameter that is CSV, or given several times; empty ones are dropped. */
+export function parseNames(parameter: string, input: unknown): string[] {
+  if (input === undefined || input === null) return [];
+  const parts = Array.isArray(input) ? input : [input];
+  if (!parts.every((part) => typeof part === 'string'))
+    throw invalidQuery(`${parameter} takes names, as CSV or as a list`);
+  const names = parts
+    .flatMap((part: string) => part.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length > mostNodes) throw invalidQuery(`${parameter} takes at most ${mostNodes} names`);
+  return names;
+}
+
+/**
+ * Reads a `fields` parameter; absent or empty means `*`, all that may be read.
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ */
+export function parseFields(input: unknown, collection: Collection, access: AccessView): FieldTree {
+  const names = parseNames('fields', input);
+  const tree: FieldTree = new Map();
+  const nodes = { count: 0 };
+  for (const name of names.length === 0 ? ['*'] : names) add(tree, name.split('.'), collection, access, nodes, []);
+  return tree;
+}
+
+function add(
+  tree: FieldTree,
+  [head = '', ...rest]: string[],
+  collection: Collection,
+  access: AccessView,
+  nodes: { count: number },
+  lists: Lists,
+  depth = 1,
+): void {
+  if (depth > deepest) throw invalidQuery(`fields may be at most ${deepest} levels deep`);
+  if (++nodes.count > mostNodes) throw invalidQuery(`fields may come to at most ${mostNodes} fields`);
+  const grants = access(collection.name);
+
+  if (head === '*') {
+    for (const [name, field] of collection.fields) {
+      // What nobody asked for by name is left out where it would be refused.
+      if (!isReadable(grants, name) || !isBounded(through(lists, field))) continue;
+      const isFollowed = rest.length > 0 && field.target !== undefined && access(field.target).length > 0;
+      add(tree, isFollowed ? [name, ...rest] : [name], collection, access, nodes, lists, depth);
+    }
+    return;
+  }
+
+  const field = collection.fields.get(head);
+  if (!field || !isReadable(grants, head)) throw forbiddenField(collection.name, head);
+  const within = through(lists, field);
+  if (!isBounded(within)) {
+    throw invalidQuery(`fields may go through at most ${mostLists} lists, and list users once`);
+  }
+  if (rest.length === 0) {
+    if (!tree.has(head)) tree.set(head, null);
+    return;
+  }
+  if (field.target === undefined) throw forbiddenField(collection.name, `${head}.${rest[0]}`);
+  const subtree = tree.get(head) ?? new Map();
+  tree.set(head, subtree);
+  add(subtree, rest, collections[field.target], access, nodes, within, depth + 1);
+}

@@ -1,0 +1,208 @@
+import { isObject, uuidPattern } from '../../schemas/common.js';
+import { type AccessView, isReadable } from './access-view.js';
+import { type Collection, collections, type Field, type ValueField, type ValueType } from './collections.js';
+import { forbiddenField, invalidQuery } from './faults.js';
+import { readMoment } from './moments.js';
+import { type Operator, operatorsOf } from './operators.js';
+import { resolveVariable, type Variables } from './variables.js';
+
+/** A value that a column can be compared with: timestamps are ISO texts. */
+export type Scalar = string | number | boolean;
+
+/** A filter, understood and checked: every name in it is one of the map, every value of its field's type. */
+export type Filter =
+  | { kind: 'and' | 'or'; filters: readonly Filter[] }
+  | { kind: 'compare'; field: string; operator: Operator; values: readonly Scalar[] }
+  /** The item that a key points to. */
+  | { kind: 'through'; field: string; filter: Filter }
+  /** Some, or none, of the items in a list. */
+  | { kind: 'some' | 'none'; field: string; filter: Filter }
+  /** `unresolved`: because a variable stands for nothing in this request. */
+  | { kind: 'never'; unresolved?: true };
+
+const deepest = 10;
+const mostNodes = 1000;
+
+interface Context {
+  access: AccessView;
+  variables: Variables;
+  nodes: { count: number };
+}
+
+/**
+ * Reads a filter.
+ * @param input an object, or the JSON of one
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ */
+export function parseFilter(input: unknown, collection: Collection, access: AccessView, variables: Variables): Filter {
+  const context = { access, variables, nodes: { count: 0 } };
+  return parseObject(typeof input === 'string' ? parseJson(input) : input, collection, context, 1);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidQuery('filter is not valid JSON');
+  }
+}
+
+function parseObject(input: unknown, collection: Collection, context: Context, depth: number): Filter {
+  if (!isObject(input)) throw invalidQuery('A filter must be an object');
+  if (depth > deepest) throw invalidQuery(`A filter may be at most ${deepest} levels deep`);
+  const filters = Object.entries(input).map(([key, value]) => {
+    if (++context.nodes.count > mostNodes) throw invalidQuery(`A filter may have at most ${mostNodes} conditions`);
+    if (key === '_and' || key === '_or') {
+      const kind = key === '_and' ? ('and' as const) : ('or' as const);
+      return { kind, filters: listOf(value, key).map((item) => parseObject(item, collection, context, depth + 1)) };
+    }
+    return parseField(key, value, collection, context, depth);
+  });
+  return filters.length === 1 && filters[0] ? filters[0] : { kind: 'and', filters };
+}
+
+/** The bracket form makes objects with numbers for keys of long lists. */
+function listOf(value: unknown, key: string): unknown[] {
+  if (Array.isArray(value)) return value;
+  if (isObject(value) && Object.keys(value).every((name) => /^\d+$/.test(name))) return Object.values(value);
+  throw invalidQuery(`${key} takes a list of filters`);
+}
+
+function parseField(name: string, value: unknown, collection: Collection, context: Context, depth: number): Filter {
+  const field = collection.fields.get(name);
+  if (!field || !isReadable(context.access(collection.name), name)) throw forbiddenField(collection.name, name);
+  if (!isObject(value)) return parseCondition(name, field, '_eq', value, context);
+  const filters: Filter[] = [];
+  const nested: [string, unknown][] = [];
+  for (const [key, part] of Object.entries(value)) {
+    if (key === '_some' || key === '_none') {
+      if (field.kind !== 'list') throw invalidQuery(`${name} has no operator ${key}`);
+      const filter = parseObject(part, collections[field.target], context, depth + 1);
+      // What is denied must not become allowed by turning it round.
+      if (key === '_none' && isUnresolved(filter)) filters.push(unresolved);
+      else filters.push({ kind: key === '_some' ? 'some' : 'none', field: name, filter });
+    } else if (key.startsWith('_') && key !== '_and' && key !== '_or') {
+      filters.push(parseCondition(name, field, key, part, context));
+    } else nested.push([key, part]);
+  }
+  if (nested.length > 0) {
+    if (field.target === undefined) throw forbiddenField(collection.name, `${name}.${nested[0]?.[0]}`);
+    const filter = parseObject(Object.fromEntries(nested), collections[field.target], context, depth + 1);
+    filters.push({ kind: field.kind === 'list' ? 'some' : 'through', field: name, filter });
+  }
+  if (filters.length === 0) throw invalidQuery(`${name} lacks an operator`);
+  return filters.length === 1 && filters[0] ? filters[0] : { kind: 'and', filters };
+}
+
+const unresolved: Filter = { kind: 'never', unresolved: true };
+
+function isUnresolved(filter: Filter): boolean {
+  if ('filters' in filter) return filter.filters.some(isUnresolved);
+  if ('filter' in filter) return isUnresolved(filter.filter);
+  return filter.kind === 'never' && filter.unresolved === true;
+}
+
+function parseCondition(name: string, field: Field, key: string, value: unknown, context: Context): Filter {
+  const operator = key.slice(1);
+  if (field.kind === 'list' || !operatorsOf[field.type].has(operator))
+    throw invalidQuery(`${name} has no operator ${key.slice(0, 32)}`);
+  return condition(name, field, operator as Operator, value, context.variables);
+}
+
+function condition(name: string, field: ValueField, operator: Operator, value: unknown, variables: Variables): Filter {
+  const compare = (negatable: Operator, values: readonly Scalar[] = []): Filter => ({
+    kind: 'compare',
+    field: name,
+    operator: negatable,
+    values,
+  });
+  const opposite = { null: 'nnull', nnull: 'null', empty: 'nempty', nempty: 'empty' } as const;
+  if (operator === 'null' || operator === 'nnull' || operator === 'empty' || operator === 'nempty') {
+    return compare(flag(name, operator, value) ? operator : opposite[operator]);
+  }
+  const isMany = operator === 'in' || operator === 'nin' || operator === 'between' || operator === 'nbetween';
+  if (isMany) {
+    const listed = manyOf(name, operator, value);
+    const given = listed.flatMap((item) => resolve(item, variables));
+    // A variable that stands for nothing makes no condition true, not even a negative one.
+    if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;
+    const values = given.map((item) => scalar(name, field.type, item));
+    if (operator === 'between' || operator === 'nbetween') {
+      if (values.length !== 2) throw invalidQuery(`${name}: _${operator} takes two values`);
+    } else if (values.length === 0) return { kind: 'never' };
+    return compare(operator, values);
+  }
+  const [first, ...rest] = resolve(value, variables);
+  if (rest.length > 0) throw invalidQuery(`${name}: _${operator} takes one value`);
+  if (first === null || first === undefined || first === 'null') {
+    const isVariable = resolveVariable(value, variables) !== undefined;
+    if (isVariable) return unresolved;
+    if (operator === 'eq') return compare('null');
+    if (operator === 'neq') return compare('nnull');
+    throw invalidQuery(`${name}: _${operator} takes a value`);
+  }
+  if (operator === 'eq' && first === '')
+    throw invalidQuery(`${name}: _eq takes a value; use _empty to look for empty text`);
+  return compare(operator, [scalar(name, field.type, first)]);
+}
+
+/** A value as it stands, or what the variable in its place stands for. */
+function resolve(value: unknown, variables: Variables): unknown[] {
+  const resolved = resolveVariable(value, variables);
+  return resolved === undefined ? [value] : Array.isArray(resolved) ? [...resolved] : [resolved];
+}
+
+/** `_null`, `_empty` and their like take true, false, or nothing, which means true. */
+function flag(name: string, operator: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw invalidQuery(`${name}: _${operator} takes true or false`);
+}
+
+const mostValues = 5000;
+
+/** Several values: as a list, as JSON of a list, or as CSV. */
+function manyOf(name: string, operator: string, value: unknown): unknown[] {
+  let list: unknown = value;
+  if (typeof value === 'string') {
+    if (value.trim() === '') return [];
+    list = value.trimStart().startsWith('[') ? parseJson(value) : value.split(',').map((part) => part.trim());
+  } else if (isObject(value)) list = listOf(value, `${name}: _${operator}`);
+  else if (!Array.isArray(value)) list = [value];
+  const values = list as unknown[];
+  if (values.length === 0) throw invalidQuery(`${name}: _${operator} takes a list that is not empty`);
+  if (values.length > mostValues) throw invalidQuery(`${name}: _${operator} takes at most ${mostValues} values`);
+  return values;
+}
+
+/** A value of a field's type; queries carry texts, so `"true"` is a boolean where one belongs. */
+function scalar(name: string, type: ValueType, value: unknown): Scalar {
+  const refuse = (what: string) => invalidQuery(`${name}: expected ${what}`);
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+    throw refuse('text without NUL characters and halves of surrogate pairs');
+  }
+  switch (type) {
+    case 'text':
+      if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+      throw refuse('text');
+    case 'uuid':
+      if (typeof value === 'string' && uuidPattern.test(value)) return value.toLowerCase();
+      throw refuse('a UUID');
+    case 'boolean':
+      if (value === true || value === 'true') return true;
+      if (value === false || value === 'false') return false;
+      throw refuse('true or false');
+    case 'integer': {
+      const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
+      if (typeof number === 'number' && Number.isInteger(number) && Math.abs(number) <= 2_147_483_647) return number;
+      throw refuse('an integer');
+    }
+    case 'timestamp': {
+      const moment = typeof value === 'string' ? readMoment(value) : undefined;
+      if (moment === undefined) throw refuse('a date such as 2026-01-31 or 2026-01-31T12:00:00Z');
+      return moment;
+    }
+    case 'json':
+      throw refuse('no value');
+  }
+}

@@ -1,0 +1,38 @@
+import type { ValueType } from './collections.js';
+
+const equality = ['eq', 'neq'] as const;
+const membership = ['in', 'nin'] as const;
+const nullness = ['null', 'nnull'] as const;
+const order = ['lt', 'lte', 'gt', 'gte', 'between', 'nbetween'] as const;
+const textual = [
+  'empty',
+  'nempty',
+  'contains',
+  'ncontains',
+  'icontains',
+  'starts_with',
+  'nstarts_with',
+  'istarts_with',
+  'nistarts_with',
+  'ends_with',
+  'nends_with',
+  'iends_with',
+  'niends_with',
+] as const;
+
+export type Operator =
+  | (typeof equality)[number]
+  | (typeof membership)[number]
+  | (typeof nullness)[number]
+  | (typeof order)[number]
+  | (typeof textual)[number];
+
+/** Which operators each type has (contract 3). */
+export const operatorsOf: Readonly<Record<ValueType, ReadonlySet<string>>> = {
+  text: new Set([...equality, ...membership, ...nullness, ...textual]),
+  uuid: new Set([...equality, ...membership, ...nullness]),
+  boolean: new Set([...equality, ...nullness]),
+  json: new Set(nullness),
+  timestamp: new Set([...equality, ...order, ...membership, ...nullness]),
+  integer: new Set([...equality, ...order, ...membership, ...nullness]),
+};

@@ -1,0 +1,197 @@
+import type { AccessView } from './access-view.js';
+import { isReadable } from './access-view.js';
+import { type Collection, collections } from './collections.js';
+import { forbiddenField, invalidQuery } from './faults.js';
+import { type FieldTree, parseFields, parseNames } from './fields.js';
+import { type Filter, parseFilter } from './filter.js';
+import type { Variables } from './variables.js';
+
+/** The parameters of a query as they come, from the query string or from the body of a SEARCH (contract 3). */
+export interface QueryInput {
+  fields?: unknown;
+  filter?: unknown;
+  search?: unknown;
+  sort?: unknown;
+  limit?: unknown;
+  offset?: unknown;
+  page?: unknown;
+  meta?: unknown;
+  aggregate?: unknown;
+  groupBy?: unknown;
+}
+
+export interface SortKey {
+  /** A field, reached through the keys before it. */
+  path: readonly string[];
+  descending: boolean;
+}
+
+export const aggregateFunctions = ['count', 'countDistinct', 'min', 'max'] as const;
+export type AggregateFunction = (typeof aggregateFunctions)[number];
+
+export interface Aggregate {
+  groupBy: readonly string[];
+  /** A null field is `*`: the items themselves are counted. */
+  columns: readonly { function: AggregateFunction; field: string | null }[];
+}
+
+export interface Selection {
+  filter: Filter | null;
+  search: string | null;
+  /** Only items with these keys, whether or not the caller may see the field `id`. */
+  keys?: readonly (string | number)[];
+}
+
+/** A query, understood and checked. */
+export interface Query extends Selection {
+  fields: FieldTree;
+  sort: readonly SortKey[];
+  /** Null: all. */
+  limit: number | null;
+  offset: number;
+  meta: ReadonlySet<'total_count' | 'filter_count'>;
+  aggregate: Aggregate | null;
+}
+
+export interface QueryLimits {
+  default: number;
+  /** Null: none. */
+  maximum: number | null;
+}
+
+/**
+ * Reads a query, as one caller may ask it.
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ */
+export function parseQuery(
+  input: QueryInput,
+  collection: Collection,
+  access: AccessView,
+  variables: Variables,
+  limits: QueryLimits,
+): Query {
+  const limit = parseLimit(input.limit, limits);
+  const aggregate = parseAggregate(input, collection, access);
+  return {
+    fields: aggregate ? new Map() : parseFields(input.fields, collection, access),
+    filter: isAbsent(input.filter) ? null : parseFilter(input.filter, collection, access, variables),
+    search: parseSearch(input.search),
+    sort: parseSort(input.sort, collection, access),
+    limit,
+    offset: parseOffset(input, limit),
+    meta: parseMeta(input.meta),
+    aggregate,
+  };
+}
+
+const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
+
+function parseInteger(name: string, value: unknown, minimum: number): number {
+  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value.trim()) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < minimum) {
+    throw invalidQuery(`${name} takes an integer of at least ${minimum}`);
+  }
+  return number;
+}
+
+function parseLimit(value: unknown, { default: standard, maximum }: QueryLimits): number | null {
+  if (isAbsent(value)) return maximum === null ? standard : Math.min(standard, maximum);
+  const limit = parseInteger('limit', value, -1);
+  if (limit === -1) return maximum;
+  if (maximum !== null && limit > maximum) throw invalidQuery(`limit may be at most ${maximum}`);
+  return limit;
+}
+
+function parseOffset(input: QueryInput, limit: number | null): number {
+  const offset = isAbsent(input.offset) ? 0 : parseInteger('offset', input.offset, 0);
+  if (isAbsent(input.page)) return offset;
+  const page = parseInteger('page', input.page, 0);
+  // Without a limit everything is on the first page, and nothing on those after it.
+  return Math.min(Math.max(page - 1, 0) * (limit ?? Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
+function parseMeta(value: unknown): Query['meta'] {
+  const known = ['total_count', 'filter_count'] as const;
+  const names = parseNames('meta', value).flatMap((name) => (name === '*' ? known : [name]));
+  for (const name of names) {
+    if (!known.includes(name as (typeof known)[number])) throw invalidQuery(`meta takes ${known.join(', ')} or *`);
+  }
+  return new Set(names as (typeof known)[number][]);
+}
+
+function parseSearch(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string' && typeof value !== 'number') throw invalidQuery('search takes a text');
+  const term = String(value).trim();
+  if (term.length > 255 || term.includes('\0')) throw invalidQuery('search takes at most 255 characters, and no NUL');
+  return term === '' ? null : term;
+}
+
+const mostSortKeys = 20;
+const deepestSort = 6;
+
+function parseSort(value: unknown, collection: Collection, access: AccessView): SortKey[] {
+  const names = parseNames('sort', value);
+  if (names.length > mostSortKeys) throw invalidQuery(`sort takes at most ${mostSortKeys} fields`);
+  return names.map((name) => {
+    const descending = name.startsWith('-');
+    const path = (descending ? name.slice(1) : name).split('.');
+    if (path.length > deepestSort) throw invalidQuery(`sort may go at most ${deepestSort} levels deep`);
+    checkPath(path, collection, access);
+    return { path, descending };
+  });
+}
+
+/** Every part but the last must be a key to follow, the last a value, and all of them readable. */
+function checkPath(path: readonly string[], collection: Collection, access: AccessView): void {
+  let place = collection;
+  path.forEach((name, index) => {
+    const field = place.fields.get(name);
+    if (!field || !isReadable(access(place.name), name)) throw forbiddenField(place.name, name);
+    if (field.kind === 'list') throw invalidQuery(`sort cannot go by ${name}, which is a list`);
+    if (index === path.length - 1) return;
+    if (field.target === undefined) throw forbiddenField(place.name, `${name}.${path[index + 1]}`);
+    place = collections[field.target];
+  });
+}
+
+function parseAggregate(input: QueryInput, collection: Collection, access: AccessView): Aggregate | null {
+  const groupBy = parseNames('groupBy', input.groupBy);
+  if (isAbsent(input.aggregate)) {
+    if (groupBy.length > 0) throw invalidQuery('groupBy goes together with aggregate');
+    return null;
+  }
+  const aggregate = typeof input.aggregate === 'string' ? parseJson(input.aggregate) : input.aggregate;
+  if (typeof aggregate !== 'object' || aggregate === null || Array.isArray(aggregate)) {
+    throw invalidQuery('aggregate takes functions with fields, such as aggregate[count]=*');
+  }
+  const columns = Object.entries(aggregate).flatMap(([name, fields]) => {
+    const known = aggregateFunctions.find((candidate) => candidate === name);
+    if (!known) throw invalidQuery(`aggregate has the functions ${aggregateFunctions.join(', ')}`);
+    return parseNames(`aggregate[${known}]`, fields).map((field) => {
+      if (field === '*' && known === 'count') return { function: known, field: null };
+      checkAggregated(known, field, collection, access);
+      return { function: known, field };
+    });
+  });
+  if (columns.length === 0) throw invalidQuery('aggregate takes functions with fields, such as aggregate[count]=*');
+  for (const field of groupBy) checkAggregated('countDistinct', field, collection, access);
+  return { groupBy, columns };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidQuery('aggregate is not valid JSON');
+  }
+}
+
+function checkAggregated(name: AggregateFunction, field: string, collection: Collection, access: AccessView): void {
+  checkPath([field], collection, access);
+  const found = collection.fields.get(field);
+  const type = found?.kind === 'value' ? found.type : 'json';
+  const ordered = type === 'text' || type === 'timestamp' || type === 'integer';
+  if ((name === 'min' || name === 'max') && !ordered) throw invalidQuery(`${field} has no ${name}`);
+  if (name === 'countDistinct' && type === 'json') throw invalidQuery(`${field} cannot be told apart`);
+}

@@ -1,0 +1,67 @@
+import { invalidQuery } from './faults.js';
+import { isStorable } from './moments.js';
+
+/** What the dynamic variables of a filter stand for in this request (contract 3). */
+export interface Variables {
+  now: Date;
+  user: string | null;
+  role: string | null;
+  roles: readonly string[];
+  policies: readonly string[];
+}
+
+const units: Readonly<Record<string, readonly string[]>> = {
+  milliseconds: ['ms', 'msec', 'msecs', 'millisecond', 'milliseconds'],
+  seconds: ['s', 'sec', 'secs', 'second', 'seconds'],
+  minutes: ['m', 'min', 'mins', 'minute', 'minutes'],
+  hours: ['h', 'hr', 'hrs', 'hour', 'hours'],
+  days: ['d', 'day', 'days'],
+  weeks: ['w', 'week', 'weeks'],
+  months: ['mo', 'month', 'months'],
+  years: ['y', 'yr', 'yrs', 'year', 'years'],
+};
+const unitOf = new Map(Object.entries(units).flatMap(([unit, names]) => names.map((name) => [name, unit])));
+
+const inMilliseconds: Readonly<Record<string, number>> = {
+  milliseconds: 1,
+  seconds: 1000,
+  minutes: 60_000,
+  hours: 3_600_000,
+  days: 86_400_000,
+  weeks: 604_800_000,
+};
+
+/** What a variable stands for; undefined when the value is none, null when it stands for nothing in this request. */
+export function resolveVariable(value: unknown, variables: Variables): string | readonly string[] | null | undefined {
+  if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
+  switch (value) {
+    case '$CURRENT_USER':
+      return variables.user;
+    case '$CURRENT_ROLE':
+      return variables.role;
+    case '$CURRENT_ROLES':
+      return variables.roles;
+    case '$CURRENT_POLICIES':
+      return variables.policies;
+    case '$NOW':
+      return variables.now.toISOString();
+    default: {
+      const adjustment = /^\$NOW\((.*)\)$/.exec(value)?.[1];
+      return adjustment === undefined ? undefined : shift(variables.now, adjustment).toISOString();
+    }
+  }
+}
+
+/** Moves a moment by an amount such as `-1 day`; months and years by the calendar, in UTC. */
+function shift(moment: Date, adjustment: string): Date {
+  const [, sign = '', digits = '', word = ''] = /^\s*([+-]?)\s*(\d{1,9})\s*([a-z]+)\s*$/i.exec(adjustment) ?? [];
+  const unit = unitOf.get(word.toLowerCase());
+  if (unit === undefined) throw invalidQuery(`$NOW(${adjustment}) is not understood; write for example $NOW(-1 day)`);
+  const amount = (sign === '-' ? -1 : 1) * Number(digits);
+  const moved = new Date(moment);
+  if (unit === 'months') moved.setUTCMonth(moved.getUTCMonth() + amount);
+  else if (unit === 'years') moved.setUTCFullYear(moved.getUTCFullYear() + amount);
+  else moved.setTime(moved.getTime() + amount * (inMilliseconds[unit] ?? 0));
+  if (!isStorable(moved)) throw invalidQuery(`$NOW(${adjustment}) is out of range`);
+  return moved;
+}

@@ -1,0 +1,193 @@
+import { sql } from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+  varchar,
+} from 'drizzle-orm/pg-core';
+
+const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+const key = () => uuid('id').primaryKey().defaultRandom();
+
+export const roles = pgTable(
+  'roles',
+  {
+    id: key(),
+    name: varchar('name', { length: 100 }).notNull(),
+    icon: varchar('icon', { length: 64 }),
+    description: text('description'),
+    parent: uuid('parent').references((): AnyPgColumn => roles.id, { onDelete: 'set null' }),
+  },
+  (table) => [index('roles_parent_index').on(table.parent)],
+);
+
+export const policies = pgTable('policies', {
+  id: key(),
+  name: varchar('name', { length: 100 }).notNull(),
+  icon: varchar('icon', { length: 64 }),
+  description: text('description'),
+  /** CIDR ranges from which the policy counts; null: from anywhere. */
+  ipAccess: jsonb('ip_access').$type<string[]>(),
+  enforceTfa: boolean('enforce_tfa').notNull().default(false),
+  adminAccess: boolean('admin_access').notNull().default(false),
+  appAccess: boolean('app_access').notNull().default(false),
+});
+
+export const permissions = pgTable(
+  'permissions',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    policy: uuid('policy')
+      .notNull()
+      .references(() => policies.id, { onDelete: 'cascade' }),
+    collection: varchar('collection', { length: 64 }).notNull(),
+    action: varchar('action', { length: 16 }).$type<'create' | 'read' | 'update' | 'delete'>().notNull(),
+    /** Filter that an item must match. */
+    permissions: jsonb('permissions').$type<Record<string, unknown>>(),
+    /** Filter that a written item must match. */
+    validation: jsonb('validation').$type<Record<string, unknown>>(),
+    presets: jsonb('presets').$type<Record<string, unknown>>(),
+    /** Field names; `*` means all. */
+    fields: jsonb('fields').$type<string[]>(),
+  },
+  (table) => [
+    index('permissions_policy_index').on(table.policy),
+    check('permissions_action_check', sql`${table.action} in ('create', 'read', 'update', 'delete')`),
+  ],
+);
+
+export const users = pgTable(
+  'users',
+  {
+    id: key(),
+    firstName: varchar('first_name', { length: 50 }),
+    lastName: varchar('last_name', { length: 50 }),
+    /** As it was given; compared in lower case. Null only for users of a provider that tells none. */
+    email: varchar('email', { length: 128 }),
+    /** Argon2id hash in PHC string format; null: no login by password. */
+    password: text('password'),
+    location: varchar('location', { length: 255 }),
+    title: varchar('title', { length: 50 }),
+    description: text('description'),
+    tags: jsonb('tags').$type<string[]>(),
+    avatar: uuid('avatar'),
+    language: varchar('language', { length: 255 }),
+    /** Sealed (encrypted) TOTP secret; null: two-factor authentication is off. */
+    tfaSecret: text('tfa_secret'),
+    /** The TOTP time step of the last accepted code: a code works once (RFC 6238, 5.2). */
+    tfaLastStep: integer('tfa_last_step'),
+    status: varchar('status', { length: 16 }).notNull().default('active'),
+    role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
+    /** SHA-256 of the static token, in hex. */
+    tokenHash: varchar('token_hash', { length: 64 }),
+    lastAccess: moment('last_access'),
+    lastPage: varchar('last_page', { length: 255 }),
+    provider: varchar('provider', { length: 128 }).notNull().default('default'),
+    externalIdentifier: varchar('external_identifier', { length: 255 }),
+    authData: jsonb('auth_data').$type<Record<string, unknown>>(),
+    emailNotifications: boolean('email_notifications').notNull().default(true),
+    appearance: varchar('appearance', { length: 255 }),
+    themeDark: varchar('theme_dark', { length: 255 }),
+    themeLight: varchar('theme_light', { length: 255 }),
+    themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
+    themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
+  },
+  (table) => [
+    // By the rules of "C", not of the database's locale: a Turkish one, say, has another lower case for `I`.
+    uniqueIndex('users_email_unique').on(sql`lower(${table.email} collate "C")`),
+    uniqueIndex('users_token_hash_unique').on(table.tokenHash),
+    uniqueIndex('users_external_identifier_unique').on(table.provider, sql`lower(${table.externalIdentifier})`),
+    index('users_role_index').on(table.role),
+    check(
+      'users_status_check',
+      sql`${table.status} in ('draft', 'invited', 'unverified', 'active', 'suspended', 'archived')`,
+    ),
+  ],
+);
+
+export const rolePolicies = pgTable(
+  'role_policies',
+  {
+    role: uuid('role')
+      .notNull()
+      .references(() => roles.id, { onDelete: 'cascade' }),
+    policy: uuid('policy')
+      .notNull()
+      .references(() => policies.id, { onDelete: 'cascade' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.role, table.policy] }),
+    index('role_policies_policy_index').on(table.policy),
+  ],
+);
+
+export const userPolicies = pgTable(
+  'user_policies',
+  {
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    policy: uuid('policy')
+      .notNull()
+      .references(() => policies.id, { onDelete: 'cascade' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.user, table.policy] }),
+    index('user_policies_policy_index').on(table.policy),
+  ],
+);
+
+/**
+ * One row is one login: the family of all the refresh tokens (or session cookies) that follow from it. Refreshing
+ * rewrites the row, logging out deletes it, and with it goes every token of the family.
+ */
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: key(),
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** SHA-256 of the only refresh token that counts, in hex; null in mode `session`, which has none. */
+    tokenHash: varchar('token_hash', { length: 64 }),
+    /** How often the session was refreshed; names the token that counts. */
+    generation: integer('generation').notNull().default(0),
+    /** When the latest generations were replaced, oldest first: as many as the grace period asks for. */
+    recentRotations: moment('recent_rotations').array().notNull().default(sql`'{}'`),
+    createdAt: moment('created_at').notNull(),
+    lastUsedAt: moment('last_used_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    ip: varchar('ip', { length: 45 }),
+    userAgent: varchar('user_agent', { length: 255 }),
+  },
+  (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_at_index').on(table.expiresAt)],
+);
+
+/** A single row: the settings of the project. */
+export const settings = pgTable(
+  'settings',
+  {
+    id: integer('id').primaryKey().default(1),
+    projectName: varchar('project_name', { length: 100 }).notNull().default('Gatehouse'),
+    projectColor: varchar('project_color', { length: 50 }),
+    projectLogo: text('project_logo'),
+    defaultLanguage: varchar('default_language', { length: 255 }).notNull().default('en-US'),
+    publicRegistration: boolean('public_registration').notNull().default(false),
+    publicRegistrationVerifyEmail: boolean('public_registration_verify_email').notNull().default(true),
+    publicRegistrationRole: uuid('public_registration_role').references(() => roles.id, { onDelete: 'set null' }),
+    publicRegistrationEmailFilter: jsonb('public_registration_email_filter').$type<Record<string, unknown>>(),
+    publicPolicy: uuid('public_policy').references(() => policies.id, { onDelete: 'set null' }),
+    authPasswordPolicy: text('auth_password_policy'),
+    authLoginAttempts: integer('auth_login_attempts').default(25),
+  },
+  (table) => [check('settings_single_row', sql`${table.id} = 1`)],
+);

@@ -1,0 +1,93 @@
+import type { Executor } from '../../db/client.js';
+import {
+  findPrincipalBySession,
+  findPrincipalByTokenHash,
+  findPublicPolicies,
+  type PrincipalRecord,
+  type SessionPrincipalRecord,
+} from '../../db/queries/principals.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { AccessTokenClaims } from '../../schemas/sessions.js';
+import type { Clock } from '../clock.js';
+import { replacedAt } from '../sessions/rotation.js';
+import type { AccessTokens } from '../tokens/access-tokens.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
+import { type Rights, rightsOf } from './rights.js';
+
+/** Who is calling, and what they may do: computed from the database for this request alone. */
+export interface Caller extends Rights {
+  /** Null: nobody who says so. */
+  userId: string | null;
+  role: string | null;
+  roles: readonly string[];
+  /** The session that the token is of; null without one. */
+  sessionId: string | null;
+}
+
+/** A caller who has proved who they are. */
+export interface Principal extends Caller {
+  userId: string;
+  lastAccess: Date | null;
+}
+
+export interface Access {
+  /**
+   * The caller behind a token: an access token of ours, or else a static token (contract 1.2).
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
+   */
+  authenticate(token: string, ip: string | null): Promise<Principal>;
+  /** A caller without a credential: what they may do is what the public policy grants. */
+  anonymous(ip: string | null): Promise<Caller>;
+}
+
+type Found = PrincipalRecord & Partial<Pick<SessionPrincipalRecord, 'session'>>;
+
+export function createAccess(deps: {
+  db: Executor;
+  accessTokens: AccessTokens;
+  clock: Clock;
+  gracePeriod: number;
+}): Access {
+  const { db, accessTokens, clock, gracePeriod } = deps;
+
+  /** Whether the session still stands behind a token: not logged out, not expired, and, for a session cookie, not replaced. */
+  const stands = (claims: AccessTokenClaims, { id, session }: SessionPrincipalRecord): boolean => {
+    const now = clock().getTime();
+    if (id !== claims.id || session.expires_at <= now) return false;
+    if (claims.generation === undefined) return true;
+    if (claims.generation > session.generation) return false;
+    const recentRotations = session.recent_rotations.map((moment) => new Date(moment));
+    const replaced = replacedAt(claims.generation, { generation: session.generation, recentRotations });
+    return replaced === undefined || (replaced !== null && now <= replaced.getTime() + gracePeriod);
+  };
+
+  const findByAccessToken = async (token: string): Promise<Found | undefined> => {
+    const claims = accessTokens.verify(token);
+    const found = await findPrincipalBySession(db, claims.session);
+    return found && stands(claims, found) ? found : undefined;
+  };
+
+  return {
+    authenticate: async (token, ip) => {
+      const found: Found | undefined = accessTokens.isOurs(token)
+        ? await findByAccessToken(token)
+        : await findPrincipalByTokenHash(db, hashToken(token));
+      if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+      return {
+        ...rightsOf(found, ip),
+        userId: found.id,
+        role: found.role,
+        roles: found.roles,
+        sessionId: found.session?.id ?? null,
+        lastAccess: found.last_access === null ? null : new Date(found.last_access),
+      };
+    },
+
+    anonymous: async (ip) => {
+      const policies = await findPublicPolicies(db);
+      const rights = rightsOf({ has_tfa: true, policies }, ip);
+      // Whatever the public policy says, nobody administers without saying who they are.
+      return { ...rights, admin: false, userId: null, role: null, roles: [], sessionId: null };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { type AccessView, type ReadGrant, seesAll } from '../../db/query-language/access-view.js';
+import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import type { Variables } from '../../db/query-language/variables.js';
+import type { Caller } from './service.js';
+import { ruleOf } from './write-grants.js';
+
+/** What the dynamic variables stand for when this caller asks. */
+export const variablesOf = (caller: Caller, now: Date): Variables => ({
+  now,
+  user: caller.userId,
+  role: caller.role,
+  roles: caller.roles,
+  policies: caller.policies.map(({ id }) => id),
+});
+
+/**
+ * What a caller may see (contract 5): everything for an administrator, else what the permissions of their policies
+ * grant, and for an app user their own user and roles. Rules are read when a collection is first asked for.
+ */
+export function accessViewOf(caller: Caller, now: Date): AccessView {
+  if (caller.admin) return seesAll;
+  const variables = variablesOf(caller, now);
+  const known = new Map<CollectionName, readonly ReadGrant[]>();
+  return (name) => {
+    const grants = known.get(name) ?? [...granted(caller, name, variables), ...ownGrants(caller, name, variables)];
+    known.set(name, grants);
+    return grants;
+  };
+}
+
+function granted(caller: Caller, name: CollectionName, variables: Variables): ReadGrant[] {
+  return caller.policies
+    .flatMap(({ permissions }) => permissions)
+    .filter(({ collection, action }) => collection === name && action === 'read')
+    .map(({ permissions, fields }) => ({
+      // A grant that names no field there is would show that there are items, and their keys.
+      fields: fields?.includes('*')
+        ? ('*' as const)
+        : new Set((fields ?? []).filter((field) => collections[name].fields.has(field))),
+      rule: ruleOf(permissions, name, variables),
+    }))
+    .filter(({ fields }) => fields === '*' || fields.size > 0);
+}
+
+/** An app user may read their own user and their roles. */
+function ownGrants(caller: Caller, name: CollectionName, variables: Variables): ReadGrant[] {
+  if (!caller.app || (name !== 'users' && name !== 'roles')) return [];
+  const own = name === 'users' ? { id: { _eq: '$CURRENT_USER' } } : { id: { _in: '$CURRENT_ROLES' } };
+  return [{ fields: '*', rule: ruleOf(own, name, variables) }];
+}

@@ -1,0 +1,51 @@
+import type { PermissionRecord } from '../../db/queries/principals.js';
+import { seesAll } from '../../db/query-language/access-view.js';
+import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { type Filter, parseFilter } from '../../db/query-language/filter.js';
+import type { Variables } from '../../db/query-language/variables.js';
+import type { Caller } from './service.js';
+
+/** A right to write: these fields of the items that match the rule, if the item then meets the validation. */
+export interface WriteGrant {
+  fields: ReadonlySet<string> | '*';
+  /** Null: all items. */
+  rule: Filter | null;
+  /** Null: anything goes. */
+  validation: Filter | null;
+  presets: Record<string, unknown>;
+}
+
+const everything: WriteGrant = { fields: '*', rule: null, validation: null, presets: {} };
+
+/** What a caller may create, update or delete in a collection; empty: nothing (contract 5). */
+export function writeGrantsOf(
+  caller: Caller,
+  name: CollectionName,
+  action: Exclude<PermissionRecord['action'], 'read'>,
+  variables: Variables,
+): readonly WriteGrant[] {
+  if (caller.admin) return [everything];
+  return caller.policies
+    .flatMap(({ permissions }) => permissions)
+    .filter((permission) => permission.collection === name && permission.action === action)
+    .map(({ permissions, validation, presets, fields }) => ({
+      fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),
+      rule: ruleOf(permissions, name, variables),
+      validation: ruleOf(validation, name, variables),
+      presets: presets ?? {},
+    }));
+}
+
+/** A stored rule; null when there is none. One that cannot be read lets nothing pass. */
+export function ruleOf(
+  stored: Record<string, unknown> | null,
+  name: CollectionName,
+  variables: Variables,
+): Filter | null {
+  if (stored === null || Object.keys(stored).length === 0) return null;
+  try {
+    return parseFilter(stored, collections[name], seesAll, variables);
+  } catch {
+    return { kind: 'never' };
+  }
+}

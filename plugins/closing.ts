@@ -1,0 +1,28 @@
+import type { Socket } from 'node:net';
+import plugin from 'fastify-plugin';
+
+/**
+ * Lets the service end as soon as what is under way has been answered, whatever connections are open. Fastify closes
+ * those that are idle at that moment. That leaves those that become idle after it: their last answer says that they
+ * close. And those on which nothing was ever asked, such as browsers open in advance: Node takes these for busy, and
+ * would wait a minute for a request on them.
+ */
+export const closingPlugin = plugin(
+  async (app) => {
+    const open = new Set<Socket>();
+    let isClosing = false;
+
+    app.server.on('connection', (socket) => {
+      open.add(socket);
+      socket.once('close', () => open.delete(socket));
+    });
+    app.addHook('onSend', async (_request, reply) => {
+      if (isClosing) reply.header('connection', 'close');
+    });
+    app.addHook('preClose', async () => {
+      isClosing = true;
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    });
+  },
+  { name: 'closing' },
+);

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Value, type ValueError } from '@sinclair/typebox/value';
+import plugin from 'fastify-plugin';
+import { Config } from '../schemas/config.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    config: Config;
+  }
+}
+
+/** Why the service does not start: every fault of the configuration, one a line. */
+export class ConfigError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}
+
+/**
+ * Reads the configuration from environment variables: the only place that does. An empty variable counts as unset.
+ * @throws {ConfigError} with every fault at once
+ */
+export function loadConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.keys(Config.properties)
+      .map((name) => [name, env[name]?.trim()])
+      .filter(([, value]) => value),
+  );
+  const candidate = typed(given);
+  const faults = [...firstErrors(candidate), ...crossFaults(candidate)];
+  if (faults.length > 0) throw new ConfigError(faults);
+
+  const config = Value.Decode(Config, candidate);
+  const publicUrl = (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, '');
+  const secure = publicUrl.startsWith('https:');
+  return Object.freeze({
+    ...config,
+    PUBLIC_URL: publicUrl,
+    SECRET: config.SECRET ?? keptSecret(config.DATA_DIR),
+    REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
+    SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
+    // libuv has four threads unless told otherwise: one is left for files and name look-ups.
+    PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(availableParallelism(), 3),
+  });
+}
+
+/** The defaults and what was given, with numbers and booleans for the texts that are nothing else. */
+function typed(given: Record<string, string | undefined>): Record<string, unknown> {
+  const converted = Value.Convert(Config, Value.Default(Config, { ...given })) as Record<string, unknown>;
+  // `80.9`, `1e3` or `0x1F` would be cut down to a number that nobody meant. They stay text, and are refused.
+  const isCutDown = ([name, text]: [string, string | undefined]) =>
+    typeof converted[name] === 'number' && String(converted[name]) !== text;
+  return { ...converted, ...Object.fromEntries(Object.entries(given).filter(isCutDown)) };
+}
+
+/** One sentence for each variable that is wrong. */
+function firstErrors(candidate: unknown): string[] {
+  const byName = new Map<string, ValueError>();
+  for (const error of Value.Errors(Config, candidate)) {
+    const name = error.path.split('/')[1] ?? '';
+    if (!byName.has(name)) byName.set(name, error);
+  }
+  return [...byName].map(([name, error]) => {
+    const about = Config.properties[name as keyof typeof Config.properties] as { expected?: string; secret?: boolean };
+    return `${name}: expected ${about.expected}${about.secret ? '' : `, got ${JSON.stringify(error.value)}`}`;
+  });
+}
+
+/** What no variable shows alone. */
+function crossFaults(candidate: Record<string, unknown>): string[] {
+  const faults: string[] = [];
+  if (candidate.DATABASE_URL !== undefined && candidate.SECRET === undefined) {
+    faults.push(
+      'SECRET: must be given when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` makes a good one',
+    );
+  }
+  if (candidate.REFRESH_TOKEN_COOKIE_NAME === candidate.SESSION_COOKIE_NAME) {
+    faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');
+  }
+  const https = String(candidate.PUBLIC_URL).startsWith('https:');
+  for (const name of ['REFRESH_TOKEN_COOKIE', 'SESSION_COOKIE']) {
+    const isSecure = candidate[`${name}_SECURE`] ?? https;
+    const [prefix] = /^__(Host|Secure)-/i.exec(String(candidate[`${name}_NAME`])) ?? [];
+    if (prefix && (!isSecure || (prefix.toLowerCase() === '__host-' && candidate[`${name}_DOMAIN`] !== undefined))) {
+      faults.push(
+        `${name}_NAME: browsers take a name with \`${prefix}\` only together with ${name}_SECURE=true, and one with \`__Host-\` only without a domain`,
+      );
+    }
+    if (candidate[`${name}_SAME_SITE`] === 'none' && !isSecure) {
+      faults.push(`${name}_SAME_SITE: browsers take \`none\` only together with ${name}_SECURE=true`);
+    }
+  }
+  return faults;
+}
+
+/** The secret in the data directory, made at the first start. Readable by its owner only. */
+function keptSecret(dataDir: string): string {
+  const file = join(dataDir, 'secret');
+  if (existsSync(file)) return readSecret(file);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // Written aside and then linked into place, so that a crash or a second process never meets half a secret.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return readSecret(file);
+}
+
+function readSecret(file: string): string {
+  const secret = readFileSync(file, 'utf8').trim();
+  if (secret.length < 32) {
+    throw new ConfigError([
+      `SECRET: ${file} holds fewer than 32 characters; restore it from a backup, or delete it to have a new one made (which ends all sessions)`,
+    ]);
+  }
+  return secret;
+}
+
+/** `app.config`: the configuration, frozen. */
+export const configPlugin = plugin<{ config: Config }>(
+  async (app, { config }) => {
+    app.decorate('config', config);
+  },
+  { name: 'config' },
+);

@@ -1,0 +1,33 @@
+import plugin from 'fastify-plugin';
+import { type DatabaseLocation, type Executor, openDatabase } from '../db/client.js';
+import { migrate } from '../db/migrate.js';
+import type { Config } from '../schemas/config.js';
+import { bootstrap, type MadeAdministrator } from './bootstrap.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    db: Executor;
+    /** The administrator, when this start has made one. */
+    madeAdministrator: MadeAdministrator | null;
+  }
+}
+
+/** Where the configuration wants the database. */
+export function databaseLocation(config: Config): DatabaseLocation {
+  return config.DATABASE_URL === undefined
+    ? { kind: 'embedded', dataDir: config.DATA_DIR }
+    : { kind: 'postgres', url: config.DATABASE_URL, poolMax: config.DATABASE_POOL_MAX };
+}
+
+/** `app.db`: the database, opened, migrated and filled with what must be there; closed with the app. */
+export const databasePlugin = plugin<{ location: DatabaseLocation }>(
+  async (app, { location }) => {
+    const connection = await openDatabase(location);
+    app.addHook('onClose', () => connection.close());
+    const administrator = await migrate(connection, (tx) => bootstrap(tx, app.config, app.passwords));
+    connection.limitWaiting();
+    app.decorate('db', connection.db);
+    app.decorate('madeAdministrator', administrator);
+  },
+  { name: 'database', dependencies: ['config', 'passwords'] },
+);

@@ -1,0 +1,75 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import { isDatabaseUnavailable } from '../db/failures.js';
+import { ApiError } from '../schemas/errors.js';
+
+/** Turns whatever was thrown into an error of the contract (contract 1.1). */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const { validation, validationContext, statusCode, code } = error as Partial<FastifyError>;
+  if (validation) {
+    const [first] = validation;
+    const name = first?.instancePath.slice(1).replaceAll('/', '.');
+    const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'not acceptable'}`;
+    return new ApiError(validationContext === 'querystring' ? 'INVALID_QUERY' : 'INVALID_PAYLOAD', { reason });
+  }
+  // What Fastify itself refuses before a handler runs: a body too large or cut short, broken framing, a malformed URL.
+  // It comes before the question below, because a client that hangs up gives the same code as a database that does.
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ApiError('INVALID_PAYLOAD', { reason: reasons[code ?? ''] ?? 'The request is malformed.' });
+  }
+  if (isDatabaseUnavailable(error)) {
+    return new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason: 'The database cannot be reached.' });
+  }
+  return new ApiError('INTERNAL_SERVER_ERROR');
+}
+
+const reasons: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than MAX_PAYLOAD_SIZE allows.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says.',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The Content-Type header is malformed.',
+  FST_ERR_BAD_URL: 'The URL is malformed.',
+  ECONNRESET: 'The body did not arrive in full.',
+};
+
+/** Renders an error. It goes out as it is, past the response schemas: the catalogue has made it. */
+function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const error = toApiError(thrown);
+  if (error.status >= 500) request.log.error({ err: thrown }, error.message);
+  reply.header('x-request-id', request.id);
+  if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+  return reply
+    .code(error.status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({ errors: [error.toEntry()] });
+}
+
+/** Answers what Fastify refuses before there is a route to run hooks for, and logs it in their stead. */
+export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  render(error, request, reply);
+  const { method, url, ip } = request;
+  request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
+}
+
+/** The one place where errors become answers. */
+export const errorsPlugin = plugin(
+  async (app) => {
+    app.setErrorHandler(render);
+    // Before a body is read: nobody is interested in what was sent to a route that does not exist.
+    app.addHook('onRequest', async (request) => {
+      if (request.is404) throw routeNotFound(request);
+    });
+    app.setNotFoundHandler((request) => {
+      throw routeNotFound(request);
+    });
+  },
+  { name: 'errors' },
+);
+
+/** A path or method that does not exist. */
+export const routeNotFound = (request: FastifyRequest) =>
+  new ApiError('ROUTE_NOT_FOUND', { path: pathOf(request.url) });
+
+/** The path of a URL. The query is left out wherever a URL is repeated or logged: it may hold a token. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';

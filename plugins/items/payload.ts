@@ -1,0 +1,103 @@
+import type { Columns, Key } from '../../db/queries/writes.js';
+import type { Collection, ListField, ValueField } from '../../db/query-language/collections.js';
+import { readMoment } from '../../db/query-language/moments.js';
+import { isObject, uuidPattern } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+
+/** What is to be written of one item: its own columns, and the items that it holds links to. */
+export interface Payload {
+  columns: Columns;
+  links: Map<string, Key[]>;
+}
+
+/** Fields that are written in ways of their own: each takes its value and adds what follows from it. */
+export type SpecialFields = Readonly<Record<string, (value: unknown, payload: Payload) => void>>;
+
+export const invalidPayload = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
+
+/**
+ * Reads what a client wants to write, value by value: every field must exist and be written from this side, every value
+ * be of its type and fit its column.
+ * @throws {ApiError} INVALID_PAYLOAD, VALUE_TOO_LONG, NOT_NULL_VIOLATION
+ */
+export function readPayload(collection: Collection, input: unknown, special: SpecialFields): Payload {
+  if (!isObject(input)) throw invalidPayload('An item must be an object');
+  const payload: Payload = { columns: {}, links: new Map() };
+  for (const [name, value] of Object.entries(input)) {
+    const field = collection.fields.get(name);
+    if (Object.hasOwn(special, name)) special[name]?.(value, payload);
+    else if (!field) throw invalidPayload(`${collection.name} have no field "${name.slice(0, 64)}"`);
+    else if (field.kind === 'list') payload.links.set(name, readLinks(name, field, value));
+    else payload.columns[field.column] = readValue(collection, name, field, value);
+  }
+  return payload;
+}
+
+function readLinks(name: string, field: ListField, value: unknown): Key[] {
+  if (!field.held) throw invalidPayload(`${name} is written from the side of ${field.target}`);
+  if (value === null) return [];
+  if (!Array.isArray(value)) throw invalidPayload(`${name} takes a list of keys`);
+  return value.map((item: unknown) => {
+    const key = isObject(item) && Object.keys(item).length === 1 ? item.id : item;
+    if (typeof key !== 'string' || !uuidPattern.test(key)) throw invalidPayload(`${name} takes a list of UUIDs`);
+    return key.toLowerCase();
+  });
+}
+
+export function readValue(collection: Collection, name: string, field: ValueField, value: unknown): unknown {
+  if (value === null) {
+    if (field.required) throw new ApiError('NOT_NULL_VIOLATION', { collection: collection.name, field: name });
+    return null;
+  }
+  const refuse = (what: string) => invalidPayload(`${name} takes ${what}`);
+  switch (field.type) {
+    case 'text':
+      if (typeof value !== 'string') throw refuse('text');
+      if (field.maxLength !== undefined && [...value].length > field.maxLength) {
+        throw new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value });
+      }
+      return value;
+    case 'uuid':
+      if (typeof value !== 'string' || !uuidPattern.test(value)) throw refuse('a UUID');
+      return value.toLowerCase();
+    case 'boolean':
+      if (typeof value !== 'boolean') throw refuse('true or false');
+      return value;
+    case 'integer':
+      if (typeof value !== 'number' || !Number.isInteger(value)) throw refuse('an integer');
+      if (Math.abs(value) > 2_147_483_647) {
+        throw new ApiError('VALUE_OUT_OF_RANGE', { collection: collection.name, field: name, value });
+      }
+      return value;
+    case 'timestamp': {
+      const moment = typeof value === 'string' ? readMoment(value) : undefined;
+      if (moment === undefined) throw refuse('an ISO 8601 date');
+      return moment;
+    }
+    case 'json':
+      return readJson(name, value);
+  }
+}
+
+const listsOfTexts = new Set(['tags', 'ip_access', 'fields']);
+
+function readJson(name: string, value: unknown): unknown {
+  if (listsOfTexts.has(name)) {
+    const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+    if (!isList) throw invalidPayload(`${name} takes a list of texts`);
+    return value;
+  }
+  if (!isObject(value)) throw invalidPayload(`${name} takes an object`);
+  return value;
+}
+
+/** The key of an item, in the form that the database gives it back; undefined for what can be no key. */
+export function readKey(collection: Collection, value: unknown): Key | undefined {
+  if (collection.keyType === 'uuid') {
+    return typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : undefined;
+  }
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && Math.abs(number) <= 2_147_483_647
+    ? number
+    : undefined;
+}

@@ -1,0 +1,134 @@
+import { isIP } from 'node:net';
+import type { Executor } from '../../db/client.js';
+import { anyIsOwnAncestor } from '../../db/queries/administrators.js';
+import { rulesOf } from '../../db/queries/permissions.js';
+import type { Columns } from '../../db/queries/writes.js';
+import { seesAll } from '../../db/query-language/access-view.js';
+import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { parseFilter } from '../../db/query-language/filter.js';
+import { isObject } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Caller } from '../access/service.js';
+import { invalidPayload } from './payload.js';
+import type { Change, WriteRules } from './writes.js';
+
+/** A value of a fixed vocabulary. */
+const oneOf = (field: string, column: string, vocabulary: readonly string[], canonical = (value: string) => value) =>
+  [
+    field,
+    (value: unknown, { columns }: Change['payload']) => {
+      if (typeof value !== 'string') throw invalidPayload(`${field} takes text`);
+      const found = canonical(value);
+      if (!vocabulary.includes(found)) {
+        throw new ApiError('FAILED_VALIDATION', { field, path: [], type: 'in', valid: vocabulary });
+      }
+      columns[column] = found;
+    },
+  ] as const;
+
+/** Who may do what decides over everybody's rights: only administrators write it, whatever permissions say. */
+const onlyAdministrators = async (_tx: Executor, caller: Caller): Promise<void> => {
+  if (!caller.admin) throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change this' });
+};
+
+/** What is particular about writing roles (contract 5). */
+export const roleWriteRules: WriteRules = {
+  special: {},
+  adminOnly: new Set(['parent', 'policies']),
+  defaults: {},
+  required: () => ['name'],
+  carriesAdministrators: new Set(['parent', 'policies']),
+  check: async (tx, caller, _changes, action) => {
+    // Whose role goes loses its policies, and a demand for two-factor authentication with them.
+    if (action === 'delete') await onlyAdministrators(tx, caller);
+  },
+  after: async (tx, _caller, changes) => {
+    // Seen after the write: two roles of one request can each become the other's parent.
+    const moved = changes.filter(({ payload }) => typeof payload.columns.parent === 'string');
+    const keys = moved.flatMap((change) => change.keys);
+    if (await anyIsOwnAncestor(tx, keys)) throw invalidPayload('A role cannot be its own ancestor');
+  },
+};
+
+/** What is particular about writing policies (contract 5). */
+export const policyWriteRules: WriteRules = {
+  special: {
+    ip_access: (value, { columns }) => {
+      if (value !== null && !(Array.isArray(value) && value.every((range) => typeof range === 'string'))) {
+        throw invalidPayload('ip_access takes a list of CIDR ranges, or null');
+      }
+      if (value !== null && !value.every(isRange)) {
+        throw new ApiError('FAILED_VALIDATION', { field: 'ip_access', path: [], type: 'cidr' });
+      }
+      columns.ip_access = value;
+    },
+  },
+  adminOnly: new Set(['ip_access', 'enforce_tfa', 'admin_access', 'app_access']),
+  defaults: { enforce_tfa: false, admin_access: false, app_access: false },
+  required: () => ['name'],
+  carriesAdministrators: new Set(['admin_access', 'ip_access']),
+  check: async (tx, caller, _changes, action) => {
+    if (action === 'delete') await onlyAdministrators(tx, caller);
+  },
+};
+
+function isRange(range: string): boolean {
+  const [network = '', prefix, ...rest] = range.split('/');
+  const version = isIP(network);
+  const bits = prefix === undefined ? 0 : /^\d{1,3}$/.test(prefix) ? Number(prefix) : 999;
+  return version !== 0 && rest.length === 0 && bits <= (version === 4 ? 32 : 128);
+}
+
+/** Collections that permissions can be about. */
+export const permittedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
+
+const anyone = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
+
+/** A rule is read when it is stored, so that a mistake is met by who makes it. */
+function checkRule(field: string, value: unknown, collection: string): void {
+  if (!isObject(value) || Object.keys(value).length === 0) return;
+  if (!Object.hasOwn(collections, collection)) throw invalidPayload(`${field}: ${collection} take no rules`);
+  try {
+    parseFilter(value, collections[collection as CollectionName], seesAll, anyone);
+  } catch (error) {
+    const reason = error instanceof ApiError ? (error.extensions as { reason?: string }).reason : undefined;
+    throw invalidPayload(`${field}: ${reason ?? 'not a filter'}`);
+  }
+}
+
+/** Presets are shown to whoever may read the permission, and are stored as they are. */
+function checkPresets(presets: unknown): void {
+  const secret = ['password', 'token', 'tfa_secret'].find(
+    (field) => isObject(presets) && Object.hasOwn(presets, field),
+  );
+  if (secret !== undefined) throw invalidPayload(`presets: ${secret} is a secret, and cannot be preset`);
+}
+
+function checkRules({ collection, permissions, validation, presets }: Columns): void {
+  checkPresets(presets);
+  checkRule('permissions', permissions, String(collection));
+  checkRule('validation', validation, String(collection));
+}
+
+/** What is particular about writing permissions (contract 5). */
+export const permissionWriteRules: WriteRules = {
+  special: Object.fromEntries([
+    // Clients of the same API elsewhere name the collections with a prefix.
+    oneOf('collection', 'collection', permittedCollections, (value) => value.replace(/^directus_/, '')),
+    oneOf('action', 'action', ['create', 'read', 'update', 'delete']),
+  ]),
+  // All of it, so that not even the foreign keys are looked up for anybody else.
+  adminOnly: new Set(collections.permissions.fields.keys()),
+  defaults: {},
+  required: () => ['policy', 'collection', 'action'],
+  carriesAdministrators: new Set(),
+  check: async (tx, caller, changes, action) => {
+    await onlyAdministrators(tx, caller);
+    if (action === 'create') for (const { payload } of changes) checkRules(payload.columns);
+  },
+  after: async (tx, _caller, changes) => {
+    // A rule may be given without the collection that it is about, and the other way round.
+    const keys = changes.flatMap((change) => change.keys);
+    for (const rules of await rulesOf(tx, keys)) checkRules(rules);
+  },
+};

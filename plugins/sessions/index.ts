@@ -1,0 +1,45 @@
+import plugin from 'fastify-plugin';
+import { deleteExpiredSessions } from '../../db/queries/sessions.js';
+import { createSessions, type Sessions } from './service.js';
+import { sessionTransportPlugin } from './transport.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    sessions: Sessions;
+  }
+}
+
+const hour = 3_600_000;
+
+/** `app.sessions`: login, refresh, logout. Expired sessions are cleared away every hour. */
+export const sessionsPlugin = plugin(
+  async (app) => {
+    const { config, db, passwords, tfa, accessTokens, refreshTokens, clock } = app;
+    await app.register(sessionTransportPlugin);
+    const sessions = createSessions({
+      db,
+      passwords,
+      tfa,
+      accessTokens,
+      refreshTokens,
+      clock,
+      lifetimes: {
+        accessToken: config.ACCESS_TOKEN_TTL,
+        refreshToken: config.REFRESH_TOKEN_TTL,
+        sessionCookie: config.SESSION_COOKIE_TTL,
+        gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD,
+      },
+      onUse: (userId) => app.lastAccess.touch(userId, 0),
+      onReuse: (session) => app.log.warn(session, 'a replaced refresh token was used again: its session is ended'),
+    });
+    app.decorate('sessions', sessions);
+
+    const cleaning = setInterval(() => {
+      deleteExpiredSessions(db, clock()).catch((error: unknown) =>
+        app.log.warn(error, 'expired sessions could not be cleared away'),
+      );
+    }, hour).unref();
+    app.addHook('onClose', async () => clearInterval(cleaning));
+  },
+  { name: 'sessions', dependencies: ['config', 'database', 'clock', 'tokens', 'passwords', 'tfa', 'last-access'] },
+);

@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../db/client.js';
+import { findPrincipalBySession, findPrincipalByUser, type PrincipalRecord } from '../../db/queries/principals.js';
+import { advanceSession, deleteSession, findSession, insertSession } from '../../db/queries/sessions.js';
+import { findLoginCandidate, type LoginCandidate, recordLogin } from '../../db/queries/users.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { SessionMode } from '../../schemas/sessions.js';
+import { rightsOf } from '../access/rights.js';
+import type { Client } from '../client.js';
+import type { Clock } from '../clock.js';
+import type { Passwords } from '../passwords/service.js';
+import type { TwoFactor } from '../tfa/service.js';
+import type { AccessTokens } from '../tokens/access-tokens.js';
+import { hashToken, type RefreshTokens } from '../tokens/refresh-tokens.js';
+import { replacedAt } from './rotation.js';
+
+/** The tokens of a session that was begun or refreshed. In mode `session` there is no refresh token. */
+export interface IssuedSession {
+  mode: SessionMode;
+  accessToken: string;
+  refreshToken: string | null;
+  /** Lifetime of the access token in milliseconds. */
+  expires: number;
+}
+
+/** What a client shows to go on with a session: its refresh token or, in mode `session`, the token in its cookie. */
+export interface SessionCredential {
+  mode: SessionMode;
+  token: string;
+}
+
+export interface Login {
+  email: string;
+  password: string;
+  otp?: string | undefined;
+  mode: SessionMode;
+}
+
+export interface Sessions {
+  /**
+   * Begins a session (contract 2.1).
+   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; INVALID_OTP; SERVICE_UNAVAILABLE
+   */
+  login(login: Login, client: Client): Promise<IssuedSession>;
+  /**
+   * Exchanges a credential for its successor (contract 2.2). Of any number of attempts at once one succeeds.
+   * @throws {ApiError} INVALID_CREDENTIALS; for a session cookie also INVALID_TOKEN, TOKEN_EXPIRED
+   */
+  refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
+  /** Ends the session that a credential belongs to, if there is one (contract 2.3). */
+  logout(credential: SessionCredential): Promise<void>;
+}
+
+interface Dependencies {
+  db: Executor;
+  passwords: Passwords;
+  tfa: TwoFactor;
+  accessTokens: AccessTokens;
+  refreshTokens: RefreshTokens;
+  clock: Clock;
+  /** All in milliseconds. */
+  lifetimes: { accessToken: number; refreshToken: number; sessionCookie: number; gracePeriod: number };
+  onUse(userId: string): void;
+  onReuse(session: { id: string; client: Client }): void;
+}
+
+/** Where a session stands: which user, and which of its successive tokens counts. */
+interface Position {
+  id: string;
+  generation: number;
+  expiresAt: Date;
+}
+
+export function createSessions(deps: Dependencies): Sessions {
+  const { db, passwords, tfa, accessTokens, refreshTokens, clock, lifetimes } = deps;
+
+  const after = (ms: number) => new Date(clock().getTime() + ms);
+  const expiryOf = (mode: SessionMode) => after(mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
+
+  /** A new refresh token for this place in the session; none in mode `session`, where the access token does its work. */
+  const issueRefreshToken = (mode: SessionMode, sessionId: string, generation: number) =>
+    mode === 'session' ? null : refreshTokens.issue({ sessionId, generation });
+
+  const issue = (
+    mode: SessionMode,
+    principal: PrincipalRecord,
+    position: Position,
+    refreshToken: string | null,
+    client: Client,
+  ): IssuedSession => {
+    const rights = rightsOf(principal, client.ip);
+    const lifetime = mode === 'session' ? lifetimes.sessionCookie : lifetimes.accessToken;
+    const accessToken = accessTokens.issue(
+      {
+        id: principal.id,
+        role: principal.role,
+        app_access: rights.app,
+        admin_access: rights.admin,
+        session: position.id,
+        ...(rights.mustSetUpTfa ? { enforce_tfa: true } : {}),
+        ...(mode === 'session' ? { generation: position.generation } : {}),
+      },
+      mode === 'session' ? position.expiresAt : after(lifetime),
+    );
+    return { mode, accessToken, refreshToken, expires: lifetime };
+  };
+
+  /** The step of the one-time password that came with the login; null for a user without two-factor authentication. */
+  const checkOtp = (user: LoginCandidate, otp: string | undefined): number | null => {
+    if (user.tfaSecret === null) return null;
+    const step = otp === undefined ? null : tfa.matchStep(user.tfaSecret, otp);
+    const isUsed = step !== null && user.tfaLastStep !== null && step <= user.tfaLastStep;
+    if (step === null || isUsed) throw new ApiError('INVALID_OTP');
+    return step;
+  };
+
+  /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
+  const renewedHash = async (stored: string, password: string): Promise<string> => {
+    if (!passwords.isOutdated(stored)) return stored;
+    return passwords.hash(password).catch((error: unknown) => {
+      if (error instanceof ApiError) return stored;
+      throw error;
+    });
+  };
+
+  /** One try at a login; undefined when the user was changed while the password was being checked. */
+  const tryLogin = async (
+    { email, password, otp, mode }: Login,
+    client: Client,
+  ): Promise<IssuedSession | undefined> => {
+    const user = await findLoginCandidate(db, email);
+    const mayLogIn = user?.status === 'active' && user.provider === 'default';
+    const matches = await passwords.verify(mayLogIn ? user.password : null, password);
+    if (!matches || !user || user.password === null) throw new ApiError('INVALID_CREDENTIALS');
+
+    const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
+    const tfaLastStep = checkOtp(user, otp);
+    const kept = await renewedHash(checked.password, password);
+    const position = { id: randomUUID(), generation: 0, expiresAt: expiryOf(mode) };
+    const refreshToken = issueRefreshToken(mode, position.id, position.generation);
+
+    return db.transaction(async (tx) => {
+      const now = clock();
+      const stands = await recordLogin(tx, checked, { password: kept, tfaLastStep }, now);
+      if (!stands) return undefined;
+      const row = { id: position.id, user: user.id, expiresAt: position.expiresAt, ...client };
+      await insertSession(tx, { ...row, tokenHash: refreshToken && hashToken(refreshToken) }, now);
+      const principal = await findPrincipalByUser(tx, user.id);
+      return principal && issue(mode, principal, position, refreshToken, client);
+    });
+  };
+
+  /** What the credential says of the session's id and generation; undefined when it is none of ours. */
+  const read = ({ mode, token }: SessionCredential) => {
+    if (mode !== 'session') {
+      const found = refreshTokens.read(token);
+      return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
+    }
+    if (!accessTokens.isOurs(token)) return undefined;
+    const { session, generation } = accessTokens.verify(token);
+    // Without a generation it is an access token of another mode, which must not be traded for a longer life.
+    return generation === undefined ? undefined : { id: session, generation, tokenHash: null };
+  };
+
+  /** The same, where a credential that cannot be used is no error: there is nothing to end. */
+  const readOrNothing = (credential: SessionCredential) => {
+    try {
+      return read(credential);
+    } catch (error) {
+      if (error instanceof ApiError) return undefined;
+      throw error;
+    }
+  };
+
+  /** What is left when a credential could not be exchanged: an old one, shown again. */
+  const refuseOrRepeat = async (
+    mode: SessionMode,
+    shown: { id: string; generation: number; tokenHash: string | null },
+    client: Client,
+  ): Promise<IssuedSession> => {
+    const session = await findSession(db, shown.id);
+    const isSameKind = session && (session.tokenHash === null) === (shown.tokenHash === null);
+    const replaced = isSameKind ? replacedAt(shown.generation, session) : undefined;
+    if (!session || replaced === undefined) throw new ApiError('INVALID_CREDENTIALS');
+    const isInGrace = replaced !== null && clock().getTime() <= replaced.getTime() + lifetimes.gracePeriod;
+    if (mode === 'session' && isInGrace) {
+      const principal = await findPrincipalBySession(db, shown.id);
+      if (principal?.status === 'active') return issue(mode, principal, { id: shown.id, ...session }, null, client);
+    }
+    if (mode !== 'session' && !isInGrace) {
+      await deleteSession(db, shown.id);
+      deps.onReuse({ id: shown.id, client });
+    }
+    throw new ApiError('INVALID_CREDENTIALS');
+  };
+
+  return {
+    login: async (login, client) => {
+      // A user who changed meanwhile is judged once more, as they are now: another login may just have renewed the hash.
+      const issued = (await tryLogin(login, client)) ?? (await tryLogin(login, client));
+      if (!issued) throw new ApiError('INVALID_CREDENTIALS');
+      return issued;
+    },
+
+    refresh: async (credential, client) => {
+      const { mode } = credential;
+      const shown = read(credential);
+      if (!shown) throw new ApiError('INVALID_CREDENTIALS');
+      const next = { id: shown.id, generation: shown.generation + 1, expiresAt: expiryOf(mode) };
+      const refreshToken = issueRefreshToken(mode, next.id, next.generation);
+
+      // All that can fail happens before the commit: a refresh that failed has used nothing up.
+      const issued = await db.transaction(async (tx) => {
+        const row = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt: next.expiresAt, ...client };
+        const moved = await advanceSession(tx, shown, row, clock(), lifetimes.gracePeriod);
+        const principal = moved ? await findPrincipalBySession(tx, shown.id) : undefined;
+        return principal && { userId: principal.id, tokens: issue(mode, principal, next, refreshToken, client) };
+      });
+      if (!issued) return refuseOrRepeat(mode, shown, client);
+      deps.onUse(issued.userId);
+      return issued.tokens;
+    },
+
+    logout: async (credential) => {
+      const shown = readOrNothing(credential);
+      if (shown) await deleteSession(db, shown.id);
+    },
+  };
+}

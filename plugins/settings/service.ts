@@ -1,0 +1,108 @@
+import type { Executor } from '../../db/client.js';
+import { grantsAdministration } from '../../db/queries/administrators.js';
+import { readSettings, writeSettings } from '../../db/queries/settings.js';
+import { existingKeys } from '../../db/queries/writes.js';
+import type { AccessView } from '../../db/query-language/access-view.js';
+import { collections } from '../../db/query-language/collections.js';
+import { forbiddenField } from '../../db/query-language/faults.js';
+import { parseNames } from '../../db/query-language/fields.js';
+import { parseFilter } from '../../db/query-language/filter.js';
+import { ApiError } from '../../schemas/errors.js';
+import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
+import type { Caller } from '../access/service.js';
+import { isPolicy } from '../passwords/policy.js';
+
+export interface ProjectSettings {
+  /** The settings that the caller may read and has asked for. @throws {ApiError} FORBIDDEN, INVALID_QUERY */
+  read(caller: Caller, fields: unknown): Promise<SettingsInput>;
+  /** Writes settings, and gives them back to who may read them. @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY */
+  update(caller: Caller, input: SettingsInput, fields: unknown): Promise<SettingsInput | null>;
+}
+
+/** Settings that decide over rights, or could be used against the service: no permission is enough for them. */
+const adminOnly = new Set<string>(['public_policy', 'public_registration_role', 'auth_password_policy']);
+
+export function createSettings({ db }: { db: Executor }): ProjectSettings {
+  /** The settings that are asked for, all of which the caller may read. */
+  const wantedBy = (caller: Caller, fields: unknown): ReadonlySet<string> => {
+    const readable = permitted(caller, 'read');
+    if (readable.size === 0) throw new ApiError('FORBIDDEN');
+    const asked = parseNames('fields', fields).flatMap((name) => (name === '*' ? [...readable] : [name]));
+    for (const name of asked) if (!readable.has(name as SettingName)) throw forbiddenField('settings', name);
+    return new Set<string>(asked.length === 0 ? readable : asked);
+  };
+
+  const shown = async (wanted: ReadonlySet<string>): Promise<SettingsInput> => {
+    const settings = await readSettings(db);
+    return Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.has(name)));
+  };
+
+  return {
+    read: async (caller, fields) => shown(wantedBy(caller, fields)),
+
+    update: async (caller, input, fields) => {
+      const writable = permitted(caller, 'update');
+      const names = Object.keys(input) as SettingName[];
+      if (writable.size === 0) throw new ApiError('FORBIDDEN');
+      for (const name of names) {
+        if (!writable.has(name) || (adminOnly.has(name) && !caller.admin)) throw forbiddenField('settings', name);
+      }
+      checkPasswordPolicy(input.auth_password_policy);
+      checkEmailFilter(input.public_registration_email_filter);
+      // An answer that cannot be given is refused before anything is written.
+      const wanted = permitted(caller, 'read').size === 0 ? null : wantedBy(caller, fields);
+      await db.transaction(async (tx) => {
+        await requireItem(tx, 'public_policy', 'policies', input.public_policy);
+        if (typeof input.public_policy === 'string' && (await grantsAdministration(tx, input.public_policy))) {
+          // It would make an administrator of everybody.
+          throw new ApiError('FAILED_VALIDATION', { field: 'public_policy', path: [], type: 'admin_access' });
+        }
+        await requireItem(tx, 'public_registration_role', 'roles', input.public_registration_role);
+        await writeSettings(tx, input);
+      });
+      return wanted === null ? null : shown(wanted);
+    },
+  };
+}
+
+function permitted(caller: Caller, action: 'read' | 'update'): ReadonlySet<SettingName> {
+  if (caller.admin) return new Set(settingNames);
+  const named = caller.policies
+    .flatMap(({ permissions }) => permissions)
+    .filter((permission) => permission.collection === 'settings' && permission.action === action)
+    // There is one row of settings, and rules are not judged on it: a permission that has one grants nothing.
+    .filter(({ permissions, validation }) => isEmpty(permissions) && isEmpty(validation))
+    .flatMap(({ fields }) => fields ?? []);
+  return new Set(named.includes('*') ? settingNames : settingNames.filter((name) => named.includes(name)));
+}
+
+const isEmpty = (rule: Record<string, unknown> | null) => rule === null || Object.keys(rule).length === 0;
+
+function checkPasswordPolicy(policy: string | null | undefined): void {
+  if (policy === undefined || policy === null || isPolicy(policy)) return;
+  throw new ApiError('FAILED_VALIDATION', { field: 'auth_password_policy', path: [], type: 'regex' });
+}
+
+const addressesOnly: AccessView = (name) => (name === 'users' ? [{ fields: new Set(['email']), rule: null }] : []);
+const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
+
+/** The filter is about an address that no user has yet: it may look at nothing else. */
+function checkEmailFilter(filter: Record<string, unknown> | null | undefined): void {
+  if (filter === undefined || filter === null) return;
+  try {
+    parseFilter(filter, collections.users, addressesOnly, nobody);
+  } catch {
+    throw new ApiError('FAILED_VALIDATION', { field: 'public_registration_email_filter', path: [], type: 'filter' });
+  }
+}
+
+async function requireItem(
+  tx: Executor,
+  field: SettingName,
+  name: 'policies' | 'roles',
+  key: string | null | undefined,
+) {
+  if (typeof key !== 'string') return;
+  const existing = await existingKeys(tx, collections[name], [key.toLowerCase()]);
+  if (existing.size === 0) throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'settings', field, value: key });
+}

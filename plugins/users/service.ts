@@ -1,0 +1,97 @@
+import type { Executor } from '../../db/client.js';
+import type { Item } from '../../db/queries/items.js';
+import type { PermissionRecord } from '../../db/queries/principals.js';
+import { writeLastPage } from '../../db/queries/users.js';
+import type { QueryInput } from '../../db/query-language/query.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
+import type { Globals } from '../../schemas/policies.js';
+import type { Caller, Principal } from '../access/service.js';
+import { permittedCollections } from '../items/rules.js';
+import type { Items, Meta } from '../items/service.js';
+
+export interface Users {
+  /**
+   * The caller's own user (contract 2.8). When there is no right to read it, or any field asked for may not be read,
+   * it is the id alone.
+   * @throws {ApiError} INVALID_QUERY
+   */
+  readMe(caller: Principal, input: { fields?: unknown; meta?: unknown }): Promise<{ data: Item; meta?: Meta }>;
+  /**
+   * Notes the page that the caller is on (contract 2.14).
+   * @throws {ApiError} VALUE_TOO_LONG
+   */
+  trackPage(caller: Principal, page: string): Promise<void>;
+  /** The caller's role and all above it; their ids alone when roles may not be read. */
+  readMyRoles(caller: Principal, input: QueryInput): Promise<{ data: Item[]; meta?: Meta }>;
+  /** What the caller's policies say in general. */
+  globalsOf(caller: Caller): Globals;
+  /** What the caller may do with each collection. */
+  permissionsOf(caller: Caller): MyPermissions;
+}
+
+const longestPage = 255;
+
+export function createUsers({ db, items }: { db: Executor; items: Items }): Users {
+  return {
+    readMyRoles: async (caller, input) => {
+      try {
+        return await items.readMany(caller, 'roles', caller.roles, input);
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'FORBIDDEN')
+          return { data: caller.roles.map((id) => ({ id })) };
+        throw error;
+      }
+    },
+
+    globalsOf: ({ admin, app, policies }) => ({
+      app_access: app,
+      admin_access: admin,
+      enforce_tfa: policies.some((policy) => policy.enforce_tfa),
+    }),
+
+    permissionsOf: (caller) =>
+      Object.fromEntries(permittedCollections.map((collection) => [collection, accessTo(caller, collection)])),
+
+    trackPage: async (caller, page) => {
+      if ([...page].length > longestPage) {
+        throw new ApiError('VALUE_TOO_LONG', { collection: 'users', field: 'last_page', value: page });
+      }
+      await writeLastPage(db, caller.userId, page);
+    },
+
+    readMe: async (caller, input) => {
+      try {
+        return await items.read(caller, 'users', caller.userId, input);
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'FORBIDDEN') return { data: { id: caller.userId } };
+        throw error;
+      }
+    },
+  };
+}
+
+function accessTo(caller: Caller, collection: (typeof permittedCollections)[number]): MyPermissions[string] {
+  const accessFor = (action: PermissionRecord['action']): ActionAccess => {
+    if (caller.admin) return { access: 'full', fields: ['*'] };
+    const permissions = caller.policies
+      .flatMap((policy) => policy.permissions)
+      .filter((permission) => permission.collection === collection && permission.action === action);
+    const isOwn = caller.app && action === 'read' && (collection === 'users' || collection === 'roles');
+    if (permissions.length === 0 && !isOwn) return { access: 'none' };
+    const isFull = permissions.some((permission) => Object.keys(permission.permissions ?? {}).length === 0);
+    const fields = new Set(permissions.flatMap((permission) => permission.fields ?? []));
+    if (isOwn) fields.add('*');
+    return {
+      access: isFull ? 'full' : 'partial',
+      fields: fields.has('*') ? ['*'] : [...fields],
+      presets: Object.assign({}, ...permissions.map((permission) => permission.presets)),
+    };
+  };
+  return {
+    create: accessFor('create'),
+    read: accessFor('read'),
+    update: accessFor('update'),
+    delete: accessFor('delete'),
+  };
+}

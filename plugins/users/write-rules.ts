@@ -1,0 +1,198 @@
+import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/administrators.js';
+import { findPrincipalsByUsers, findPublicPolicies } from '../../db/queries/principals.js';
+import { deleteSessionsOf } from '../../db/queries/sessions.js';
+import { readPasswordPolicy } from '../../db/queries/settings.js';
+import { type Key, rowsWithValues } from '../../db/queries/writes.js';
+import { collections } from '../../db/query-language/collections.js';
+import { formats } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import { userStatuses } from '../../schemas/users.js';
+import { hasMoreRights } from '../access/compare-rights.js';
+import type { Caller } from '../access/service.js';
+import { variablesOf } from '../access/view.js';
+import type { Clock } from '../clock.js';
+import { invalidPayload, type Payload, type SpecialFields } from '../items/payload.js';
+import type { Change, WriteRules } from '../items/writes.js';
+import { meetPolicy } from '../passwords/policy.js';
+import type { Passwords } from '../passwords/service.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
+
+const longestPassword = 1024;
+const concealed = '**********';
+
+const refuse = (field: string, type: string, more: { valid?: unknown } = {}) =>
+  new ApiError('FAILED_VALIDATION', { field, path: [], type, ...more });
+
+const tooLong = (field: string, value: unknown) =>
+  new ApiError('VALUE_TOO_LONG', { collection: 'users', field, value });
+
+const special: SpecialFields = {
+  email: (value, { columns }) => {
+    if (value !== null && typeof value !== 'string') throw invalidPayload('email takes text');
+    if (typeof value === 'string' && value.length > 128) throw tooLong('email', value);
+    if (value === null || !formats.email(value)) throw refuse('email', 'email');
+    columns.email = value;
+  },
+  status: (value, { columns }) => {
+    if (value !== null && typeof value !== 'string') throw invalidPayload('status takes text');
+    if (!userStatuses.some((status) => status === value)) throw refuse('status', 'in', { valid: userStatuses });
+    columns.status = value;
+  },
+  password: (value, { columns }) => {
+    if (value !== null && typeof value !== 'string') throw invalidPayload('password takes text');
+    if (value === '') throw refuse('password', 'regex');
+    if (value !== null && value.length > longestPassword) throw tooLong('password', concealed);
+    // Hashed before the transaction begins (see prepare).
+    columns.password = value;
+  },
+  token: (value, { columns }) => {
+    // What was read comes back unchanged.
+    if (value === concealed) return;
+    if (value !== null && (typeof value !== 'string' || value === '')) throw invalidPayload('token takes text');
+    if (value !== null && value.length > 255) throw tooLong('token', concealed);
+    // Anything else could not be sent in an Authorization header.
+    if (value !== null && !/^[\x21-\x7e]+$/.test(value))
+      throw invalidPayload('token takes printable ASCII, without spaces');
+    columns.token_hash = value === null ? null : hashToken(value);
+  },
+  tfa_secret: () => {
+    throw invalidPayload('tfa_secret is changed by the routes for two-factor authentication');
+  },
+};
+
+/** What is particular about writing users (contract 2.9, 2.10, 4). */
+export function createUserWriteRules(deps: { db: Executor; passwords: Passwords; clock: Clock }): WriteRules {
+  const { db, passwords, clock } = deps;
+  return {
+    special,
+    adminOnly: new Set(['role', 'policies']),
+    defaults: { status: 'active', provider: 'default', email_notifications: true },
+    required: ({ provider = 'default' }, isBatch) =>
+      isBatch && provider === 'default' ? ['email', 'password'] : ['email'],
+    carriesAdministrators: new Set(['status', 'role', 'policies']),
+    prepare: (payloads) => hashPasswords(db, passwords, payloads),
+    check: async (tx, caller, changes, action) => {
+      if (!caller.admin) await checkLimits(tx, caller, changes, action, clock());
+      for (const { payload } of changes) {
+        // Data of one provider says nothing about a user of another.
+        const { columns } = payload;
+        const moves =
+          action === 'update' && (columns.provider !== undefined || columns.external_identifier !== undefined);
+        if (moves) columns.auth_data = null;
+      }
+      await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
+      await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
+    },
+    after: endSessions,
+  };
+}
+
+/** What only administrators may do, and nobody on their account by another's permission. */
+async function checkLimits(
+  tx: Executor,
+  caller: Caller,
+  changes: readonly Change[],
+  action: string,
+  now: Date,
+): Promise<void> {
+  for (const { keys, input } of changes) {
+    const fields = new Set(Object.keys(input));
+    if (fields.has('provider') || fields.has('external_identifier')) {
+      throw invalidPayload('Only an administrator may write provider and external_identifier');
+    }
+    const isOwn = action === 'update' && keys.every((key) => key === caller.userId);
+    if (fields.has('token') && !isOwn)
+      throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may write the token of another user' });
+  }
+  const keys = changes.flatMap((change) => change.keys);
+  if (keys.length === 0) return;
+  const administrators = await administratorsAmong(tx, keys);
+  if (administrators.size > 0)
+    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
+  const opened = changes.filter(({ input }) => opensAccount(input)).flatMap((change) => change.keys);
+  await checkRightsOf(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
+}
+
+/** Whether a change lets somebody into an account who could not get into it before. */
+const opensAccount = ({ password, email, status }: Record<string, unknown>) =>
+  password !== undefined || email !== undefined || status === 'active';
+
+/** Who gives access to an account gives the rights of it, so they must have those rights themselves (contract 5). */
+async function checkRightsOf(tx: Executor, caller: Caller, keys: ReadonlySet<Key>, now: Date): Promise<void> {
+  if (keys.size === 0) return;
+  const everybody = await findPublicPolicies(tx);
+  const own = { policies: [...caller.policies, ...everybody], variables: variablesOf(caller, now) };
+  for (const { id, role, roles, policies } of await findPrincipalsByUsers(tx, [...keys].map(String))) {
+    const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
+    if (!hasMoreRights({ policies, variables }, own)) continue;
+    throw new ApiError('FORBIDDEN', { reason: 'You may not give access to a user who has rights that you lack' });
+  }
+}
+
+async function hashPasswords(db: Executor, passwords: Passwords, payloads: readonly Payload[]): Promise<void> {
+  const waiting = payloads.filter(({ columns }) => typeof columns.password === 'string');
+  if (waiting.length === 0) return;
+  const policy = await readPasswordPolicy(db);
+  const plain = waiting.map(({ columns }) => String(columns.password));
+  if (policy !== null && !meetPolicy(policy, plain)) throw refuse('password', 'regex');
+  const hashes = await passwords.hashMany(plain);
+  waiting.forEach(({ columns }, index) => {
+    columns.password = hashes[index];
+  });
+}
+
+/** A value that must stand once: neither twice in the request, nor in another row. */
+async function checkUnique(
+  tx: Executor,
+  changes: readonly Change[],
+  field: string,
+  column: string,
+  letterCase: 'exact' | 'any',
+  shown: (change: Change) => unknown,
+): Promise<void> {
+  const seen = new Map<string, { change: Change; keys: readonly Key[] }>();
+  const twice = (change: Change) =>
+    new ApiError('RECORD_NOT_UNIQUE', { collection: 'users', field, value: shown(change) ?? null });
+  for (const change of changes) {
+    const value = change.payload.columns[column];
+    if (typeof value !== 'string') continue;
+    const canonical = letterCase === 'any' ? value.toLowerCase() : value;
+    if (seen.has(canonical) || change.keys.length > 1) throw twice(change);
+    seen.set(canonical, { change, keys: change.keys });
+  }
+  for (const { id, value, stored } of await rowsWithValues(
+    tx,
+    collections.users,
+    column,
+    [...seen.keys()],
+    letterCase,
+  )) {
+    const found = seen.get(value);
+    if (!found) continue;
+    if (!found.keys.includes(id)) throw twice(found.change);
+    // What stands there already is no change, and nothing follows from it.
+    const { columns } = found.change.payload;
+    if (columns[column] === stored) delete columns[column];
+  }
+}
+
+/** Which sessions end with an update (contract 2.10): all when the user is no longer active; all but the caller's own on new credentials. */
+async function endSessions(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<void> {
+  const inactive = changes.filter(
+    ({ payload }) => payload.columns.status !== undefined && payload.columns.status !== 'active',
+  );
+  await deleteSessionsOf(
+    tx,
+    inactive.flatMap(({ keys }) => keys.map(String)),
+    null,
+  );
+  const renewed = changes.filter(
+    ({ payload }) => payload.columns.password !== undefined || payload.columns.email !== undefined,
+  );
+  await deleteSessionsOf(
+    tx,
+    renewed.flatMap(({ keys }) => keys.map(String)),
+    caller.sessionId,
+  );
+}

@@ -1,0 +1,10 @@
+import type { App } from '../app.js';
+import { login } from './login.js';
+import { logout } from './logout.js';
+import { refresh } from './refresh.js';
+
+export async function authRoutes(app: App): Promise<void> {
+  if (!app.config.AUTH_DISABLE_DEFAULT) login(app);
+  logout(app);
+  refresh(app);
+}

@@ -1,0 +1,29 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { cookieHeaders, LoginBody, SessionTokensResponse } from '../../schemas/sessions.js';
+import { type App, optionalCredential } from '../app.js';
+
+/** Operation 1 (contract 2.1). */
+export function login(app: App): void {
+  app.post(
+    '/login',
+    {
+      schema: {
+        operationId: 'login',
+        tags: ['Authentication'],
+        summary: 'Log in with e-mail and password',
+        description:
+          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same.',
+        security: optionalCredential,
+        body: LoginBody,
+        response: {
+          200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
+          ...errorResponses('INVALID_OTP'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { email, password, otp, mode = 'json' } = request.body;
+      return { data: reply.deliver(await app.sessions.login({ email, password, otp, mode }, request.client)) };
+    },
+  );
+}

@@ -1,0 +1,87 @@
+import type { App } from './app.js';
+import { authRoutes } from './auth/index.js';
+import { permissionsRoutes } from './permissions/index.js';
+import { policiesRoutes } from './policies/index.js';
+import { rolesRoutes } from './roles/index.js';
+import { serverRoutes } from './server/index.js';
+import { settingsRoutes } from './settings/index.js';
+import { usersRoutes } from './users/index.js';
+
+/**
+ * Who may call what: every operation, by its operationId. `anonymous`: anyone, though a credential that cannot be used
+ * is refused all the same. `permission`: whoever has the permissions, be it by the public policy. `authenticated`: only
+ * who proves who they are.
+ */
+export const accessMap = {
+  login: 'anonymous',
+  logout: 'anonymous',
+  refresh: 'anonymous',
+
+  readMe: 'authenticated',
+  updateMe: 'authenticated',
+  trackPage: 'authenticated',
+  listUsers: 'permission',
+  searchUsers: 'permission',
+  createUsers: 'permission',
+  updateUsers: 'permission',
+  deleteUsers: 'permission',
+  readUser: 'permission',
+  updateUser: 'permission',
+  deleteUser: 'permission',
+
+  readMyRoles: 'authenticated',
+  listRoles: 'permission',
+  searchRoles: 'permission',
+  createRoles: 'permission',
+  updateRoles: 'permission',
+  deleteRoles: 'permission',
+  readRole: 'permission',
+  updateRole: 'permission',
+  deleteRole: 'permission',
+
+  readMyGlobals: 'permission',
+  listPolicies: 'permission',
+  searchPolicies: 'permission',
+  createPolicies: 'permission',
+  updatePolicies: 'permission',
+  deletePolicies: 'permission',
+  readPolicy: 'permission',
+  updatePolicy: 'permission',
+  deletePolicy: 'permission',
+
+  readMyPermissions: 'permission',
+  listPermissions: 'permission',
+  searchPermissions: 'permission',
+  createPermissions: 'permission',
+  updatePermissions: 'permission',
+  deletePermissions: 'permission',
+  readPermission: 'permission',
+  updatePermission: 'permission',
+  deletePermission: 'permission',
+
+  readSettings: 'permission',
+  updateSettings: 'permission',
+
+  serverHealth: 'anonymous',
+  serverInfo: 'anonymous',
+  serverPing: 'anonymous',
+} as const;
+
+/** What still answers a user who must set up two-factor authentication first. */
+export const beforeTfa: ReadonlySet<string> = new Set([
+  'login',
+  'logout',
+  'refresh',
+  'readMe',
+] satisfies (keyof typeof accessMap)[]);
+
+/** All routes, in an order readable from top to bottom. */
+export async function routes(app: App): Promise<void> {
+  await app.register(authRoutes, { prefix: '/auth' });
+  await app.register(usersRoutes, { prefix: '/users' });
+  await app.register(rolesRoutes, { prefix: '/roles' });
+  await app.register(policiesRoutes, { prefix: '/policies' });
+  await app.register(permissionsRoutes, { prefix: '/permissions' });
+  await app.register(settingsRoutes, { prefix: '/settings' });
+  await app.register(serverRoutes, { prefix: '/server' });
+}

@@ -1,0 +1,42 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { isObject } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+
+/** A collection, as its routes present it. */
+export interface CollectionRoutes {
+  collection: 'users' | 'roles' | 'policies' | 'permissions';
+  /** `User` makes `readUser`; `Users` makes `listUsers`. */
+  one: string;
+  many: string;
+  tag: string;
+  item: TSchema;
+  /** What is written of an item. */
+  input: TObject;
+  /** The form of the key, for the document. */
+  key: TSchema;
+}
+
+/**
+ * Items go out as they were selected: every name in them comes from the map of fields, so there is nothing to strip, and
+ * which of them there are differs from query to query. The response schema describes them.
+ */
+export const itemSerializer = () => (payload: unknown) => JSON.stringify(payload);
+
+/**
+ * The domain checks keys, queries and items itself, for it answers each fault with a code of its own. The schemas
+ * describe what it takes.
+ */
+export const checkedByTheDomain = () => () => true;
+
+/** Writing many items, with a password each to be hashed, takes its time. Milliseconds. */
+export const deadlineOfWrites = 300_000;
+
+/** Of the body of a SEARCH, the outer form alone: the query in it has the same faults as one in a URL. */
+export const queryCheckedByTheDomain = () => (body: unknown) =>
+  isObject(body) && (body.query === undefined || isObject(body.query))
+    ? true
+    : {
+        error: new ApiError('INVALID_PAYLOAD', {
+          reason: 'The body must be an object with a query, which is an object.',
+        }),
+      };

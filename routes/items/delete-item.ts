@@ -1,0 +1,26 @@
+import { Type } from '@sinclair/typebox';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent, optionalCredential } from '../app.js';
+import { type CollectionRoutes, checkedByTheDomain } from './definition.js';
+
+/** DELETE of one (operation 14; contract 2.11). */
+export function deleteItem(app: App, { collection, one, tag, key }: CollectionRoutes): void {
+  app.delete(
+    '/:id',
+    {
+      schema: {
+        operationId: `delete${one}`,
+        tags: [tag],
+        summary: `Delete one of the ${collection}`,
+        security: optionalCredential,
+        params: Type.Object({ id: key }),
+        response: { 204: noContent('It is deleted.'), ...errorResponses('FORBIDDEN', 'UNPROCESSABLE_CONTENT') },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      await app.mutations.removeOne(request.caller, collection, String(request.params.id));
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,18 @@
+import { Type } from '@sinclair/typebox';
+import { Permission, PermissionInput } from '../../schemas/permissions.js';
+import type { App } from '../app.js';
+import { itemRoutes } from '../items/index.js';
+import { readMyPermissions } from './read-my-permissions.js';
+
+export async function permissionsRoutes(app: App): Promise<void> {
+  readMyPermissions(app);
+  itemRoutes(app, {
+    collection: 'permissions',
+    one: 'Permission',
+    many: 'Permissions',
+    tag: 'Permissions',
+    item: Permission,
+    input: PermissionInput,
+    key: Type.Integer({ description: 'Identifier of the permission.' }),
+  });
+}

@@ -1,0 +1,18 @@
+import { Uuid } from '../../schemas/common.js';
+import { Policy, PolicyInput } from '../../schemas/policies.js';
+import type { App } from '../app.js';
+import { itemRoutes } from '../items/index.js';
+import { readMyGlobals } from './read-my-globals.js';
+
+export async function policiesRoutes(app: App): Promise<void> {
+  readMyGlobals(app);
+  itemRoutes(app, {
+    collection: 'policies',
+    one: 'Policy',
+    many: 'Policies',
+    tag: 'Policies',
+    item: Policy,
+    input: PolicyInput,
+    key: Uuid('Identifier of the policy.'),
+  });
+}

@@ -1,0 +1,23 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { GlobalsResponse } from '../../schemas/policies.js';
+import { type App, optionalCredential } from '../app.js';
+
+/** What the policies of the caller say in general (contract 5). */
+export function readMyGlobals(app: App): void {
+  app.get(
+    '/me/globals',
+    {
+      schema: {
+        operationId: 'readMyGlobals',
+        tags: ['Policies'],
+        summary: 'Read what the policies of the caller add up to',
+        security: optionalCredential,
+        response: {
+          200: { ...GlobalsResponse, description: 'The sum of the policies.' },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async (request) => ({ data: app.users.globalsOf(request.caller) }),
+  );
+}

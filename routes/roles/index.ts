@@ -1,0 +1,18 @@
+import { Uuid } from '../../schemas/common.js';
+import { Role, RoleInput } from '../../schemas/roles.js';
+import type { App } from '../app.js';
+import { itemRoutes } from '../items/index.js';
+import { readMyRoles } from './read-my-roles.js';
+
+export async function rolesRoutes(app: App): Promise<void> {
+  readMyRoles(app);
+  itemRoutes(app, {
+    collection: 'roles',
+    one: 'Role',
+    many: 'Roles',
+    tag: 'Roles',
+    item: Role,
+    input: RoleInput,
+    key: Uuid('Identifier of the role.'),
+  });
+}

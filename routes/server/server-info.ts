@@ -1,0 +1,22 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { ServerInfoResponse } from '../../schemas/server.js';
+import { type App, optionalCredential } from '../app.js';
+
+export function serverInfo(app: App): void {
+  app.get(
+    '/info',
+    {
+      schema: {
+        operationId: 'serverInfo',
+        tags: ['Server'],
+        summary: 'Read the public settings of the project',
+        security: optionalCredential,
+        response: {
+          200: { ...ServerInfoResponse, description: 'The public settings.' },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async () => ({ data: await app.health.info() }),
+  );
+}

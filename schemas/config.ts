@@ -1,0 +1,263 @@
+import { isIP } from 'node:net';
+import {
+  FormatRegistry,
+  type StaticDecode,
+  type StringOptions,
+  type TLiteral,
+  type TUnion,
+  Type,
+} from '@sinclair/typebox';
+import bytes from 'bytes';
+import ms, { type StringValue } from 'ms';
+import { Email } from './common.js';
+
+/** What each variable says of itself: `expected` completes the sentence "expected …" in a message about a fault. */
+interface About {
+  description: string;
+  default?: unknown;
+  expected?: string;
+  /** Never repeat the value in a message. */
+  secret?: boolean;
+}
+
+const text = (options: About & StringOptions) => Type.String({ minLength: 1, expected: 'some text', ...options });
+
+const integer = (minimum: number, maximum: number, options: About) =>
+  Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
+
+const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
+
+const choice = <const T extends readonly string[]>(values: T, options: About) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { expected: `one of ${values.join(', ')}`, ...options },
+  ) as TUnion<TLiteral<T[number]>[]>;
+
+const durationText = (pattern: string, options: About & { default: StringValue }) =>
+  Type.Transform(Type.String({ pattern, expected: 'a duration such as 10s, 15m, 12h or 7d', ...options }))
+    .Decode((value) => ms(value as StringValue))
+    .Encode((value) => ms(value) as StringValue);
+
+/** `15m`, `7d`, `12h`; decoded to milliseconds. A second at least: tokens count in seconds. Some centuries at the most. */
+const lifetime = (options: About & { default: StringValue }) =>
+  durationText('^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$', options);
+
+/** The same, from nothing at all. */
+const period = (options: About & { default: StringValue }) => durationText('^\\d{1,5}(ms|s|m|h|d)$', options);
+
+/** `1mb`, `512kb`; decoded to bytes. */
+const size = (options: About & { default: string }) =>
+  Type.Transform(
+    Type.String({ pattern: '^[1-9]\\d{0,5}(b|kb|mb)$', expected: 'a size such as 512kb or 1mb', ...options }),
+  )
+    .Decode((value) => bytes.parse(value) ?? 0)
+    .Encode((value) => `${value}b`);
+
+const cookieName = (options: About) =>
+  Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", expected: 'a cookie name (RFC 6265)', ...options });
+
+const cookieDomain = (options: About) =>
+  Type.Optional(
+    Type.String({ pattern: '^\\.?[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*$', expected: 'a domain name', ...options }),
+  );
+
+const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
+
+FormatRegistry.Set('url', (value) => URL.canParse(value));
+
+FormatRegistry.Set(
+  'trusted-proxies',
+  (value) => /^(true|false|\d{1,2})$/.test(value) || value.split(',').every((part) => isAddressRange(part.trim())),
+);
+
+function isAddressRange(range: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(range)) return true;
+  const [address = '', prefix, ...rest] = range.split('/');
+  const bits = isIP(address) === 4 ? 32 : 128;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && isPrefix && rest.length === 0;
+}
+
+const service = {
+  HOST: text({ default: '0.0.0.0', description: 'Address to listen on.' }),
+  PORT: integer(0, 65_535, { default: 8055, description: 'Port to listen on; 0 takes a free one.' }),
+  PUBLIC_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s?#]+$',
+      format: 'url',
+      expected: 'an http:// or https:// URL without query or fragment',
+      description:
+        'Address at which clients reach the service. When it is https, cookies are Secure. Default: `http://localhost:PORT`.',
+    }),
+  ),
+  TRUST_PROXY: Type.Transform(
+    Type.String({
+      format: 'trusted-proxies',
+      default: 'false',
+      expected: 'true, false, a number of proxies, or a list of addresses and CIDR ranges',
+      description:
+        'Which proxies may say where a request came from (X-Forwarded-For): false none, a number of them, or a CSV of addresses and ranges. `true` trusts anyone.',
+    }),
+  )
+    .Decode((value) =>
+      value === 'true' ? true : value === 'false' ? false : /^\d{1,2}$/.test(value) ? Number(value) : value,
+    )
+    .Encode((value) => String(value)),
+  LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    default: 'info',
+    description: 'Least severe level that is logged.',
+  }),
+  MAX_PAYLOAD_SIZE: size({ default: '1mb', description: 'Largest request body.' }),
+};
+
+const storage = {
+  DATABASE_URL: Type.Optional(
+    Type.String({
+      pattern: '^postgres(ql)?://.+',
+      secret: true,
+      expected: 'a URL such as postgres://user:password@host:5432/database',
+      description: 'PostgreSQL (14 or newer) to use. Unset: the embedded database in DATA_DIR.',
+    }),
+  ),
+  DATABASE_POOL_MAX: integer(2, 1000, { default: 10, description: 'Connections to PostgreSQL at the most.' }),
+  DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
+  SECRET: Type.Optional(
+    Type.String({
+      minLength: 32,
+      secret: true,
+      expected: 'at least 32 characters; `openssl rand -base64 32` makes a good one',
+      description:
+        'What tokens are signed and secrets encrypted with. Unset with the embedded database, one is made and kept in DATA_DIR; with DATABASE_URL it must be given.',
+    }),
+  ),
+};
+
+const queries = {
+  QUERY_LIMIT_DEFAULT: integer(1, 1_000_000, {
+    default: 100,
+    description: 'How many items a list has when no limit is asked for.',
+  }),
+  QUERY_LIMIT_MAX: Type.Optional(
+    integer(1, 1_000_000, {
+      description: 'The most items a list may have. Unset: as many as there are, when `limit=-1` is asked for.',
+    }),
+  ),
+  MAX_BATCH_MUTATION: integer(1, 30_000, {
+    default: 10_000,
+    description: 'The most items that one request may create, update or delete.',
+  }),
+};
+
+const administrator = {
+  ADMIN_EMAIL: Email('E-mail address of the administrator that the first start makes.', {
+    default: 'admin@example.com',
+    expected: 'an e-mail address',
+  }),
+  ADMIN_PASSWORD: Type.Optional(
+    Type.String({
+      minLength: 8,
+      secret: true,
+      expected: 'at least 8 characters',
+      description: 'Password of that administrator. Unset: one is made and printed once.',
+    }),
+  ),
+  ADMIN_TOKEN: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 255,
+      // Anything else could not be sent in an Authorization header.
+      pattern: '^[\\x21-\\x7e]+$',
+      secret: true,
+      expected: '16 to 255 characters of printable ASCII, without spaces',
+      description: 'Static token of that administrator. Unset: none.',
+    }),
+  ),
+};
+
+const sessions = {
+  AUTH_DISABLE_DEFAULT: flag({ default: false, description: 'Switches login by e-mail and password off.' }),
+  ACCESS_TOKEN_TTL: lifetime({
+    default: '15m',
+    description: 'Lifetime of an access token in the modes json and cookie.',
+  }),
+  REFRESH_TOKEN_TTL: lifetime({ default: '7d', description: 'Lifetime of a refresh token and of its cookie.' }),
+  SESSION_COOKIE_TTL: lifetime({
+    default: '1d',
+    description: 'Lifetime of the session cookie and of the access token in it.',
+  }),
+  SESSION_REFRESH_GRACE_PERIOD: period({
+    default: '10s',
+    description:
+      'How long after a refresh the old session cookie still works, and the use of an old refresh token is taken for a second tab rather than for theft.',
+  }),
+};
+
+const cookies = {
+  REFRESH_TOKEN_COOKIE_NAME: cookieName({
+    default: 'gatehouse_refresh_token',
+    description: 'Name of the refresh cookie.',
+  }),
+  REFRESH_TOKEN_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the refresh cookie. Unset: this host only.' }),
+  REFRESH_TOKEN_COOKIE_SECURE: Type.Optional(
+    flag({ description: 'Whether the refresh cookie travels by https only. Default: whether PUBLIC_URL is https.' }),
+  ),
+  REFRESH_TOKEN_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the refresh cookie.' }),
+  SESSION_COOKIE_NAME: cookieName({ default: 'gatehouse_session_token', description: 'Name of the session cookie.' }),
+  SESSION_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the session cookie. Unset: this host only.' }),
+  SESSION_COOKIE_SECURE: Type.Optional(
+    flag({ description: 'Whether the session cookie travels by https only. Default: whether PUBLIC_URL is https.' }),
+  ),
+  SESSION_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the session cookie.' }),
+};
+
+const passwords = {
+  PASSWORD_HASH_MEMORY: integer(8192, 4_194_304, {
+    default: 19_456,
+    description: 'Argon2id: memory for one hash, in KiB.',
+  }),
+  PASSWORD_HASH_TIME: integer(1, 100, { default: 2, description: 'Argon2id: passes over the memory.' }),
+  PASSWORD_HASH_PARALLELISM: integer(1, 16, { default: 1, description: 'Argon2id: lanes.' }),
+  PASSWORD_HASH_CONCURRENCY: Type.Optional(
+    integer(1, 64, {
+      description:
+        'How many passwords are hashed at once. Default: one for each processor core, 3 at the most. To go beyond 3, raise UV_THREADPOOL_SIZE too, to one more than this.',
+    }),
+  ),
+  PASSWORD_HASH_QUEUE: integer(1, 100_000, {
+    default: 500,
+    description: 'How many passwords may wait to be hashed; past that the answer is 503 SERVICE_UNAVAILABLE.',
+  }),
+};
+
+/**
+ * Every environment variable that the service knows (contract 7), by purpose; to add another, add it to one of these.
+ * The keys are the variables' names; what the code sees is decoded (durations in milliseconds, sizes in bytes).
+ */
+export const configGroups = {
+  Service: service,
+  Storage: storage,
+  Queries: queries,
+  'First administrator': administrator,
+  Sessions: sessions,
+  Cookies: cookies,
+  'Password hashing': passwords,
+};
+
+export const Config = Type.Object({
+  ...service,
+  ...storage,
+  ...queries,
+  ...administrator,
+  ...sessions,
+  ...cookies,
+  ...passwords,
+});
+
+/** The configuration as the code sees it, with nothing left to be looked up or derived. */
+export type Config = Required<
+  Pick<
+    StaticDecode<typeof Config>,
+    'PUBLIC_URL' | 'SECRET' | 'REFRESH_TOKEN_COOKIE_SECURE' | 'SESSION_COOKIE_SECURE' | 'PASSWORD_HASH_CONCURRENCY'
+  >
+> &
+  StaticDecode<typeof Config>;

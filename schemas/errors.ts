@@ -1,0 +1,181 @@
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { Closed, named } from './common.js';
+
+const Location = {
+  collection: Type.String({ description: 'The collection that the value belongs to.' }),
+  field: Type.String({ description: 'The field that was refused.' }),
+};
+const Refused = {
+  ...Location,
+  value: Type.Unknown({ description: 'The value that was refused; concealed when it is a secret.' }),
+};
+const Reason = { reason: Type.String({ description: 'What is wrong, for a person to read.' }) };
+
+interface CatalogueEntry {
+  readonly status: number;
+  readonly message: string;
+  /** The keys of `extensions` besides `code`. */
+  readonly extensions: TProperties;
+}
+
+/** The closed set of errors that a client can meet (contract 1.1): status, default sentence, extension keys. */
+const catalogue = {
+  INVALID_PAYLOAD: { status: 400, message: 'The request is not acceptable.', extensions: Reason },
+  INVALID_QUERY: { status: 400, message: 'The query parameters are not acceptable.', extensions: Reason },
+  FAILED_VALIDATION: {
+    status: 400,
+    message: 'A value does not meet the rules.',
+    extensions: {
+      field: Type.String({ description: 'The field that was refused.' }),
+      path: Type.Array(Type.String(), { description: 'Where the field is, from the outside in.' }),
+      type: Type.String({ description: 'The rule that is not met.' }),
+      valid: Type.Optional(Type.Unknown({ description: 'What would be taken.' })),
+      invalid: Type.Optional(Type.Unknown({ description: 'What is not taken.' })),
+      substring: Type.Optional(Type.String({ description: 'The text that the rule is about.' })),
+    },
+  },
+  RECORD_NOT_UNIQUE: { status: 400, message: 'Another item has this value already.', extensions: Refused },
+  INVALID_FOREIGN_KEY: { status: 400, message: 'There is no item with this key.', extensions: Refused },
+  VALUE_TOO_LONG: { status: 400, message: 'The value is too long.', extensions: Refused },
+  VALUE_OUT_OF_RANGE: { status: 400, message: 'The value is out of range.', extensions: Refused },
+  NOT_NULL_VIOLATION: { status: 400, message: 'The field must not be null.', extensions: Location },
+  INVALID_CREDENTIALS: { status: 401, message: 'The credentials are not valid.', extensions: {} },
+  INVALID_OTP: { status: 401, message: 'The one-time password is missing or not valid.', extensions: {} },
+  TOKEN_EXPIRED: { status: 401, message: 'The token has expired.', extensions: {} },
+  FORBIDDEN: {
+    status: 403,
+    message: 'You are not allowed to do this.',
+    extensions: { reason: Type.Optional(Reason.reason) },
+  },
+  INVALID_TOKEN: { status: 403, message: 'The token is not valid.', extensions: {} },
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such route.',
+    extensions: { path: Type.String({ description: 'The path that was asked for.' }) },
+  },
+  UNPROCESSABLE_CONTENT: { status: 422, message: 'This cannot be done.', extensions: Reason },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    message: 'Something went wrong on our side. Quote the x-request-id of this answer when you report it.',
+    extensions: {},
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    message: 'A service that is needed here is unavailable. Try again in a moment.',
+    extensions: { service: Type.String({ description: 'The part that is unavailable.' }), ...Reason },
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+/** The values of `extensions` besides `code`, for one code. */
+export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalogue)[Code]['extensions']>>;
+
+/** Codes that need no extensions may be raised without any. */
+type ExtensionArguments<Code extends ErrorCode> =
+  Record<never, never> extends ErrorExtensions<Code>
+    ? [extensions?: ErrorExtensions<Code>]
+    : [extensions: ErrorExtensions<Code>];
+
+/** One entry of an error body, as it goes over the wire (contract 1.1). */
+export interface ErrorEntry {
+  message: string;
+  extensions: { code: ErrorCode } & Record<string, unknown>;
+}
+
+/**
+ * An error that the client is meant to see. Services throw it, and one handler renders it.
+ * `retryAfter` (seconds) becomes the Retry-After header.
+ */
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly extensions: ErrorExtensions<Code> | Record<never, never>;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: Code, ...[extensions]: ExtensionArguments<Code>) {
+    super(catalogue[code].message);
+    this.name = 'ApiError';
+    this.code = code;
+    this.extensions = extensions ?? {};
+    this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : undefined;
+  }
+
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+
+  toEntry(): ErrorEntry {
+    return { message: this.message, extensions: { ...this.extensions, code: this.code } };
+  }
+}
+
+const pascalCase = (code: string) =>
+  code
+    .toLowerCase()
+    .split('_')
+    .map((word) => word[0]?.toUpperCase() + word.slice(1))
+    .join('');
+
+const entrySchemas = Object.fromEntries(
+  Object.entries(catalogue).map(([code, { message, extensions }]) => [
+    code,
+    named(
+      `${pascalCase(code)}Error`.replace('ErrorError', 'Error'),
+      Closed(
+        {
+          message: Type.String({
+            description: 'For a person to read; it may change. Programs go by `extensions.code`.',
+          }),
+          extensions: Closed({ code: Type.Literal(code), ...extensions }),
+        },
+        { description: message },
+      ),
+    ),
+  ]),
+) as Record<ErrorCode, TSchema>;
+
+/** What any route answers to a credential that cannot be used (contract 1.2), and when the service itself fails. */
+const everywhere: readonly ErrorCode[] = [
+  'INVALID_PAYLOAD',
+  'INVALID_CREDENTIALS',
+  'TOKEN_EXPIRED',
+  'INVALID_TOKEN',
+  'INTERNAL_SERVER_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
+/** The error half of a route's `response` schemas: for each status the closed list of codes that it can carry. */
+export function errorResponses(...codes: ErrorCode[]): Record<number, TSchema> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set([...codes, ...everywhere])) {
+    const { status } = catalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, list]) => {
+        const entries = list.map((code) => entrySchemas[code]);
+        const item = entries.length === 1 && entries[0] ? entries[0] : Type.Union(entries);
+        return [
+          status,
+          Closed(
+            { errors: Type.Array(item, { minItems: 1 }) },
+            { description: list.map((code) => `\`${code}\``).join(', ') },
+          ),
+        ];
+      }),
+  );
+}
+
+/** What any write of items can be refused with (contract 2.9, 2.10). */
+export const writeErrors = [
+  'INVALID_QUERY',
+  'FORBIDDEN',
+  'FAILED_VALIDATION',
+  'RECORD_NOT_UNIQUE',
+  'INVALID_FOREIGN_KEY',
+  'VALUE_TOO_LONG',
+  'VALUE_OUT_OF_RANGE',
+  'NOT_NULL_VIOLATION',
+] as const satisfies readonly ErrorCode[];

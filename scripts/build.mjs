@@ -1,0 +1,52 @@
+// Turns the TypeScript sources into `dist/`, file by file, in a tenth of a second. Types are checked
+// by `npm run typecheck`; here they are only taken away, so that starting the service stays quick.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test'];
+const outdir = join(root, 'dist');
+
+const sources = folders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
+    .map((entry) => join(entry.parentPath, entry.name)),
+);
+const entryPoints = [join(root, 'app.ts'), join(root, 'server.ts'), ...sources];
+
+const { outputFiles } = await build({
+  entryPoints,
+  outbase: root,
+  outdir,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  sourcemap: true,
+  logLevel: 'warning',
+  write: false,
+});
+for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
+cpSync(join(root, 'db/migrations'), join(outdir, 'db/migrations'), { recursive: true });
+cpSync(join(root, 'package.json'), join(outdir, 'package.json'));
+removeOrphans();
+
+/** Leaves alone what is right, and replaces the rest at a stroke: another service may be starting from here just now. */
+function writeIfChanged(path, contents) {
+  if (existsSync(path) && readFileSync(path).equals(contents)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, contents);
+  renameSync(draft, path);
+}
+
+/** Deletes what an earlier build left behind of sources that are gone, so that no stale test runs. */
+function removeOrphans() {
+  const kept = new Set(entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')));
+  for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    const source = relative(outdir, file).replace(/\.map$/, '');
+    if (entry.isFile() && source.endsWith('.js') && !kept.has(source)) rmSync(file);
+  }
+}

@@ -1,0 +1,37 @@
+// Runs the test suite on one engine and closes with one line of numbers: `node scripts/test.mjs embedded|postgres [files]`.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const [engine = 'embedded', ...chosen] = process.argv.slice(2);
+
+if (engine === 'postgres' && !process.env.DATABASE_URL) {
+  console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
+  console.error('  DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npm run test:postgres');
+  process.exit(2);
+}
+
+run(['scripts/build.mjs']);
+mkdirSync(`${root}.tmp`, { recursive: true });
+const report = `${root}.tmp/${engine}.tap`;
+const files = chosen.length > 0 ? chosen : ['dist/test/**/*.test.js'];
+rmSync(report, { force: true });
+const { status } = run(['node_modules/tap/dist/esm/run.mjs', '--reporter=terse', `--output-file=${report}`, ...files], {
+  TEST_ENGINE: engine,
+});
+
+const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
+const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
+const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
+console.log(`\nEngine: ${engine}`);
+console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
+process.exit(status ?? 1);
+
+function run(args, environment = {}) {
+  return spawnSync(process.execPath, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps`, ...environment },
+  });
+}

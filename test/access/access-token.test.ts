@@ -1,0 +1,376 @@
+import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { policies, rolePolicies, roles, userPolicies } from '../../db/schema.js';
+import { deriveKey } from '../../plugins/keys.js';
+import { createAccessTokens } from '../../plugins/tokens/access-tokens.js';
+import type { ErrorCode } from '../../schemas/errors.js';
+import { createAccount, updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { setCookies } from '../helpers/cookies.js';
+import { accessTokenHeader, accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/jwt.js';
+import { refused } from '../helpers/refusals.js';
+import { rfcSecret } from '../helpers/totp.js';
+
+const { app, clock, post, get } = await startTestApp(t);
+const key = accessTokenKey(app);
+
+/** Logs in and gives the access token, from wherever the mode puts it. */
+async function accessTokenOf(account: { email: string; password: string }, mode = 'json'): Promise<string> {
+  const response = await post('/auth/login', { ...account, mode });
+  return response.json().data.access_token ?? setCookies(response).gatehouse_session_token?.value ?? '';
+}
+
+const account = await createAccount(app);
+const token = await accessTokenOf(account);
+const { claims } = decodeJwt(token);
+const me = (presented: string) => get('/users/me', bearer(presented));
+
+async function accepted(t: Test, presented: string, what: string) {
+  const response = await me(presented);
+  t.equal(response.statusCode, 200, what);
+  t.equal(response.json().data?.id, account.id, what);
+}
+
+const fails = async (t: Test, presented: string, code: ErrorCode, what: string) =>
+  refused(t, await me(presented), code, what);
+
+t.test('the claims, no more and no less', async (t) => {
+  const makeRole = async (policy: typeof policies.$inferInsert) => {
+    const [[role], [made]] = await Promise.all([
+      app.db.insert(roles).values({ name: policy.name }).returning(),
+      app.db.insert(policies).values(policy).returning(),
+    ]);
+    if (!role || !made) throw new Error('nothing was made');
+    await app.db.insert(rolePolicies).values({ role: role.id, policy: made.id });
+    return { role: role.id, policy: made.id };
+  };
+  const appUsers = await makeRole({ name: 'App', appAccess: true });
+  const strict = await makeRole({ name: 'Strict', enforceTfa: true, adminAccess: true });
+  const elsewhere = await makeRole({
+    name: 'Elsewhere',
+    enforceTfa: true,
+    adminAccess: true,
+    ipAccess: ['192.0.2.0/24'],
+  });
+
+  const plain = { role: null, app_access: false, admin_access: false };
+  const cases = [
+    { what: 'no role', columns: {}, expected: plain },
+    { what: 'app', columns: { role: appUsers.role }, expected: { ...plain, role: appUsers.role, app_access: true } },
+    {
+      what: 'TFA demanded',
+      columns: { role: strict.role },
+      expected: { ...plain, role: strict.role, admin_access: true, enforce_tfa: true },
+    },
+    {
+      what: 'TFA demanded by a policy of the user’s own',
+      columns: {},
+      own: strict.policy,
+      expected: { ...plain, admin_access: true, enforce_tfa: true },
+    },
+    {
+      what: 'a policy for other addresses',
+      columns: { role: elsewhere.role },
+      expected: { ...plain, role: elsewhere.role },
+    },
+  ];
+  for (const { what, columns, own, expected } of cases) {
+    const user = await createAccount(app, columns);
+    if (own) await app.db.insert(userPolicies).values({ user: user.id, policy: own });
+    for (const [mode, lifetime] of [
+      ['json', 900],
+      ['cookie', 900],
+      ['session', 86_400],
+    ] as const) {
+      const before = Math.floor(clock.now().getTime() / 1000);
+      const { header, claims } = decodeJwt(await accessTokenOf(user, mode));
+      const after = Math.floor(clock.now().getTime() / 1000);
+      const { session, iat, exp, ...rest } = claims;
+      t.strictSame(header, { alg: 'HS256', typ: 'at+jwt' });
+      const generation = mode === 'session' ? { generation: 0 } : {};
+      t.strictSame(rest, { ...expected, ...generation, id: user.id, iss: 'gatehouse' }, `${what}, ${mode}`);
+      t.match(session, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      t.ok(Number(iat) >= before && Number(iat) <= after, 'issued now');
+      t.ok(Math.abs(Number(exp) - Number(iat) - lifetime) <= 1, `${mode}: lives for ${lifetime} s`);
+    }
+  }
+
+  const withTfa = await createAccount(app, { role: strict.role });
+  const demanded = decodeJwt(await accessTokenOf(withTfa));
+  t.equal(demanded.claims.enforce_tfa, true);
+  const { refresh_token } = (await post('/auth/login', withTfa)).json().data;
+  await updateAccount(app, withTfa.id, { tfaSecret: app.tfa.seal(rfcSecret.base32) });
+  const refreshed = (await post('/auth/refresh', { refresh_token })).json().data;
+  t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'no longer demanded once it is there');
+});
+
+t.test('rights come from the database, never from the token', async (t) => {
+  t.equal(claims.admin_access, false);
+  const boastful = signJwt(key, { ...claims, admin_access: true, app_access: true, role: randomUUID() });
+  t.strictSame((await me(boastful)).json(), { data: { id: account.id } }, 'no field but the id may be read');
+  t.strictSame((await get('/server/health', bearer(boastful))).json(), { status: 'ok' }, 'no details for admins');
+  const details = await get('/server/health', bearer(await accessTokenOf(admin)));
+  t.ok(details.json().checks, 'which a real one gets');
+});
+
+t.test('what the tests sign with the right key is as good as the real thing', async (t) => {
+  await accepted(t, token, 'the real thing');
+  await accepted(t, signJwt(key, claims), 'the same, signed here');
+  await accepted(t, signJwt(key, { ...claims, extra: 'ignored' }), 'a claim more');
+  t.equal(signJwt(key, JSON.stringify(claims)).split('.')[1], encodePart(claims));
+});
+
+t.test('any character changed anywhere', async (t) => {
+  const signature = token.lastIndexOf('.') + 1;
+  for (let index = 0; index < token.length; index++) {
+    for (const other of [token[index] === 'A' ? 'B' : 'A', '.']) {
+      if (token[index] === other || (other === '.' && index % 10 !== 0)) continue;
+      const changed = token.slice(0, index) + other + token.slice(index + 1);
+      const response = await me(changed);
+      const code = response.json().errors?.[0]?.extensions.code;
+      const isJwt = other !== '.' && token[index] !== '.';
+      const expected = !isJwt ? ['INVALID_CREDENTIALS'] : index >= signature ? ['INVALID_TOKEN'] : null;
+      // A change in the header or the claims may leave no JWT of ours at all.
+      if (!(expected ?? ['INVALID_TOKEN', 'INVALID_CREDENTIALS']).includes(code))
+        t.fail(`${index} as ${other}: ${code}`);
+    }
+  }
+  t.pass('all refused');
+});
+
+t.test('every other spelling of the same bytes', async (t) => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const last = token.at(-1) ?? '';
+  const bytesOf = (text: string) => Buffer.from(text, 'base64url').toString('hex');
+  const twins = [...alphabet]
+    .map((character) => token.slice(0, -1) + character)
+    .filter((twin) => bytesOf(twin.split('.')[2] ?? '') === bytesOf(token.split('.')[2] ?? ''));
+  t.equal(twins.length, 4);
+  t.ok(twins.includes(token));
+  for (const twin of twins) {
+    if (twin === token) await accepted(t, twin, 'as it was made');
+    else await fails(t, twin, 'INVALID_TOKEN', `${last} as ${twin.at(-1)}`);
+  }
+  const [header, body, signature] = token.split('.');
+  for (const spelling of [
+    `${token}=`,
+    `${header}=.${body}.${signature}`,
+    `${header}.${body}==.${signature}`,
+    `${token}%3D`,
+    token.replaceAll('-', '+').replaceAll('_', '/').replace(/$/, '='),
+  ]) {
+    await fails(t, spelling, 'INVALID_CREDENTIALS', 'not base64url, so not a JWT');
+  }
+});
+
+t.test('cut, doubled, or with segments too few or too many', async (t) => {
+  const [header, body, signature = ''] = token.split('.');
+  for (const length of [0, 1, 16, 21, 22, 42]) {
+    await fails(t, `${header}.${body}.${signature.slice(0, length)}`, 'INVALID_TOKEN', `${length} of the signature`);
+  }
+  await fails(t, `${token}${signature}`, 'INVALID_TOKEN', 'the signature twice');
+  await fails(t, `${token}AAAA`, 'INVALID_TOKEN', 'a longer signature');
+  for (const other of [
+    `${header}.${body}`,
+    `${header}`,
+    `${token}.`,
+    `.${token}`,
+    `${token}.${signature}`,
+    `${token}..`,
+    `${header}..${body}.${signature}`,
+    `${header}.${body}.${signature}.${header}.${body}`,
+    `.${body}.${signature}`,
+    `${header}..${signature}`,
+    `${body}.${header}.${signature}`,
+  ]) {
+    await fails(t, other, 'INVALID_CREDENTIALS', `${other.split('.').length} segments`);
+  }
+});
+
+t.test('other algorithms', async (t) => {
+  const { alg: _, ...noAlg } = accessTokenHeader;
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const rs256 = `${encodePart({ ...accessTokenHeader, alg: 'RS256' })}.${encodePart(claims)}`;
+  const withAlg = (alg: unknown) => ({ ...accessTokenHeader, alg });
+  for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, 'HS256 ', 'hs256', ['HS256'], 0, true]) {
+    const unsigned = `${encodePart(withAlg(alg))}.${encodePart(claims)}.`;
+    await fails(t, unsigned, 'INVALID_TOKEN', `alg ${alg}, unsigned`);
+    await fails(t, signJwt(key, claims, withAlg(alg)), 'INVALID_TOKEN', `alg ${alg}, signed with our key`);
+  }
+  const cases = {
+    'no alg, unsigned': `${encodePart(noAlg)}.${encodePart(claims)}.`,
+    'no alg, signed': signJwt(key, claims, noAlg),
+    HS384: signJwt(key, claims, withAlg('HS384'), 'sha384'),
+    HS512: signJwt(key, claims, withAlg('HS512'), 'sha512'),
+    'HS512 that says HS256': signJwt(key, claims, accessTokenHeader, 'sha512'),
+    'HS256 that says HS512': signJwt(key, claims, withAlg('HS512')),
+    'RS256, honestly signed': `${rs256}.${createSign('sha256').update(rs256).sign(privateKey, 'base64url')}`,
+    'RS256 header, our HMAC': signJwt(key, claims, withAlg('RS256')),
+    'RS256 header, HMAC with a public key': signJwt(publicPem, claims, withAlg('RS256')),
+    'HMAC with a public key': signJwt(publicPem, claims),
+    ES256: signJwt(key, claims, withAlg('ES256')),
+    EdDSA: signJwt(key, claims, withAlg('EdDSA')),
+  };
+  for (const [what, presented] of Object.entries(cases)) await fails(t, presented, 'INVALID_TOKEN', what);
+});
+
+t.test('other keys', async (t) => {
+  const keys = {
+    empty: '',
+    'the secret itself': app.config.SECRET,
+    'the key in hex': key.toString('hex'),
+    'the key with a zero more': Buffer.concat([key, Buffer.alloc(64)]),
+    'the key of refresh tokens': deriveKey(app.config.SECRET, 'refresh-token'),
+    'the key of TFA secrets': deriveKey(app.config.SECRET, 'tfa-secret'),
+    'the key of another secret': deriveKey(`${app.config.SECRET}!`, 'access-token'),
+    'a guess': 'secret',
+  };
+  for (const [what, other] of Object.entries(keys)) await fails(t, signJwt(other, claims), 'INVALID_TOKEN', what);
+});
+
+t.test('headers that name another key, or ask for something special', async (t) => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const attackersKey = Buffer.alloc(32, 7);
+  const inHeader = [
+    { jku: 'https://attacker.example/keys.json' },
+    { jwk: publicKey.export({ format: 'jwk' }) },
+    { jwk: { kty: 'oct', k: attackersKey.toString('base64url') } },
+    { x5u: 'https://attacker.example/chain.pem' },
+    { x5c: ['MIIB'] },
+    { kid: '../../../../dev/null' },
+    { kid: "' union select 'x" },
+  ];
+  for (const more of inHeader) {
+    const header = { ...accessTokenHeader, ...more };
+    await fails(t, signJwt(attackersKey, claims, header), 'INVALID_TOKEN', `${Object.keys(more)}: another key`);
+    await fails(t, signJwt('', claims, header), 'INVALID_TOKEN', `${Object.keys(more)}: an empty key`);
+  }
+  for (const crit of [['exp'], ['b64'], ['unknown'], ['alg'], [], 'exp', [1], {}]) {
+    const header = { ...accessTokenHeader, crit, b64: false, unknown: 1 };
+    await fails(t, signJwt(key, claims, header), 'INVALID_TOKEN', `crit ${JSON.stringify(crit)}, with our key`);
+  }
+  const { typ: _, ...noTyp } = accessTokenHeader;
+  for (const header of [
+    noTyp,
+    ...['JWT', 'jwt', 'rt+jwt', '', 'at+jwt;x', null, 1, ['at+jwt']].map((typ) => ({ ...accessTokenHeader, typ })),
+  ]) {
+    await fails(t, signJwt(key, claims, header), 'INVALID_TOKEN', `typ of ${JSON.stringify(header)}, with our key`);
+  }
+  for (const header of ['', '{', 'null', '[]', '1', '"HS256"', '{"alg":"HS256","typ":"at+jwt"']) {
+    await fails(t, signJwt(key, claims, header), 'INVALID_CREDENTIALS', `header ${header}: not a JWT`);
+  }
+});
+
+t.test('a claim missing, or of another type', async (t) => {
+  const required = ['id', 'role', 'app_access', 'admin_access', 'session', 'iat', 'exp'];
+  for (const name of required) {
+    const { [name]: _, ...others } = claims;
+    await fails(t, signJwt(key, others), 'INVALID_TOKEN', `no ${name}`);
+  }
+  const exp = Number(claims.exp);
+  const wrong = {
+    id: [null, '', 'x', 1, {}, [account.id], `${account.id}\n`, `${account.id}' or '1'='1`],
+    role: ['', 'x', 1, {}, false, [randomUUID()]],
+    app_access: [null, 1, 'true', {}, []],
+    admin_access: [null, 1, 'true', {}, []],
+    session: [null, '', 'x', 1, {}, [claims.session], `${claims.session}' or '1'='1`],
+    enforce_tfa: [false, 'true', 1, null],
+    generation: [-1, 0.5, '0', null, {}],
+    iat: [null, '', String(claims.iat), {}, 1.5],
+    exp: [null, '', String(exp), new Date(exp * 1000).toISOString(), {}, [exp], true, exp + 0.5],
+  };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const what = `${name} ${JSON.stringify(value)}`;
+      await fails(t, signJwt(key, { ...claims, [name]: value }), 'INVALID_TOKEN', what);
+    }
+  }
+  const endless = JSON.stringify(claims).replace(`"exp":${exp}`, '"exp":1e999');
+  t.match(endless, '1e999');
+  await fails(t, signJwt(key, endless), 'INVALID_TOKEN', 'exp beyond all numbers');
+  await accepted(t, signJwt(key, { ...claims, exp: 99_999_999_999 }), 'exp in the year 5138');
+});
+
+t.test('a JWT of another issuer is a static token that nobody has', async (t) => {
+  const { iss: _, ...none } = claims;
+  const others = ['directus', 'Gatehouse', 'gatehouse ', '', null, 1, true, ['gatehouse'], ['gatehouse', 'x'], {}];
+  for (const [what, presented] of [
+    ['none', none] as const,
+    ...others.map((iss) => [JSON.stringify(iss), { ...claims, iss }] as const),
+  ]) {
+    await fails(t, signJwt(key, presented), 'INVALID_CREDENTIALS', `issuer ${what}, with our key`);
+    await fails(t, signJwt('other', presented), 'INVALID_CREDENTIALS', `issuer ${what}, with another key`);
+  }
+  for (const payload of ['', 'null', '[]', '"gatehouse"', '{', '{"iss":"gatehouse"', '[{"iss":"gatehouse"}]']) {
+    await fails(t, signJwt(key, payload), 'INVALID_CREDENTIALS', `payload ${payload}`);
+  }
+});
+
+t.test('duplicate claims: the last one counts, for the signature’s owner too', async (t) => {
+  const other = await createAccount(app);
+  const text = JSON.stringify(claims).slice(1);
+  await accepted(t, signJwt(key, `{"id":"${other.id}","iss":"other","exp":1,${text}`), 'others before ours');
+  const after = (more: string) => `{${text.slice(0, -1)},${more}}`;
+  await fails(t, signJwt(key, after(`"id":"${other.id}"`)), 'INVALID_CREDENTIALS', 'another user after ours');
+  await fails(t, signJwt(key, after('"exp":1')), 'TOKEN_EXPIRED', 'another exp after ours');
+  await fails(t, signJwt(key, after('"iss":"other"')), 'INVALID_CREDENTIALS', 'another issuer after ours');
+  await fails(t, signJwt('x', `{"iss":"other",${text}`), 'INVALID_TOKEN', 'another key');
+});
+
+t.test('prototypes are not claims', async (t) => {
+  const { id: _, ...others } = claims;
+  const nested = JSON.stringify({ ...others, nested: { id: account.id } }).replace('"nested"', '"__proto__"');
+  await fails(t, signJwt(key, nested), 'INVALID_TOKEN', 'id by __proto__');
+});
+
+t.test('the user and the session of a token belong together', async (t) => {
+  const other = await createAccount(app);
+  const theirs = decodeJwt(await accessTokenOf(other)).claims;
+  const cases = {
+    'another user’s id': { ...claims, id: theirs.id },
+    'another user’s session': { ...claims, session: theirs.session },
+    'a session that is not there': { ...claims, session: randomUUID() },
+    'a user who is not there': { ...claims, id: randomUUID() },
+    'a generation to come': { ...claims, generation: 1 },
+  };
+  for (const [what, changed] of Object.entries(cases)) {
+    await fails(t, signJwt(key, changed), 'INVALID_CREDENTIALS', what);
+  }
+});
+
+t.test('what is wrong with a token comes before what is old about it', async (t) => {
+  const old = { ...claims, exp: 1 };
+  await fails(t, signJwt(key, old), 'TOKEN_EXPIRED', 'old');
+  await fails(t, signJwt(key, { ...old, session: randomUUID() }), 'TOKEN_EXPIRED', 'old, of no session');
+  await fails(t, signJwt('other', old), 'INVALID_TOKEN', 'old and forged');
+  await fails(t, signJwt(key, { ...old, role: undefined }), 'INVALID_TOKEN', 'old and incomplete');
+});
+
+t.test('expiry, to the second', async (t) => {
+  const exp = 2_000_000_000;
+  const at = (ms: number) => createAccessTokens({ jwt: app.jwt, issuer: 'gatehouse', clock: () => new Date(ms) });
+  const issued = at((exp - 900) * 1000).issue(
+    { id: account.id, role: null, app_access: false, admin_access: false, session: randomUUID() },
+    new Date(exp * 1000),
+  );
+  t.match(decodeJwt(issued).claims, { iat: exp - 900, exp });
+  t.equal(at((exp - 1) * 1000).verify(issued).exp, exp, 'a second before');
+  t.equal(at(exp * 1000 - 1).verify(issued).exp, exp, 'a millisecond before');
+  t.throws(() => at(exp * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'at the moment itself');
+  t.throws(() => at((exp + 1) * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'a second after');
+
+  const now = Math.floor(clock.now().getTime() / 1000);
+  await accepted(t, signJwt(key, { ...claims, exp: now + 30 }), 'half a minute left');
+  await fails(t, signJwt(key, { ...claims, exp: now }), 'TOKEN_EXPIRED', 'now');
+  await fails(t, signJwt(key, { ...claims, exp: now - 1 }), 'TOKEN_EXPIRED', 'a second ago');
+  await fails(t, signJwt(key, { ...claims, exp: 0 }), 'TOKEN_EXPIRED', 'in 1970');
+  await fails(t, signJwt(key, { ...claims, exp: -1 }), 'TOKEN_EXPIRED', 'before 1970');
+});
+
+t.test('a token cannot outlive its session, whatever it says', async (t) => {
+  const late = signJwt(key, { ...claims, exp: 99_999_999_999 });
+  await accepted(t, late, 'as long as there is a session');
+  clock.advance(7 * 24 * 3_600_000 + 1000);
+  await fails(t, late, 'INVALID_CREDENTIALS', 'when it has expired');
+});

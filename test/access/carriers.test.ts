@@ -1,0 +1,335 @@
+import { connect } from 'node:net';
+import type { LightMyRequestResponse } from 'fastify';
+import t, { type Test } from 'tap';
+import { ConfigError, loadConfig } from '../../plugins/config.js';
+import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
+import type { ErrorCode } from '../../schemas/errors.js';
+import { userStatuses } from '../../schemas/users.js';
+import { createAccount, updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { day, minute } from '../helpers/clock.js';
+import { clearedCookies, sessionCookie, setCookies } from '../helpers/cookies.js';
+import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
+import { refused } from '../helpers/refusals.js';
+
+const { app, clock, post, get, request } = await startTestApp(t);
+
+/** Makes a user with a static token. */
+async function createTokenHolder(columns: Parameters<typeof createAccount>[1] = {}) {
+  const token = `static-token-${Math.random().toString(36).slice(2)}`;
+  return { ...(await createAccount(app, { ...columns, tokenHash: hashToken(token) })), token };
+}
+
+/** Logs in afresh, in mode `json` and in mode `session`. */
+async function logIn(account: { email: string; password: string }) {
+  const json = await post('/auth/login', account);
+  const session = await post('/auth/login', { ...account, mode: 'session' });
+  return {
+    access: json.json().data.access_token as string,
+    refresh: json.json().data.refresh_token as string,
+    session: setCookies(session).gatehouse_session_token?.value ?? '',
+  };
+}
+
+const [ann, bob] = [await createTokenHolder(), await createTokenHolder()];
+const [annTokens, bobTokens] = [await logIn(ann), await logIn(bob)];
+
+interface Presented {
+  query?: string;
+  headers?: Record<string, string>;
+}
+
+/** A route for users only, and public ones, with and without a body. */
+const routes = {
+  'GET /users/me': ({ query = '', headers }: Presented) => get(`/users/me${query}`, headers),
+  'POST /auth/login': ({ query = '', headers }: Presented) => post(`/auth/login${query}`, admin, headers),
+  'GET /server/info': ({ query = '', headers }: Presented) => get(`/server/info${query}`, headers),
+};
+const isPublic = (name: string) => name !== 'GET /users/me';
+
+/** Presents something to every route, and expects this user (null: nobody) to be seen behind it. */
+async function seenAs(t: Test, presented: Presented, user: { id: string } | null, what: string) {
+  for (const [name, ask] of Object.entries(routes)) {
+    const response = await ask(presented);
+    if (user === null && !isPublic(name)) refused(t, response, 'INVALID_CREDENTIALS', `${what}: ${name}`);
+    else t.equal(response.statusCode, 200, `${what}: ${name}`);
+    if (user && !isPublic(name)) t.equal(response.json().data?.id, user.id, `${what}: who`);
+    t.strictSame(clearedCookies(response), [], `${what}: takes no cookie away`);
+  }
+}
+
+/** Presents something to every route, public ones too, and expects every one to refuse it alike. */
+async function refusedEverywhere(t: Test, presented: Presented, code: ErrorCode, what: string, cleared: string[] = []) {
+  for (const [name, ask] of Object.entries(routes)) {
+    const response = await ask(presented);
+    refused(t, response, code, `${what}: ${name}`);
+    t.strictSame(clearedCookies(response), cleared, `${what}: cookies taken away by ${name}`);
+    t.equal(Object.keys(setCookies(response)).length, cleared.length, `${what}: no other cookie from ${name}`);
+  }
+}
+
+/** A session's own token, but one whose time is up. */
+function expired(token: string): string {
+  const now = Math.floor(clock.now().getTime() / 1000);
+  return signJwt(accessTokenKey(app), { ...decodeJwt(token).claims, iat: now - 1000, exp: now - 10 });
+}
+
+const forged = (token: string) => `${token.slice(0, -10)}AAAAAAAAAA`;
+
+t.test('nothing at all is nobody', (t) => seenAs(t, {}, null, 'nothing'));
+
+t.test('a token in the header', async (t) => {
+  const { access, session } = annTokens;
+  for (const [what, token] of Object.entries({ access, session, static: ann.token })) {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+      await seenAs(t, { headers: { authorization: `${scheme} ${token}` } }, ann, `${what} by ${scheme}`);
+    }
+  }
+});
+
+t.test('a header that is not a scheme and one token is ignored', async (t) => {
+  const { access } = annTokens;
+  const headers = [
+    '',
+    access,
+    'Bearer',
+    'Bearer ',
+    `Bearer  ${access}`,
+    `Bearer ${access} more`,
+    `Bearer\t${access}`,
+    `Bearer:${access}`,
+    `Bearer=${access}`,
+    `BearerToken ${access}`,
+    `Token ${access}`,
+    `JWT ${access}`,
+    `Basic ${Buffer.from(`${admin.email}:${admin.password}`).toString('base64')}`,
+    `Basic ${access}`,
+    'Digest username="admin"',
+    `Basic YTpi, Bearer ${access}`,
+  ];
+  for (const authorization of headers) {
+    await seenAs(t, { headers: { authorization } }, null, JSON.stringify(authorization.slice(0, 20)));
+  }
+});
+
+t.test('a token in the query', async (t) => {
+  const { access, session } = annTokens;
+  for (const [what, token] of Object.entries({ access, session, static: ann.token })) {
+    await seenAs(t, { query: `?access_token=${token}` }, ann, what);
+  }
+  await seenAs(t, { query: `?fields=id&access_token=${access}&x=1` }, ann, 'among others');
+  await seenAs(t, { query: `?ACCESS_TOKEN=${access}&token=${access}&accessToken=${access}` }, null, 'other names');
+});
+
+t.test('access_token given twice, or as anything but text', async (t) => {
+  const { access } = annTokens;
+  const queries = [
+    `?access_token=${access}&access_token=${access}`,
+    `?access_token=&access_token=${access}`,
+    `?access_token[]=${access}`,
+    `?access_token[0]=${access}`,
+    `?access_token[token]=${access}`,
+  ];
+  for (const query of queries) await refusedEverywhere(t, { query }, 'INVALID_PAYLOAD', query.slice(0, 20));
+});
+
+t.test('a token in the session cookie', async (t) => {
+  await seenAs(t, { headers: sessionCookie(annTokens.session) }, ann, 'session');
+  const among = `other=1; gatehouse_session_token=${annTokens.session}; gatehouse_refresh_token=x`;
+  await seenAs(t, { headers: { cookie: among } }, ann, 'among others');
+  const others = `gatehouse_refresh_token=${annTokens.session}; access_token=${annTokens.access}; Gatehouse_Session_Token=x`;
+  await seenAs(t, { headers: { cookie: others } }, null, 'under another name');
+  await seenAs(t, { headers: { cookie: 'gatehouse_session_token=' } }, null, 'empty');
+});
+
+t.test('the query and the header together: refused, whatever they hold', async (t) => {
+  const tokens = [annTokens.access, ann.token, 'rubbish'];
+  for (const inQuery of tokens) {
+    for (const inHeader of tokens) {
+      const presented = { query: `?access_token=${inQuery}`, headers: bearer(inHeader) };
+      await refusedEverywhere(t, presented, 'INVALID_PAYLOAD', 'two carriers');
+    }
+  }
+  const all = { ...bearer(annTokens.access), ...sessionCookie(annTokens.session) };
+  const query = `?access_token=${annTokens.access}`;
+  await refusedEverywhere(t, { query, headers: all }, 'INVALID_PAYLOAD', 'three carriers');
+});
+
+t.test('an empty access_token, or a header of another scheme, counts as absent', async (t) => {
+  const { access, session } = annTokens;
+  const basic = { authorization: 'Basic YTpi' };
+  for (const empty of ['?access_token=', '?access_token', '?access_token=&fields=id']) {
+    await seenAs(t, { query: empty }, null, empty);
+    await seenAs(t, { query: empty, headers: bearer(access) }, ann, `${empty} and a header`);
+    await seenAs(t, { query: empty, headers: sessionCookie(session) }, ann, `${empty} and a cookie`);
+  }
+  await seenAs(t, { query: `?access_token=${access}`, headers: basic }, ann, 'another scheme and the query');
+  await seenAs(t, { headers: { ...basic, ...sessionCookie(session) } }, ann, 'another scheme and a cookie');
+});
+
+t.test('the cookie counts only when there is neither, and is ignored otherwise', async (t) => {
+  const carriers: Presented[] = [{ query: `?access_token=${bobTokens.access}` }, { headers: bearer(bobTokens.access) }];
+  for (const cookie of [annTokens.session, 'rubbish', expired(annTokens.session)]) {
+    for (const { query, headers } of carriers) {
+      const presented = { headers: { ...headers, ...sessionCookie(cookie) }, ...(query ? { query } : {}) };
+      await seenAs(t, presented, bob, 'the other carrier');
+    }
+  }
+  const usable = sessionCookie(annTokens.session);
+  await refusedEverywhere(t, { query: '?access_token=rubbish', headers: usable }, 'INVALID_CREDENTIALS', 'bad query');
+  await refusedEverywhere(t, { headers: { ...bearer('rubbish'), ...usable } }, 'INVALID_CREDENTIALS', 'bad header');
+});
+
+t.test('a static token is its user’s, as long as they are active', async (t) => {
+  for (const status of userStatuses) {
+    const { token, id } = await createTokenHolder({ status });
+    for (const presented of [{ headers: bearer(token) }, { query: `?access_token=${token}` }]) {
+      if (status === 'active') await seenAs(t, presented, { id }, status);
+      else await refusedEverywhere(t, presented, 'INVALID_CREDENTIALS', status);
+    }
+  }
+
+  const holder = await createTokenHolder();
+  await seenAs(t, { headers: bearer(holder.token) }, holder, 'before');
+  await updateAccount(app, holder.id, { status: 'suspended' });
+  await refusedEverywhere(
+    t,
+    { headers: bearer(holder.token) },
+    'INVALID_CREDENTIALS',
+    'suspended: on the next request',
+  );
+  await updateAccount(app, holder.id, { status: 'active', tokenHash: hashToken('another-token') });
+  await refusedEverywhere(t, { headers: bearer(holder.token) }, 'INVALID_CREDENTIALS', 'replaced: on the next request');
+  await updateAccount(app, holder.id, { tokenHash: null });
+  await refusedEverywhere(t, { headers: bearer('another-token') }, 'INVALID_CREDENTIALS', 'taken away');
+
+  const external = await createTokenHolder({ provider: 'github', password: null });
+  await seenAs(t, { headers: bearer(external.token) }, external, 'of another provider');
+});
+
+t.test('a static token works to the letter, and its hash not at all', async (t) => {
+  const { token } = ann;
+  const others = [token.toUpperCase(), `${token}x`, token.slice(0, -1), hashToken(token), 'null', 'undefined', '0'];
+  for (const other of others) await refusedEverywhere(t, { headers: bearer(other) }, 'INVALID_CREDENTIALS', other);
+});
+
+t.test('what is no token of ours is a static token that nobody has', async (t) => {
+  const tokens = {
+    'a refresh token': annTokens.refresh,
+    'two dots': '..',
+    'three parts': 'a.b.c',
+    quotes: "'or'1'='1",
+    percent: '%25',
+    'a long one': 'x'.repeat(8000),
+    'a character of Latin-1': '\xe9',
+  };
+  for (const [what, token] of Object.entries(tokens)) {
+    await refusedEverywhere(t, { headers: bearer(token) }, 'INVALID_CREDENTIALS', `${what}, in the header`);
+    const query = `?access_token=${encodeURIComponent(token)}`;
+    await refusedEverywhere(t, { query }, 'INVALID_CREDENTIALS', `${what}, in the query`);
+  }
+  for (const query of ['?access_token=%00', '?access_token=%ff', '?access_token=%', '?access_token=%ed%a0%80']) {
+    await refusedEverywhere(t, { query }, 'INVALID_CREDENTIALS', query);
+  }
+});
+
+t.test('a failing session cookie is taken away, unless it has only expired', async (t) => {
+  const cleared = ['gatehouse_session_token'];
+  const { session } = annTokens;
+  await refusedEverywhere(t, { headers: sessionCookie('rubbish') }, 'INVALID_CREDENTIALS', 'rubbish', cleared);
+  await refusedEverywhere(t, { headers: sessionCookie(forged(session)) }, 'INVALID_TOKEN', 'forged', cleared);
+  await refusedEverywhere(t, { headers: sessionCookie(expired(session)) }, 'TOKEN_EXPIRED', 'expired');
+
+  const account = await createAccount(app);
+  const tokens = await logIn(account);
+  await updateAccount(app, account.id, { status: 'suspended' });
+  await refusedEverywhere(t, { headers: sessionCookie(tokens.session) }, 'INVALID_CREDENTIALS', 'suspended', cleared);
+
+  const carriers: [Presented, string][] = [
+    [{ headers: bearer('rubbish') }, 'header'],
+    [{ query: '?access_token=rubbish' }, 'query'],
+    [{ headers: { ...bearer('rubbish'), ...sessionCookie(session) } }, 'header, with a good cookie'],
+    [{ headers: { ...bearer('rubbish'), ...sessionCookie('rubbish') } }, 'header, with a bad cookie'],
+  ];
+  for (const [presented, what] of carriers) await refusedEverywhere(t, presented, 'INVALID_CREDENTIALS', what);
+});
+
+t.test('a cookie is taken away with the attributes that it was given with', async (t) => {
+  const attributesOf = (response: LightMyRequestResponse) =>
+    setCookies(response).gatehouse_session_token?.attributes.filter((text) => !/^(Max-Age|Expires)/.test(text));
+  const given = attributesOf(await post('/auth/login', { ...admin, mode: 'session' }));
+  t.ok(given?.includes('Path=/'));
+  t.strictSame(attributesOf(await get('/server/info', sessionCookie('rubbish'))), given, 'or a browser would keep it');
+});
+
+t.test('once a dead cookie was taken away, login works', async (t) => {
+  const dead = await post('/auth/login', { ...admin, mode: 'session' }, sessionCookie('rubbish'));
+  refused(t, dead, 'INVALID_CREDENTIALS', 'with it');
+  t.strictSame(clearedCookies(dead), ['gatehouse_session_token']);
+  t.equal((await post('/auth/login', { ...admin, mode: 'session' })).statusCode, 200, 'without it');
+});
+
+t.test('expired and forged access tokens fail everywhere', async (t) => {
+  for (const [token, code] of [
+    [expired(annTokens.access), 'TOKEN_EXPIRED'],
+    [forged(annTokens.access), 'INVALID_TOKEN'],
+  ] as const) {
+    await refusedEverywhere(t, { headers: bearer(token) }, code, 'header');
+    await refusedEverywhere(t, { query: `?access_token=${token}` }, code, 'query');
+  }
+});
+
+t.test('the credential is looked at before the body', async (t) => {
+  refused(t, await post('/auth/login', {}, bearer('rubbish')), 'INVALID_CREDENTIALS', 'body without fields');
+  const headers = { 'content-type': 'application/json', ...bearer('rubbish') };
+  const broken = await request({ method: 'POST', url: '/auth/login', headers, payload: '{' });
+  refused(t, broken, 'INVALID_CREDENTIALS', 'broken JSON');
+  refused(t, await post('/auth/login', {}, bearer(ann.token)), 'INVALID_PAYLOAD', 'good credential');
+});
+
+t.test('a usable credential does not stand in for the one that logs in', async (t) => {
+  const response = await post('/auth/login', admin, bearer(annTokens.access));
+  const { claims } = decodeJwt(response.json().data.access_token);
+  t.not(claims.id, ann.id);
+  t.equal(claims.admin_access, true);
+});
+
+t.test('two Authorization headers on a real connection: the first counts, as HTTP servers have it', async (t) => {
+  const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const lines = [`authorization: Bearer ${ann.token}`, `authorization: Bearer ${bob.token}`];
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect(Number(address.port), address.hostname, () =>
+      socket.write(['GET /users/me HTTP/1.1', 'host: x', 'connection: close', ...lines, '', ''].join('\r\n')),
+    );
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', reject).on('close', () => resolve(text));
+  });
+  t.match(answer, /^HTTP\/1\.1 200 /);
+  t.ok(answer.includes(ann.id));
+  t.notOk(answer.includes(bob.id));
+});
+
+t.test('tokens expire by the clock, 15 minutes and a day after login', async (t) => {
+  const account = await createAccount(app);
+  const { access, session } = await logIn(account);
+  clock.advance(14 * minute);
+  await seenAs(t, { headers: bearer(access) }, account, 'access, in time');
+  clock.advance(1 * minute);
+  await refusedEverywhere(t, { headers: bearer(access) }, 'TOKEN_EXPIRED', 'access');
+  await seenAs(t, { headers: sessionCookie(session) }, account, 'session, in time');
+  clock.advance(day - 16 * minute);
+  await seenAs(t, { headers: sessionCookie(session) }, account, 'session, still in time');
+  clock.advance(1 * minute);
+  await refusedEverywhere(t, { headers: sessionCookie(session) }, 'TOKEN_EXPIRED', 'session');
+});
+
+t.test('ADMIN_TOKEN must fit into a header', async (t) => {
+  const load = (ADMIN_TOKEN: string) => loadConfig({ SECRET: 'x'.repeat(32), ADMIN_TOKEN });
+  for (const token of ['with a space in it', 'with-a-tab\tin-the-middle', 'with-an-é-in-the-middle', 'too-short']) {
+    t.throws(() => load(token), ConfigError, token);
+  }
+  t.equal(load('a-token+that/fits=and.~_works').ADMIN_TOKEN, 'a-token+that/fits=and.~_works');
+});

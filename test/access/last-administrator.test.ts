@@ -1,0 +1,141 @@
+import { setTimeout } from 'node:timers/promises';
+import { eq, sql } from 'drizzle-orm';
+import type { FastifyInstance } from 'fastify';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { lockAdministrators } from '../../db/queries/administrators.js';
+import { rolePolicies, users } from '../../db/schema.js';
+import { admin, bearer, type TestApp } from '../helpers/app.js';
+import { engine } from '../helpers/databases.js';
+import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
+
+const last = ['UNPROCESSABLE_CONTENT'] as const;
+
+/** The first administrator, and where their rights come from. */
+async function administratorOf({ app }: TestApp) {
+  const [user] = await app.db.select().from(users).where(eq(users.email, admin.email));
+  const [link] = await app.db
+    .select()
+    .from(rolePolicies)
+    .where(eq(rolePolicies.role, user?.role ?? ''));
+  if (!user?.role || !link) throw new Error('There is no administrator.');
+  return { id: user.id, role: user.role, policy: link.policy };
+}
+
+t.test('the last active administrator stays', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  const { id, role, policy } = await administratorOf(service);
+  const plain = await createRole(app);
+  const bystander = await createUser(app);
+  // None of these counts: inactive, or without admin access.
+  await createUser(app, { role, status: 'suspended' });
+  await createUser(app, { role, status: 'archived' });
+  await createUser(app, { role: plain });
+
+  const attempts: [what: string, send: () => ReturnType<typeof patch>][] = [
+    ['deleted', () => remove(service, `/users/${id}`)],
+    ['deleted among others', () => remove(service, '/users', [bystander.id, id])],
+    ['deleted by a query', () => remove(service, '/users', { query: { limit: -1 } })],
+    ['deactivated', () => patch(service, `/users/${id}`, { status: 'suspended' })],
+    ['deactivated by themselves', () => patch(service, '/users/me', { status: 'draft' })],
+    ['deactivated with all', () => patch(service, '/users', { query: {}, data: { status: 'invited' } })],
+    ['role taken away', () => patch(service, `/users/${id}`, { role: null })],
+    ['another role', () => patch(service, '/users', [{ id, role: plain }])],
+    ['role deleted', () => remove(service, `/roles/${role}`)],
+    ['all roles deleted', () => remove(service, '/roles', { query: {} })],
+    ['policy deleted', () => remove(service, `/policies/${policy}`)],
+    ['admin_access off', () => patch(service, `/policies/${policy}`, { admin_access: false })],
+    ['policy off the role', () => patch(service, `/roles/${role}`, { policies: [] })],
+  ];
+  for (const [what, send] of attempts) await refusedUnchanged(t, service, send, last, what);
+
+  t.test('also when admin access comes from the parent of the role', async (t) => {
+    const child = await createRole(app, { parent: role });
+    t.equal((await patch(service, `/users/${id}`, { role: child })).statusCode, 200);
+    for (const [what, send] of [
+      ['parent removed', () => patch(service, `/roles/${child}`, { parent: null })],
+      ['another parent', () => patch(service, `/roles/${child}`, { parent: plain })],
+      ['parent deleted', () => remove(service, `/roles/${role}`)],
+      ['child deleted', () => remove(service, `/roles/${child}`)],
+    ] as const) {
+      await refusedUnchanged(t, service, send, last, what);
+    }
+    t.equal((await patch(service, `/users/${id}`, { role })).statusCode, 200);
+  });
+
+  t.test('or from their own policy', async (t) => {
+    const own = await createPolicy(app, { adminAccess: true });
+    t.equal((await patch(service, `/users/${id}`, { policies: [own], role: null })).statusCode, 200);
+    for (const [what, send] of [
+      ['own policy removed', () => patch(service, `/users/${id}`, { policies: [] })],
+      ['own policy deleted', () => remove(service, '/policies', [own])],
+      ['own admin_access off', () => patch(service, '/policies', [{ id: own, admin_access: false }])],
+    ] as const) {
+      await refusedUnchanged(t, service, send, last, what);
+    }
+    t.equal((await patch(service, `/users/${id}`, { policies: [], role })).statusCode, 200);
+  });
+
+  t.test('with another one there, all of it goes through', async (t) => {
+    const own = await createPolicy(app, { adminAccess: true });
+    await createUser(app, { policies: [own] });
+    const spare = async () => (await createUser(app, { role })).id;
+    t.equal((await remove(service, `/users/${await spare()}`)).statusCode, 204);
+    t.equal((await patch(service, `/users/${await spare()}`, { status: 'suspended' })).statusCode, 200);
+    t.equal((await patch(service, `/users/${await spare()}`, { role: null })).statusCode, 200);
+    t.equal((await patch(service, `/roles/${role}`, { policies: [] })).statusCode, 200, 'one’s own rights go');
+    t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'at once');
+  });
+});
+
+t.test('two requests at once that would take the last two administrators away: one is refused', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  // Outside of the service: nobody but the two of each round is an administrator.
+  await app.db.delete(users);
+  const administrator = async (token: string) => {
+    const policy = await createPolicy(app, { adminAccess: true });
+    const role = await createRole(app, { policies: [policy] });
+    const { id } = await createUser(app, { role, token });
+    return { id, role, policy };
+  };
+  const ways: ((
+    target: Awaited<ReturnType<typeof administrator>>,
+    headers: Record<string, string>,
+  ) => ReturnType<typeof patch>)[] = [
+    ({ id }, headers) => remove(service, `/users/${id}`, undefined, headers),
+    ({ id }, headers) => patch(service, `/users/${id}`, { status: 'archived' }, headers),
+    ({ id }, headers) => patch(service, '/users', { keys: [id], data: { role: null } }, headers),
+    ({ role }, headers) => remove(service, '/roles', [role], headers),
+    ({ policy }, headers) => remove(service, `/policies/${policy}`, undefined, headers),
+    ({ policy }, headers) => patch(service, `/policies/${policy}`, { admin_access: false }, headers),
+    ({ role }, headers) => patch(service, `/roles/${role}`, { policies: [] }, headers),
+  ];
+  for (let round = 0; round < (engine === 'postgres' ? 50 : 14); round++) {
+    await app.db.delete(users);
+    const [a, b] = [await administrator(`token-a-${round}`), await administrator(`token-b-${round}`)];
+    const [first, second] = [ways[round % ways.length], ways[Math.floor(round / 2) % ways.length]];
+    if (!first || !second) throw new Error('There is no such way.');
+    const send = () => [first(a, bearer(`token-b-${round}`)), second(b, bearer(`token-a-${round}`))];
+    const answers = await Promise.all(engine === 'postgres' ? await heldUp(app, send) : send());
+    const statuses = answers.map(({ statusCode }) => statusCode).sort();
+    t.equal(statuses[1], 422, `round ${round}: ${statuses}`);
+    t.ok(statuses[0] === 200 || statuses[0] === 204, `round ${round}: ${statuses}`);
+  }
+});
+
+/** Sends requests that have all been let in before the first of them can take an administrator away. */
+async function heldUp<T>(app: FastifyInstance, send: () => T[]): Promise<T[]> {
+  return app.db.transaction(async (tx) => {
+    await lockAdministrators(tx);
+    const sent = send();
+    const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    for (let attempt = 0; attempt < 200 && (await rows(tx, waiting)).length < sent.length; attempt++) {
+      await setTimeout(5);
+    }
+    return sent;
+  });
+}

@@ -1,0 +1,213 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { sessions } from '../../db/schema.js';
+import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { dumpDatabase } from '../helpers/dump.js';
+import { refused } from '../helpers/refusals.js';
+import { codeOfStep, rfcSecret, stepLength, stepOf } from '../helpers/totp.js';
+
+const { app, clock, post } = await startTestApp(t);
+
+const moveTo = (moment: number) => clock.advance(moment - clock.now().getTime());
+
+/** Moves on to the beginning of a time step, so that it lasts for all of a test, and gives its number. */
+function nextStep(): number {
+  const step = stepOf(clock.now()) + 1;
+  moveTo(step * stepLength);
+  return step;
+}
+
+/** A user with two-factor authentication, and a way to log them in. */
+async function createTfaAccount() {
+  const account = await createAccount(app, { tfaSecret: app.tfa.seal(rfcSecret.base32) });
+  const login = (otp?: unknown, others: object = {}) =>
+    post('/auth/login', { ...account, ...(otp === undefined ? {} : { otp }), ...others });
+  return { ...account, login };
+}
+
+t.test('the test vectors of RFC 6238, appendix B', async (t) => {
+  const { login, id } = await createTfaAccount();
+  const { now } = clock;
+  const start = now().getTime();
+  const vectors: [seconds: number, digits: string][] = [
+    [59, '94287082'],
+    [1_111_111_109, '07081804'],
+    [1_111_111_111, '14050471'],
+    [1_234_567_890, '89005924'],
+    [2_000_000_000, '69279037'],
+    [20_000_000_000, '65353130'],
+  ];
+  for (const [seconds, digits] of vectors) {
+    moveTo(seconds * 1000);
+    const otp = digits.slice(-6);
+    t.equal(codeOfStep(stepOf(now())), otp, 'our own codes are right');
+    t.equal((await login(otp)).statusCode, 200, `at ${seconds}`);
+    t.equal((await storedUser(app, id)).tfaLastStep, Math.floor(seconds / 30));
+  }
+  moveTo(start);
+});
+
+t.test('in every mode', async (t) => {
+  for (const mode of ['json', 'cookie', 'session']) {
+    const { login } = await createTfaAccount();
+    const step = nextStep();
+    refused(t, await login(undefined, { mode }), 'INVALID_OTP', `${mode}: missing`);
+    refused(t, await login('000000', { mode }), 'INVALID_OTP', `${mode}: wrong`);
+    const response = await login(codeOfStep(step), { mode });
+    t.equal(response.statusCode, 200, `${mode}: right`);
+  }
+});
+
+t.test('the present and the previous step count, no other', async (t) => {
+  const step = nextStep();
+  for (const [offset, isAccepted] of [
+    [-20, false],
+    [-2, false],
+    [-1, true],
+    [0, true],
+    [1, false],
+    [2, false],
+    [20, false],
+  ] as const) {
+    const { login, id } = await createTfaAccount();
+    const response = await login(codeOfStep(step + offset));
+    if (isAccepted) t.equal(response.statusCode, 200, `step ${offset}`);
+    else {
+      refused(t, response, 'INVALID_OTP', `step ${offset}`);
+      t.equal((await storedUser(app, id)).tfaLastStep, null, 'a refused code uses up nothing');
+    }
+  }
+});
+
+t.test('at the edges of a step', async (t) => {
+  const { login } = await createTfaAccount();
+  const step = nextStep();
+  moveTo((step + 2) * stepLength - 5_000);
+  t.equal((await login(codeOfStep(step))).statusCode, 200, 'just before it is too old');
+  const other = await createTfaAccount();
+  moveTo((step + 2) * stepLength);
+  refused(t, await other.login(codeOfStep(step)), 'INVALID_OTP', 'too old');
+});
+
+t.test('what is no code', async (t) => {
+  const { login } = await createTfaAccount();
+  const step = nextStep();
+  const code = codeOfStep(step);
+  const fullWidth = [...code].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+  const wrong = [
+    ` ${code}`,
+    `${code} `,
+    `${code}\n`,
+    `${code.slice(0, 3)} ${code.slice(3)}`,
+    code.slice(1),
+    `0${code}`,
+    `${code}${code}`,
+    `${Number(code) + 1_000_000}`,
+    `-${code.slice(1)}`,
+    `+${code}`,
+    fullWidth,
+    code.replace(/.$/, (digit) => String((Number(digit) + 1) % 10)),
+    rfcSecret.base32,
+    'null',
+    '1e5',
+    ' ',
+  ];
+  for (const otp of wrong) refused(t, await login(otp), 'INVALID_OTP', JSON.stringify(otp));
+  for (const otp of ['', Number(code), null, [code], { otp: code }]) {
+    refused(t, await login(otp), 'INVALID_PAYLOAD', JSON.stringify(otp));
+  }
+  t.equal((await login(code)).statusCode, 200, 'none of them has used the code up');
+});
+
+t.test('a code works once', async (t) => {
+  t.test('again in its own step, and in the next', async (t) => {
+    const { login } = await createTfaAccount();
+    const step = nextStep();
+    const code = codeOfStep(step);
+    t.equal((await login(code)).statusCode, 200);
+    refused(t, await login(code), 'INVALID_OTP', 'again');
+    refused(t, await login(code, { mode: 'session' }), 'INVALID_OTP', 'again in another mode');
+    nextStep();
+    refused(t, await login(code), 'INVALID_OTP', 'again a step later');
+    t.equal((await login(codeOfStep(step + 1))).statusCode, 200, 'the code of that step');
+  });
+
+  t.test('the previous one, then the present one, but not the other way round', async (t) => {
+    const step = nextStep();
+    const upwards = await createTfaAccount();
+    t.equal((await upwards.login(codeOfStep(step - 1))).statusCode, 200);
+    t.equal((await upwards.login(codeOfStep(step))).statusCode, 200);
+    const downwards = await createTfaAccount();
+    t.equal((await downwards.login(codeOfStep(step))).statusCode, 200);
+    refused(t, await downwards.login(codeOfStep(step - 1)), 'INVALID_OTP', 'an older one after a newer');
+  });
+
+  t.test('of 20 logins at once one succeeds', async (t) => {
+    for (const back of [0, 1]) {
+      const { login, id } = await createTfaAccount();
+      const code = codeOfStep(nextStep() - back);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => login(code)));
+      const losers = responses.filter((response) => response.statusCode !== 200);
+      t.equal(losers.length, 19);
+      for (const response of losers) refused(t, response, 'INVALID_OTP', 'a loser');
+      t.equal(await app.db.$count(sessions, eq(sessions.user, id)), 1);
+    }
+  });
+
+  t.test('but not at all with a wrong password', async (t) => {
+    const { login, email } = await createTfaAccount();
+    const code = codeOfStep(nextStep());
+    const wrong = await login(code, { password: 'wrong' });
+    refused(t, wrong, 'INVALID_CREDENTIALS', 'right code');
+    t.equal((await login('000000', { password: 'wrong' })).body, wrong.body, 'wrong code');
+    t.equal((await login(undefined, { password: 'wrong' })).body, wrong.body, 'no code');
+    t.equal((await post('/auth/login', { email: `x${email}`, password: 'wrong' })).body, wrong.body, 'unknown user');
+    t.equal((await login(code)).statusCode, 200, 'it has not used the code up');
+  });
+
+  t.test('one user’s code is not used up by another’s', async (t) => {
+    const [one, two] = [await createTfaAccount(), await createTfaAccount()];
+    const code = codeOfStep(nextStep());
+    t.equal((await one.login(code)).statusCode, 200);
+    t.equal((await two.login(code)).statusCode, 200);
+  });
+});
+
+t.test('a refused login leaves nothing', async (t) => {
+  const { login, id } = await createTfaAccount();
+  nextStep();
+  await login();
+  await login('000000');
+  t.equal(await app.db.$count(sessions, eq(sessions.user, id)), 0);
+  t.equal((await storedUser(app, id)).lastAccess, null);
+});
+
+t.test('of a user who may not log in nothing is told, whatever the code', async (t) => {
+  const { login, id } = await createTfaAccount();
+  const code = codeOfStep(nextStep());
+  for (const columns of [{ status: 'suspended' }, { status: 'active', provider: 'github' }]) {
+    await updateAccount(app, id, columns);
+    for (const otp of [undefined, '000000', code]) {
+      refused(t, await login(otp), 'INVALID_CREDENTIALS', JSON.stringify({ columns, otp }));
+    }
+  }
+});
+
+t.test('secrets of other lengths, in either letter case', async (t) => {
+  const bytes = Buffer.from('0123456789abcdef0123456789abcdef', 'latin1');
+  const base32 = 'GAYTEMZUGU3DOOBZMFRGGZDFMYYDCMRTGQ2TMNZYHFQWEY3EMVTA';
+  for (const secret of [base32, base32.toLowerCase()]) {
+    const account = await createAccount(app, { tfaSecret: app.tfa.seal(secret) });
+    const otp = codeOfStep(nextStep(), bytes);
+    t.equal((await post('/auth/login', { ...account, otp })).statusCode, 200);
+  }
+});
+
+t.test('the secret is stored sealed, each time differently', async (t) => {
+  t.not(app.tfa.seal(rfcSecret.base32), app.tfa.seal(rfcSecret.base32));
+  const dump = await dumpDatabase(app);
+  for (const spelling of [rfcSecret.base32, rfcSecret.bytes.toString(), rfcSecret.bytes.toString('hex')]) {
+    t.notOk(dump.includes(spelling));
+  }
+});

@@ -1,0 +1,383 @@
+import { createHash } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { sessions } from '../../db/schema.js';
+import { userStatuses } from '../../schemas/users.js';
+import { accountPassword, createAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { setCookies } from '../helpers/cookies.js';
+import { dumpDatabase } from '../helpers/dump.js';
+import { decodeJwt } from '../helpers/jwt.js';
+import { refused } from '../helpers/refusals.js';
+
+const { app, clock, post, get, request } = await startTestApp(t);
+const sessionCount = () => app.db.$count(sessions);
+const sessionsOf = (user: string) => app.db.select().from(sessions).where(eq(sessions.user, user));
+
+t.test('the three modes', async (t) => {
+  for (const mode of [undefined, 'json']) {
+    t.test(`json, ${mode ? 'asked for' : 'by default'}`, async (t) => {
+      const response = await post('/auth/login', { ...admin, ...(mode ? { mode } : {}) });
+      t.equal(response.statusCode, 200);
+      t.equal(response.headers['content-type'], 'application/json; charset=utf-8');
+      t.equal(response.headers['set-cookie'], undefined);
+      const { data, ...rest } = response.json();
+      t.strictSame(rest, {});
+      t.strictSame(Object.keys(data).sort(), ['access_token', 'expires', 'refresh_token']);
+      t.equal(data.expires, 900_000, 'milliseconds');
+      t.match(data.refresh_token, /^[A-Za-z0-9_-]{64}$/);
+      t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, admin.email);
+      t.equal((await post('/auth/refresh', { refresh_token: data.refresh_token })).statusCode, 200);
+    });
+  }
+
+  t.test('cookie', async (t) => {
+    const response = await post('/auth/login', { ...admin, mode: 'cookie' });
+    t.equal(response.statusCode, 200);
+    const { data } = response.json();
+    t.strictSame(Object.keys(data).sort(), ['access_token', 'expires']);
+    t.equal(data.expires, 900_000);
+    const cookies = setCookies(response);
+    t.strictSame(Object.keys(cookies), ['gatehouse_refresh_token']);
+    t.strictSame(cookies.gatehouse_refresh_token?.attributes, ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Lax']);
+    const token = cookies.gatehouse_refresh_token?.value ?? '';
+    t.match(token, /^[A-Za-z0-9_-]{64}$/);
+    t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, admin.email);
+    const refreshed = await post('/auth/refresh', {}, { cookie: `gatehouse_refresh_token=${token}` });
+    t.equal(refreshed.statusCode, 200);
+  });
+
+  t.test('session', async (t) => {
+    const response = await post('/auth/login', { ...admin, mode: 'session' });
+    t.equal(response.statusCode, 200);
+    t.strictSame(response.json(), { data: { expires: 86_400_000 } });
+    const cookies = setCookies(response);
+    t.strictSame(Object.keys(cookies), ['gatehouse_session_token']);
+    t.strictSame(cookies.gatehouse_session_token?.attributes, ['HttpOnly', 'Max-Age=86400', 'Path=/', 'SameSite=Lax']);
+    const token = cookies.gatehouse_session_token?.value ?? '';
+    const me = await get('/users/me', { cookie: `gatehouse_session_token=${token}` });
+    t.equal(me.json().data.email, admin.email);
+  });
+
+  t.test('each login begins a session of its own', async (t) => {
+    const { email, password, id } = await createAccount(app);
+    const tokens = await Promise.all(
+      ['json', 'json', 'cookie', 'session'].map(async (mode) => {
+        const response = await post('/auth/login', { email, password, mode });
+        const token = response.json().data.access_token ?? setCookies(response).gatehouse_session_token?.value;
+        return decodeJwt(token).claims.session;
+      }),
+    );
+    t.equal(new Set(tokens).size, 4);
+    t.strictSame((await sessionsOf(id)).map((session) => session.id).sort(), tokens.sort());
+  });
+
+  t.test('a trailing slash is tolerated', async (t) => {
+    t.equal((await post('/auth/login/', admin)).statusCode, 200);
+  });
+});
+
+t.test('what is accepted', async (t) => {
+  t.test('the e-mail address in any letter case, however it is stored', async (t) => {
+    const { password } = await createAccount(app, { email: 'Mixed.Case+Tag@Example.COM' });
+    for (const email of ['Mixed.Case+Tag@Example.COM', 'mixed.case+tag@example.com', 'MIXED.CASE+TAG@EXAMPLE.COM']) {
+      t.equal((await post('/auth/login', { email, password })).statusCode, 200, email);
+    }
+    refused(t, await post('/auth/login', { email: 'mixed.case@example.com', password }), 'INVALID_CREDENTIALS', 'tag');
+  });
+
+  t.test('unknown keys, which are ignored', async (t) => {
+    const extras = { id: 1, share: null, user: { admin: true }, remember_me: 'yes', toString: 1, refresh_token: 5 };
+    t.equal((await post('/auth/login', { ...admin, ...extras })).statusCode, 200);
+  });
+
+  t.test('a one-time password nobody asked for', async (t) => {
+    t.equal((await post('/auth/login', { ...admin, otp: 'anything' })).statusCode, 200);
+  });
+
+  t.test('passwords to the last character, of any characters and of any length', async (t) => {
+    for (const password of [' ', 'pässwörd 🔑 пароль', `${'x'.repeat(5000)}y`]) {
+      const { email } = await createAccount(app, { password: await app.passwords.hash(password) });
+      t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'right');
+      for (const wrong of [`${password} `, password.slice(0, -1) || 'x', password.toUpperCase().trim() || '  ']) {
+        refused(t, await post('/auth/login', { email, password: wrong }), 'INVALID_CREDENTIALS', 'wrong');
+      }
+    }
+  });
+});
+
+t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
+  const before = await sessionCount();
+  const { email, password } = admin;
+  const notText = [null, 0, 1, true, false, [], ['x'], {}, { $ne: '' }];
+  const illFormed = [
+    '',
+    ' ',
+    'plain',
+    '@example.com',
+    'admin@',
+    'admin@@example.com',
+    'a@b@example.com',
+    ` ${email}`,
+    `${email} `,
+    `${email}\n`,
+    `${email}\r\nBcc: other@example.com`,
+    `${email},other@example.com`,
+    `Admin <${email}>`,
+    'admin@example..com',
+    'admin@.example.com',
+    'admin@-example.com',
+    'ad min@example.com',
+    '"ad min"@example.com',
+    'admin@[127.0.0.1]',
+    'ädmin@example.com',
+    'admin@exämple.com',
+    'admin@example.com\u200b',
+    `${'a'.repeat(117)}@example.com`,
+  ];
+  const bodies: object[] = [
+    {},
+    { email },
+    { password },
+    { email: undefined, password },
+    { Email: email, Password: password },
+    { data: { email, password } },
+    [],
+    [{ email, password }],
+    [email, password],
+    ...notText.flatMap((value) => [
+      { email: value, password },
+      { email, password: value },
+    ]),
+    ...illFormed.map((value) => ({ email: value, password })),
+    { email, password: '' },
+    ...[...notText, '', 'JSON', 'json ', 'cookies', 'Session', 'toString'].map((mode) => ({ email, password, mode })),
+    ...[...notText, 123456, ''].map((otp) => ({ email, password, otp })),
+    { email, password: `${password}\0` },
+    { email, password: '\ud800' },
+    { email: `${email}\0`, password },
+    { email, password, otp: '\udc00' },
+  ];
+  for (const body of bodies) refused(t, await post('/auth/login', body), 'INVALID_PAYLOAD', JSON.stringify(body));
+
+  const json = JSON.stringify(admin);
+  const form = new URLSearchParams(admin).toString();
+  const raw: [what: string, type: string | undefined, payload: string | Buffer | undefined][] = [
+    ['no body', undefined, undefined],
+    ['an empty body', 'application/json', ''],
+    ['a form', 'application/x-www-form-urlencoded', form],
+    ['JSON that says it is text', 'text/plain', json],
+    ['JSON that says nothing', undefined, json],
+    ['half of it', 'application/json', json.slice(0, -1)],
+    ['two of them', 'application/json', json + json],
+    ['null', 'application/json', 'null'],
+    ['a number', 'application/json', '1'],
+    ['a text', 'application/json', '"email"'],
+    ['single quotes', 'application/json', `{'email':'${email}','password':'${password}'}`],
+    ['bytes that are not UTF-8', 'application/json', Buffer.from(json.replace('admin', '\xe9'), 'latin1')],
+    ['too much', 'application/json', JSON.stringify({ ...admin, more: 'x'.repeat(1024 * 1024) })],
+  ];
+  for (const [what, type, payload] of raw) {
+    const response = await request({
+      method: 'POST',
+      url: '/auth/login',
+      headers: type ? { 'content-type': type } : {},
+      ...(payload === undefined ? {} : { payload }),
+    });
+    refused(t, response, 'INVALID_PAYLOAD', what);
+  }
+  t.equal(await sessionCount(), before);
+});
+
+t.test('refused logins: 401, all alike', async (t) => {
+  const before = await sessionCount();
+  const password = accountPassword;
+  const inactive = await Promise.all(
+    userStatuses
+      .filter((status) => status !== 'active')
+      .map(async (status) => ({ what: status, email: (await createAccount(app, { status })).email })),
+  );
+  t.equal(inactive.length, 5);
+  const cases = [
+    { what: 'wrong password', email: admin.email },
+    { what: 'unknown e-mail address', email: 'nobody@example.com' },
+    { what: 'the longest address there is', email: `${'a'.repeat(116)}@example.com` },
+    { what: 'user without a password', email: (await createAccount(app, { password: null })).email },
+    { what: 'user of another provider', email: (await createAccount(app, { provider: 'github' })).email },
+    { what: 'password stored as nothing', email: (await createAccount(app, { password: '' })).email },
+    { what: 'password stored in clear', email: (await createAccount(app, { password })).email },
+    ...inactive,
+  ];
+  const expected = await post('/auth/login', { email: 'no.such.user@example.com', password });
+  refused(t, expected, 'INVALID_CREDENTIALS', 'form');
+  for (const { what, email } of cases) {
+    for (const mode of ['json', 'cookie', 'session']) {
+      const response = await post('/auth/login', { email, password, mode, otp: '123456' });
+      t.equal(response.statusCode, 401, what);
+      t.equal(response.body, expected.body, `${what}: the same body`);
+      t.strictSame(Object.keys(response.headers), Object.keys(expected.headers), `${what}: the same headers`);
+    }
+  }
+  t.equal(await sessionCount(), before, 'no session was begun');
+
+  const account = await createAccount(app);
+  await post('/auth/login', { ...account, password: 'wrong' });
+  t.equal((await storedUser(app, account.id)).lastAccess, null, 'a refused login is no use of the API');
+});
+
+t.test('a user who changes while the password is being checked', async (t) => {
+  const { passwords } = app;
+  const { verify } = passwords;
+  t.teardown(() => {
+    passwords.verify = verify;
+  });
+  const loginWhile = async (change: (id: string) => Promise<void>) => {
+    const account = await createAccount(app);
+    passwords.verify = async (stored, password) => {
+      const matches = await verify(stored, password);
+      passwords.verify = verify;
+      await change(account.id);
+      return matches;
+    };
+    const response = await post('/auth/login', account);
+    return { response, sessions: await sessionsOf(account.id) };
+  };
+  const other = await passwords.hash('another password');
+  const same = await passwords.hash(accountPassword);
+  const tfaSecret = app.tfa.seal('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
+  const cases = [
+    { what: 'suspended', columns: { status: 'suspended' }, code: 'INVALID_CREDENTIALS' },
+    { what: 'given another password', columns: { password: other }, code: 'INVALID_CREDENTIALS' },
+    { what: 'without a password', columns: { password: null }, code: 'INVALID_CREDENTIALS' },
+    { what: 'with two-factor authentication', columns: { tfaSecret }, code: 'INVALID_OTP' },
+  ] as const;
+  for (const { what, columns, code } of cases) {
+    const { response, sessions } = await loginWhile((id) => updateAccount(app, id, columns));
+    refused(t, response, code, what);
+    t.strictSame(sessions, [], `${what}: no session`);
+  }
+  const gone = await loginWhile((id) => deleteAccount(app, id));
+  refused(t, gone.response, 'INVALID_CREDENTIALS', 'deleted');
+  const renewed = await loginWhile((id) => updateAccount(app, id, { password: same }));
+  t.equal(renewed.response.statusCode, 200, 'another hash of the same password');
+  t.equal(renewed.sessions.length, 1);
+});
+
+t.test('what a login writes', async (t) => {
+  t.test('the time of the last access, by the clock of the service', async (t) => {
+    const account = await createAccount(app);
+    t.equal((await storedUser(app, account.id)).lastAccess, null);
+    clock.advance(3 * day);
+    const before = clock.now().getTime();
+    t.equal((await post('/auth/login', account)).statusCode, 200);
+    const written = (await storedUser(app, account.id)).lastAccess?.getTime() ?? 0;
+    t.ok(written >= before && written <= clock.now().getTime());
+  });
+
+  t.test('a session with address, user agent and expiry', async (t) => {
+    const lifetimes = { json: 7 * day, cookie: 7 * day, session: day };
+    for (const [mode, lifetime] of Object.entries(lifetimes)) {
+      const account = await createAccount(app);
+      const before = clock.now().getTime();
+      const response = await request({
+        method: 'POST',
+        url: '/auth/login',
+        payload: { ...account, mode },
+        headers: { 'user-agent': 'Test/1.0 (any)', 'x-forwarded-for': '198.51.100.1' },
+        remoteAddress: '203.0.113.7',
+      });
+      t.equal(response.statusCode, 200);
+      const after = clock.now().getTime();
+      const [row, ...more] = await sessionsOf(account.id);
+      t.strictSame(more, []);
+      t.match(row, { ip: '203.0.113.7', userAgent: 'Test/1.0 (any)', generation: 0 }, mode);
+      const made = row?.createdAt.getTime() ?? 0;
+      t.ok(made >= before && made <= after, 'made now');
+      const expires = row?.expiresAt.getTime() ?? 0;
+      t.ok(expires >= before + lifetime && expires <= after + lifetime, `${mode}: expires in time`);
+    }
+  });
+
+  t.test('of a long user agent 255 characters, of none nothing', async (t) => {
+    const kept = async (userAgent: string) => {
+      const account = await createAccount(app);
+      const headers = { 'user-agent': userAgent };
+      t.equal((await request({ method: 'POST', url: '/auth/login', payload: account, headers })).statusCode, 200);
+      return (await sessionsOf(account.id))[0]?.userAgent;
+    };
+    t.equal(await kept('a'.repeat(255)), 'a'.repeat(255));
+    t.equal(await kept(`${'a'.repeat(254)}bc${'d'.repeat(4000)}`), `${'a'.repeat(254)}b`);
+    t.equal(await kept('é'.repeat(300)), 'é'.repeat(255));
+    t.equal(await kept(''), null);
+  });
+
+  t.test('an IPv6 address', async (t) => {
+    const account = await createAccount(app);
+    const options = { method: 'POST', url: '/auth/login', payload: account, remoteAddress: '2001:db8::1' } as const;
+    t.equal((await request(options)).statusCode, 200);
+    t.equal((await sessionsOf(account.id))[0]?.ip, '2001:db8::1');
+  });
+
+  t.test('of the tokens and of the password nothing but hashes', async (t) => {
+    const secret = 'a password that is found nowhere';
+    const account = await createAccount(app, { password: await app.passwords.hash(secret) });
+    const login = async (mode: string) => {
+      const response = await post('/auth/login', { email: account.email, password: secret, mode });
+      const cookies = setCookies(response);
+      return {
+        refresh: response.json().data.refresh_token ?? cookies.gatehouse_refresh_token?.value,
+        access: response.json().data.access_token ?? cookies.gatehouse_session_token?.value,
+      };
+    };
+    const [json, cookie, session] = [await login('json'), await login('cookie'), await login('session')];
+
+    const stored = new Map((await sessionsOf(account.id)).map((row) => [row.id, row.tokenHash]));
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+    t.equal(stored.get(String(decodeJwt(json.access).claims.session)), sha256(json.refresh));
+    t.equal(stored.get(String(decodeJwt(cookie.access).claims.session)), sha256(cookie.refresh));
+    t.equal(stored.get(String(decodeJwt(session.access).claims.session)), null);
+
+    const dump = await dumpDatabase(app);
+    t.match(dump, sha256(json.refresh), 'the dump is complete');
+    t.match(dump, account.email, 'the dump is complete');
+    const secrets = {
+      secret,
+      json: json.refresh,
+      cookie: cookie.refresh,
+      access: json.access,
+      session: session.access,
+    };
+    for (const [what, text] of Object.entries(secrets)) {
+      const spellings = [
+        text,
+        text.split('.').at(-1) ?? '',
+        Buffer.from(text).toString('base64'),
+        Buffer.from(text).toString('hex'),
+        Buffer.from(text, 'base64url').toString('hex'),
+      ];
+      for (const spelling of spellings) t.notOk(dump.includes(spelling), what);
+    }
+  });
+});
+
+t.test('what there is not: 404 ROUTE_NOT_FOUND', async (t) => {
+  for (const url of ['/auth/login/unknown', '/auth/login/default', '/auth/login/json', '/auth/logins']) {
+    const response = await post(url, admin);
+    refused(t, response, 'ROUTE_NOT_FOUND', url);
+    t.equal(response.json().errors[0].extensions.path, url);
+  }
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+    refused(t, await request({ method, url: '/auth/login' }), 'ROUTE_NOT_FOUND', method);
+  }
+});
+
+t.test('AUTH_DISABLE_DEFAULT switches the route off, and leaves what else there is', async (t) => {
+  const { post, get } = await startTestApp(t, {
+    AUTH_DISABLE_DEFAULT: 'true',
+    ADMIN_TOKEN: 'a-static-token-for-tests',
+  });
+  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'right password');
+  refused(t, await post('/auth/login', {}), 'ROUTE_NOT_FOUND', 'no body');
+  t.equal((await get('/users/me', bearer('a-static-token-for-tests'))).json().data.email, admin.email);
+});

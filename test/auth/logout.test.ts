@@ -1,0 +1,297 @@
+import { eq } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { sessions } from '../../db/schema.js';
+import { admin, bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
+import { day, minute, second } from '../helpers/clock.js';
+import { changeUser, createUser } from '../helpers/records.js';
+import {
+  type ClientSession,
+  carry,
+  cookieOf,
+  logIn,
+  logOut,
+  modes,
+  readMe,
+  refresh,
+  refreshCookie,
+  sessionCookie,
+  sessionOf,
+} from '../helpers/sessions.js';
+
+const service = await startTestApp(t);
+const { app, clock, post } = service;
+
+const isAlive = async (t: Test, session: ClientSession, what: string) =>
+  t.equal((await readMe(service, session)).statusCode, 200, what);
+
+const isDead = async (t: Test, session: ClientSession, what: string) => {
+  const me = await readMe(service, session);
+  t.equal(me.statusCode, 401, what);
+  t.equal(codeOf(me), 'INVALID_CREDENTIALS', what);
+  const refreshed = await refresh(service, session);
+  t.equal(refreshed.statusCode, 401, `${what}: refresh`);
+  t.equal(codeOf(refreshed), 'INVALID_CREDENTIALS', `${what}: refresh`);
+};
+
+for (const mode of modes) {
+  t.test(`mode ${mode}: afterwards everything of the session is dead, and other sessions live`, async (t) => {
+    const user = await createUser(app);
+    const first = await logIn(service, mode, user);
+    const others = [await logIn(service, mode, user), await logIn(service, mode)];
+    // An access token that was issued before the latest refresh belongs to the session, too.
+    const session = sessionOf(mode, await refresh(service, first));
+    await isAlive(t, first, 'the token of before');
+    await isAlive(t, session, 'the session');
+
+    const response = await logOut(service, session);
+    t.equal(response.statusCode, 204);
+    t.equal(response.body, '');
+    t.equal(response.headers['content-type'], undefined);
+
+    await isDead(t, session, 'the session');
+    await isDead(t, first, 'the token of before');
+    for (const other of others) await isAlive(t, other, 'another session');
+    for (const other of others) t.equal((await refresh(service, other)).statusCode, 200);
+    t.equal((await app.db.select().from(sessions).where(eq(sessions.user, user.id))).length, 1);
+  });
+
+  t.test(`mode ${mode}: what is no session of ours is nothing to end`, async (t) => {
+    const bystander = await logIn(service, mode);
+    for (const token of ['A'.repeat(64), 'x', 'a.b.c', `${bystander.token.slice(0, -2)}AA`]) {
+      // In mode `session` a token of our own besides the cookie: a cookie that is the only credential must be usable.
+      const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
+      const { payload, headers } = carry(mode, token);
+      const response = await post('/auth/logout', payload, { ...headers, ...besides });
+      t.equal(response.statusCode, 204, token);
+    }
+    await isAlive(t, bystander, 'nobody else is logged out by it');
+  });
+
+  t.test(`mode ${mode}: nothing at its place is 400, whatever stands elsewhere`, async (t) => {
+    const held = [await logIn(service, 'json'), await logIn(service, 'cookie'), await logIn(service, 'session')];
+    const others = held.filter((session) => session.mode !== mode);
+    const cookie = others.flatMap(({ carrier }) => carrier.headers.cookie ?? []).join('; ');
+    const payload = Object.assign({}, ...others.map(({ carrier }) => carrier.payload), { mode });
+    for (const body of [payload, { mode }]) {
+      const response = await post('/auth/logout', body, { cookie });
+      t.equal(response.statusCode, 400);
+      t.equal(codeOf(response), 'INVALID_PAYLOAD');
+      t.type(response.json().errors[0].extensions.reason, 'string');
+    }
+    for (const session of held) await isAlive(t, session, `the session of mode ${session.mode}`);
+  });
+
+  t.test(`mode ${mode}: any number at the same instant all say 204`, async (t) => {
+    const session = await logIn(service, mode);
+    // Only one of them meets a cookie that is still good.
+    const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
+    const { payload, headers } = session.carrier;
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => post('/auth/logout', payload, { ...headers, ...besides })),
+    );
+    t.strictSame([...new Set(responses.map(({ statusCode }) => statusCode))], [204]);
+    await isDead(t, session, 'the session');
+  });
+
+  t.test(`mode ${mode}: a refresh at the same instant does not bring the session back`, async (t) => {
+    const user = await createUser(app);
+    for (let round = 0; round < 10; round++) {
+      const session = await logIn(service, mode, user);
+      const [refreshed, loggedOut] = await Promise.all([refresh(service, session), logOut(service, session)]);
+      t.equal(loggedOut.statusCode, 204);
+      t.match(String(refreshed.statusCode), /^(200|401)$/);
+      if (refreshed.statusCode === 200) await isDead(t, sessionOf(mode, refreshed), 'the successor');
+      await isDead(t, session, 'the session');
+    }
+    t.equal((await app.db.select().from(sessions).where(eq(sessions.user, user.id))).length, 0);
+  });
+}
+
+for (const mode of ['json', 'cookie'] as const) {
+  t.test(`mode ${mode}: logging out again is fine`, async (t) => {
+    const session = await logIn(service, mode);
+    for (let round = 0; round < 3; round++) t.equal((await logOut(service, session)).statusCode, 204);
+  });
+
+  t.test(`mode ${mode}: a token that was replaced still logs its session out`, async (t) => {
+    const first = await logIn(service, mode);
+    const session = sessionOf(mode, await refresh(service, first));
+    t.equal((await logOut(service, first)).statusCode, 204);
+    await isDead(t, session, 'the session');
+  });
+
+  t.test(`mode ${mode}: so does one that has expired, and one of a suspended user`, async (t) => {
+    const user = await createUser(app);
+    const session = await logIn(service, mode, user);
+    clock.advance(8 * day);
+    t.equal((await logOut(service, session)).statusCode, 204);
+    const other = await logIn(service, mode, user);
+    await changeUser(app, user.id, { status: 'suspended' });
+    t.equal((await logOut(service, other)).statusCode, 204);
+    t.strictSame(await app.db.select().from(sessions).where(eq(sessions.user, user.id)), []);
+  });
+}
+
+t.test('mode session: a cookie of a session that is over, expired or never ours, is taken away', async (t) => {
+  const session = await logIn(service, 'session');
+  t.equal((await logOut(service, session)).statusCode, 204);
+  const again = await logOut(service, session);
+  t.equal(again.statusCode, 204);
+  t.match(cookieOf(again, 'session'), { value: '', path: '/' });
+
+  const expired = await logIn(service, 'session');
+  clock.advance(day + second);
+  const late = await logOut(service, expired);
+  t.equal(late.statusCode, 204);
+  t.match(cookieOf(late, 'session'), { value: '', path: '/' });
+
+  const forged = await logOut(service, { carrier: carry('session', 'of.no.session') });
+  t.equal(forged.statusCode, 204);
+  t.match(cookieOf(forged, 'session'), { value: '', path: '/' });
+});
+
+t.test('an unusable token in the header fails this route as any other', async (t) => {
+  const session = await logIn(service, 'json');
+  const response = await post('/auth/logout', { refresh_token: session.token }, bearer('of-nobody'));
+  t.equal(codeOf(response), 'INVALID_CREDENTIALS');
+  await isAlive(t, session, 'the session');
+});
+
+t.test('the old cookie of a refreshed session logs it out while the grace period lasts', async (t) => {
+  const old = await logIn(service, 'session');
+  const session = sessionOf('session', await refresh(service, old));
+  t.equal((await logOut(service, old)).statusCode, 204);
+  await isDead(t, session, 'the session');
+});
+
+t.test('mode session ends no session by a token of another mode', async (t) => {
+  const json = await logIn(service, 'json');
+  const response = await logOut(service, { carrier: carry('session', json.accessToken) });
+  t.equal(response.statusCode, 204);
+  t.match(cookieOf(response, 'session'), { value: '' }, 'but the misplaced cookie is taken away');
+  await isAlive(t, json, 'the session of mode json');
+});
+
+t.test('the mode is the one asked for, else json with a token in the body, else cookie', async (t) => {
+  const json = await logIn(service, 'json');
+  const cookie = await logIn(service, 'cookie');
+  const headers = cookie.carrier.headers;
+  t.equal((await post('/auth/logout', { refresh_token: json.token }, headers)).statusCode, 204);
+  await isDead(t, json, 'json');
+  await isAlive(t, cookie, 'cookie');
+
+  const another = await logIn(service, 'json');
+  const both = { mode: 'cookie', refresh_token: another.token };
+  t.equal((await post('/auth/logout', both, headers)).statusCode, 204);
+  await isDead(t, cookie, 'cookie');
+  await isAlive(t, another, 'json');
+
+  const third = await logIn(service, 'cookie');
+  t.equal((await post('/auth/logout', undefined, third.carrier.headers)).statusCode, 204);
+  await isDead(t, third, 'cookie, without a body');
+
+  const session = await logIn(service, 'session');
+  t.equal(codeOf(await post('/auth/logout', {}, session.headers)), 'INVALID_PAYLOAD');
+  await isAlive(t, session, 'session');
+});
+
+t.test('a body that is not acceptable is 400, and ends nothing', async (t) => {
+  const session = await logIn(service, 'json');
+  const { token } = session;
+  const bodies = [
+    { refresh_token: token, mode: 'jwt' },
+    { refresh_token: token, mode: '' },
+    { refresh_token: token, mode: null },
+    { refresh_token: 1 },
+    { refresh_token: [token] },
+    { refresh_token: null, mode: 'json' },
+    { refresh_token: '', mode: 'json' },
+    { refresh_token: `${token}\0` },
+    [token],
+    {},
+  ];
+  for (const body of bodies) {
+    const response = await post('/auth/logout', body);
+    t.equal(response.statusCode, 400, JSON.stringify(body));
+    t.equal(codeOf(response), 'INVALID_PAYLOAD', JSON.stringify(body));
+  }
+  await isAlive(t, session, 'the session');
+});
+
+t.test('no access token is needed, but one that cannot be used is refused', async (t) => {
+  const session = await logIn(service, 'json');
+  clock.advance(16 * minute);
+  const expired = await post('/auth/logout', session.carrier.payload, session.headers);
+  t.equal(codeOf(expired), 'TOKEN_EXPIRED');
+  const unknown = await post('/auth/logout', session.carrier.payload, bearer('nobody-has-this-token'));
+  t.equal(codeOf(unknown), 'INVALID_CREDENTIALS');
+  t.equal((await logOut(service, session)).statusCode, 204);
+});
+
+t.test('those of our cookies that came with the request are cleared, and no others', async (t) => {
+  const clearedBy = async (service: TestApp, payload: object, cookie: string, headers: Record<string, string> = {}) => {
+    const response = await service.post('/auth/logout', payload, { cookie, ...headers });
+    t.equal(response.statusCode, 204);
+    return response.cookies;
+  };
+  const names = (cookies: { name: string }[]) => cookies.map(({ name }) => name).sort();
+
+  const json = await logIn(service, 'json');
+  const cookie = await logIn(service, 'cookie');
+  const session = await logIn(service, 'session');
+  const jar = `${refreshCookie}=${cookie.token}; theme=dark; ${sessionCookie}=${session.token}`;
+  t.strictSame(names(await clearedBy(service, json.carrier.payload, 'theme=dark')), []);
+  t.strictSame(names(await clearedBy(service, json.carrier.payload, jar)), [refreshCookie, sessionCookie]);
+  const cleared = await clearedBy(service, { mode: 'cookie' }, `${refreshCookie}=${cookie.token}; theme=dark`);
+  t.strictSame(names(cleared), [refreshCookie]);
+  t.strictSame(names(await clearedBy(service, { mode: 'session' }, `${sessionCookie}=${session.token}`)), [
+    sessionCookie,
+  ]);
+
+  t.test('with the attributes that they were set with: a browser takes nothing else for the same cookie', async (t) => {
+    const configured = await startTestApp(t, {
+      PUBLIC_URL: 'https://accounts.example.com',
+      REFRESH_TOKEN_COOKIE_NAME: '__Secure-refresh',
+      REFRESH_TOKEN_COOKIE_DOMAIN: 'example.com',
+      REFRESH_TOKEN_COOKIE_SAME_SITE: 'none',
+      SESSION_COOKIE_NAME: '__Secure-session',
+      SESSION_COOKIE_DOMAIN: 'accounts.example.com',
+      SESSION_COOKIE_SAME_SITE: 'strict',
+    });
+    const login = (mode: string) => configured.post('/auth/login', { ...admin, mode });
+    const attributes = ({ path, domain, secure, httpOnly, sameSite }: Record<string, unknown>) => ({
+      path,
+      domain,
+      secure,
+      httpOnly,
+      sameSite,
+    });
+    const expected = {
+      '__Secure-refresh': { path: '/', domain: 'example.com', secure: true, httpOnly: true, sameSite: 'None' },
+      '__Secure-session': {
+        path: '/',
+        domain: 'accounts.example.com',
+        secure: true,
+        httpOnly: true,
+        sameSite: 'Strict',
+      },
+    };
+    for (const [mode, name] of [
+      ['cookie', '__Secure-refresh'],
+      ['session', '__Secure-session'],
+    ] as const) {
+      const set = (await login(mode)).cookies[0];
+      t.equal(set?.name, name);
+      t.strictSame(attributes({ ...set }), expected[name]);
+      const refreshed = (await configured.post('/auth/refresh', { mode }, { cookie: `${name}=${set?.value}` }))
+        .cookies[0];
+      t.strictSame(attributes({ ...refreshed }), expected[name]);
+      const [cleared, ...rest] = await clearedBy(configured, { mode }, `${name}=${refreshed?.value}`);
+      t.strictSame(rest, []);
+      t.equal(cleared?.name, name);
+      t.equal(cleared?.value, '');
+      t.ok(cleared?.maxAge === 0 || Number(cleared?.expires) <= Date.now(), 'it is over');
+      t.strictSame(attributes({ ...cleared }), expected[name]);
+    }
+  });
+});

@@ -1,0 +1,176 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import type { FastifyInstance } from 'fastify';
+import t, { type Test } from 'tap';
+import { buildApp } from '../../app.js';
+import { type DatabaseLocation, rows } from '../../db/client.js';
+import { policies, rolePolicies, roles, settings, users } from '../../db/schema.js';
+import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
+import { createTestDatabase, engine } from '../helpers/databases.js';
+import { changeUser, createUser } from '../helpers/records.js';
+
+/** A database that outlives the service which is started on it. */
+async function lastingDatabase(t: Test): Promise<DatabaseLocation> {
+  if (engine === 'embedded') {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
+    return { kind: 'embedded', dataDir };
+  }
+  const database = await createTestDatabase();
+  t.teardown(() => database.drop());
+  return database.location;
+}
+
+const migrations = readdirSync(new URL('../../db/migrations', import.meta.url)).filter((name) => name.endsWith('.sql'));
+
+const logIn = (app: FastifyInstance, payload: object = admin) =>
+  app.inject({ method: 'POST', url: '/auth/login', payload });
+
+/** Everything that a first start makes, once. */
+async function isBootstrappedOnce(t: Test, { db }: FastifyInstance) {
+  const [applied] = await rows<{ count: number }>(
+    db,
+    sql`select count(*)::int as count from drizzle.__drizzle_migrations`,
+  );
+  t.equal(applied?.count, migrations.length, 'every migration, once');
+  t.equal((await db.select().from(settings)).length, 1, 'one row of settings');
+  const [role, ...otherRoles] = await db.select().from(roles);
+  const [policy, ...otherPolicies] = await db.select().from(policies);
+  const [user, ...otherUsers] = await db.select().from(users);
+  t.strictSame([otherRoles, otherPolicies, otherUsers], [[], [], []], 'one of each');
+  t.match(policy, { name: 'Administrator', adminAccess: true, appAccess: true, ipAccess: null });
+  t.match(user, { email: admin.email, role: role?.id, status: 'active', provider: 'default' });
+  t.strictSame(await db.select().from(rolePolicies), [{ role: role?.id, policy: policy?.id }]);
+}
+
+t.test(
+  'five instances that start at once on one database make one administrator',
+  { skip: engine === 'embedded' && 'the embedded database belongs to one process, by the lock on its directory' },
+  async (t) => {
+    const location = await lastingDatabase(t);
+    if (location.kind !== 'postgres') return t.fail('not on PostgreSQL');
+    // The smallest pool there may be: an instance that waits for the others must not wait for itself.
+    const tight = { ...location, poolMax: 2 };
+    const started = await Promise.allSettled(
+      Array.from({ length: 5 }, () => buildApp(testConfig(), { database: tight })),
+    );
+    const instances = started.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    t.teardown(() => Promise.all(instances.map((app) => app.close())));
+    t.equal(instances.length, 5, 'all of them start');
+    t.equal(instances.filter((app) => app.madeAdministrator !== null).length, 1, 'one of them made the administrator');
+    for (const app of instances) t.equal((await logIn(app)).statusCode, 200);
+    if (instances[0]) await isBootstrappedOnce(t, instances[0]);
+  },
+);
+
+t.test('a second start finds everything there and makes nothing', async (t) => {
+  const location = await lastingDatabase(t);
+  const token = 'the-static-token-of-the-administrator';
+
+  const first = await buildApp(testConfig({ ADMIN_TOKEN: token }), { database: location });
+  t.strictSame(
+    first.madeAdministrator,
+    { email: admin.email, password: null },
+    'a password that was given is not told',
+  );
+  await isBootstrappedOnce(t, first);
+  t.equal((await logIn(first)).statusCode, 200);
+  const me = await first.inject({ url: '/users/me?fields=email,token', headers: bearer(token) });
+  t.strictSame(me.json(), { data: { email: admin.email, token: '**********' } });
+  const stored = JSON.stringify(await first.db.select().from(users));
+  t.notOk(stored.includes(token) || stored.includes(admin.password), 'neither secret is stored as it is');
+  const { refresh_token } = (await logIn(first)).json().data;
+  await first.close();
+
+  // Whatever the configuration says of the administrator by then.
+  const changed = { ADMIN_EMAIL: 'other@example.com', ADMIN_PASSWORD: 'another password', ADMIN_TOKEN: `${token}-2` };
+  const second = await buildApp(testConfig(changed), { database: location });
+  t.equal(second.madeAdministrator, null);
+  await isBootstrappedOnce(t, second);
+  t.equal((await logIn(second)).statusCode, 200, 'the password is still the first one');
+  t.equal(codeOf(await logIn(second, { ...admin, password: 'another password' })), 'INVALID_CREDENTIALS');
+  t.equal(
+    codeOf(await logIn(second, { email: changed.ADMIN_EMAIL, password: 'another password' })),
+    'INVALID_CREDENTIALS',
+  );
+  const refreshed = await second.inject({ method: 'POST', url: '/auth/refresh', payload: { refresh_token } });
+  t.equal(refreshed.statusCode, 200, 'a session outlives a restart');
+
+  // Nor is an administrator made because the last one is not active or not called that any more.
+  const [administrator] = await second.db.select().from(users);
+  await changeUser(second, administrator?.id ?? '', { status: 'archived', email: 'former@example.com', role: null });
+  await second.close();
+  const third = await buildApp(testConfig(), { database: location });
+  t.equal(third.madeAdministrator, null);
+  t.equal((await third.db.select().from(users)).length, 1);
+  await third.close();
+});
+
+t.test('a password that was not given is made, and told once', async (t) => {
+  const database = await createTestDatabase();
+  const app = await buildApp(testConfig({ ADMIN_PASSWORD: '' }), { database: database.location });
+  t.teardown(async () => {
+    await app.close();
+    await database.drop();
+  });
+  const { email, password } = app.madeAdministrator ?? {};
+  t.match(password, /^[\w-]{20}$/);
+  t.equal((await logIn(app, { email, password })).statusCode, 200);
+});
+
+t.test('the database itself refuses what must not be', async (t) => {
+  const database = await createTestDatabase();
+  const app = await buildApp(testConfig(), { database: database.location });
+  t.teardown(async () => {
+    await app.close();
+    await database.drop();
+  });
+  const state = async (writing: Promise<unknown>) => {
+    try {
+      await writing;
+      return 'written';
+    } catch (error) {
+      return ((error as Error).cause as { code?: string } | undefined)?.code;
+    }
+  };
+  const [uniqueViolation, checkViolation] = ['23505', '23514'];
+
+  const ann = await createUser(app, {
+    email: 'Ann.Lee@Example.com',
+    token: 'a-token',
+    provider: 'p',
+    externalIdentifier: 'Id',
+  });
+  for (const email of ['Ann.Lee@Example.com', 'ann.lee@example.com', 'ANN.LEE@EXAMPLE.COM', 'aNN.lEE@eXAMPLE.COM']) {
+    t.equal(await state(createUser(app, { email })), uniqueViolation, email);
+  }
+  t.equal(await state(createUser(app, { email: 'ann.lee@example.co' })), 'written');
+  const bob = await createUser(app);
+  t.equal(await state(changeUser(app, bob.id, { email: 'ANN.lee@example.com' })), uniqueViolation, 'by a change, too');
+  t.equal(
+    await state(changeUser(app, ann.id, { email: 'ann.lee@example.com' })),
+    'written',
+    'one’s own, in other letters',
+  );
+  t.equal(
+    (await logIn(app, { email: 'ANN.LEE@example.com', password: ann.password })).statusCode,
+    401,
+    'of a provider',
+  );
+  t.equal((await logIn(app, { email: bob.email.toUpperCase(), password: bob.password })).statusCode, 200);
+
+  const race = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      state(createUser(app, { email: index % 2 === 0 ? 'Race@example.com' : 'race@EXAMPLE.com' })),
+    ),
+  );
+  t.equal(race.filter((result) => result === 'written').length, 1, 'ten at once make one');
+
+  t.equal(await state(createUser(app, { token: 'a-token' })), uniqueViolation, 'a token');
+  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'iD' })), uniqueViolation, 'an identifier');
+  t.equal(await state(createUser(app, { provider: 'q', externalIdentifier: 'Id' })), 'written', 'at another provider');
+  t.equal(await state(createUser(app, { status: 'banned' })), checkViolation, 'a status of no meaning');
+  t.equal(await state(app.db.insert(settings).values({ id: 2 })), checkViolation, 'a second row of settings');
+});

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { FastifyInstance } from 'fastify';
+import { users } from '../../db/schema.js';
+
+type UserColumns = Partial<typeof users.$inferInsert>;
+
+export interface Account {
+  id: string;
+  email: string;
+  /** In clear. */
+  password: string;
+}
+
+export const accountPassword = 'a password, long enough for any account';
+
+/**
+ * Puts a user into the database: active, without a role, and able to log in, unless `columns` say otherwise.
+ * @param columns as they are stored: `password` would be a hash, or null
+ */
+export async function createAccount(app: FastifyInstance, columns: UserColumns = {}): Promise<Account> {
+  const id = randomUUID();
+  const email = `user-${id}@example.com`;
+  const password = 'password' in columns ? columns.password : await app.passwords.hash(accountPassword);
+  await app.db.insert(users).values({ id, email, ...columns, password });
+  return { id, email: columns.email ?? email, password: accountPassword };
+}
+
+/** Changes a user behind the back of the service. */
+export async function updateAccount(app: FastifyInstance, id: string, columns: UserColumns): Promise<void> {
+  await app.db.update(users).set(columns).where(eq(users.id, id));
+}
+
+/** Deletes a user behind the back of the service. */
+export async function deleteAccount(app: FastifyInstance, id: string): Promise<void> {
+  await app.db.delete(users).where(eq(users.id, id));
+}
+
+/** The user's row as it is stored. */
+export async function storedUser(app: FastifyInstance, id: string) {
+  const [row] = await app.db.select().from(users).where(eq(users.id, id));
+  if (!row) throw new Error(`There is no user ${id}.`);
+  return row;
+}

@@ -1,0 +1,79 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { Test } from 'tap';
+import { buildApp, type Overrides } from '../../app.js';
+import { loadConfig } from '../../plugins/config.js';
+import { createTestClock, type TestClock } from './clock.js';
+import { createTestDatabase, type TestDatabase } from './databases.js';
+import { documentCheck } from './document.js';
+
+export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
+
+export interface TestApp {
+  app: FastifyInstance;
+  clock: TestClock;
+  database: TestDatabase;
+  /** Asks the app without a socket. Every answer is held against the OpenAPI document. */
+  request(options: InjectOptions): Promise<LightMyRequestResponse>;
+  post(url: string, payload?: object, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
+  get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
+}
+
+/** Cheap hashing: tests log in often. */
+const environment = {
+  SECRET: 'a secret for tests, long enough to be taken',
+  ADMIN_EMAIL: admin.email,
+  ADMIN_PASSWORD: admin.password,
+  PASSWORD_HASH_MEMORY: '8192',
+  PASSWORD_HASH_TIME: '1',
+  LOG_LEVEL: 'silent',
+};
+
+export const testConfig = (variables: Record<string, string> = {}) => loadConfig({ ...environment, ...variables });
+
+/**
+ * A service with a database and a clock of its own, closed when the test ends.
+ * @param variables environment variables besides, or instead of, the usual ones
+ * @param overrides what the app is to use besides, or instead of, what it would
+ */
+export async function startTestApp(
+  t: Test,
+  variables: Record<string, string> = {},
+  overrides: Overrides = {},
+): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const clock = createTestClock();
+  const options = { clock: clock.now, database: database.location, ...overrides };
+  const app = await buildApp(testConfig(variables), options);
+  await app.ready();
+  const check = documentCheck(app);
+  t.teardown(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  const request = async (options: InjectOptions) => {
+    const response = await app.inject(options);
+    check({
+      method: options.method ?? 'GET',
+      url: String(options.url),
+      status: response.statusCode,
+      mediaType: String(response.headers['content-type'] ?? '').split(';', 1)[0] ?? '',
+      body: response.body,
+    });
+    return response;
+  };
+  return {
+    app,
+    clock,
+    database,
+    request,
+    post: (url, payload, headers = {}) => request({ method: 'POST', url, headers, ...(payload ? { payload } : {}) }),
+    get: (url, headers = {}) => request({ method: 'GET', url, headers }),
+  };
+}
+
+/** The code of the first error in an answer. */
+export const codeOf = (response: { json(): { errors?: { extensions: { code: string } }[] } }): string | undefined =>
+  response.json().errors?.[0]?.extensions.code;
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

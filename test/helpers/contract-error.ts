@@ -1,0 +1,71 @@
+import type { Test } from 'tap';
+
+/** The error table of the contract (1.1), written down a second time on purpose: status and keys of `extensions` by code. */
+const table: Record<string, { status: number; keys: string[]; optional?: string[] }> = {
+  INVALID_PAYLOAD: { status: 400, keys: ['reason'] },
+  INVALID_QUERY: { status: 400, keys: ['reason'] },
+  INVALID_CREDENTIALS: { status: 401, keys: [] },
+  INVALID_OTP: { status: 401, keys: [] },
+  TOKEN_EXPIRED: { status: 401, keys: [] },
+  FORBIDDEN: { status: 403, keys: [], optional: ['reason'] },
+  INVALID_TOKEN: { status: 403, keys: [] },
+  ROUTE_NOT_FOUND: { status: 404, keys: ['path'] },
+  SERVICE_UNAVAILABLE: { status: 503, keys: ['service', 'reason'] },
+};
+
+/** What must never reach a client: stacks, statements, places on the machine, names of what is inside. */
+const inside =
+  /\bat \S+ \(|\n\s+at |node_modules|node:|file:\/\/|\.(ts|js|mjs):\d|\/(home|tmp|usr|var|root|Users)\/|\b(select|insert|update|delete)\b.*\b(from|into|set|where)\b|drizzle|pglite|postgres|typebox|\bajv\b|fastify|FST_|ECONN|undefined|\[object /i;
+
+/** An answer, however it was got. */
+export interface Answered {
+  statusCode: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+export interface ContractError {
+  status: number;
+  code: string;
+  extensions: Record<string, unknown>;
+}
+
+/**
+ * Why an answer is not an error as the contract wants it; undefined when it is one.
+ * @param hasBody false for the answer to a HEAD request
+ */
+export function faultOfError({ statusCode, headers, body }: Answered, hasBody = true): string | undefined {
+  if (statusCode >= 500) return `the status is ${statusCode}: ${body}`;
+  if (!/^[A-Za-z0-9._-]{1,128}$/.test(String(headers['x-request-id'] ?? ''))) return 'x-request-id is missing';
+  if (headers['content-type'] !== 'application/json; charset=utf-8') {
+    return `the content type is ${headers['content-type']}`;
+  }
+  if (!hasBody) return body === '' ? undefined : 'there is a body';
+  const { errors, ...rest } = JSON.parse(body);
+  if (Object.keys(rest).length > 0 || !Array.isArray(errors) || errors.length === 0) return `the body is ${body}`;
+  for (const entry of errors) {
+    const { code, ...extensions } = entry.extensions ?? {};
+    const expected = table[code];
+    if (!expected) return `the code is ${code}`;
+    if (expected.status !== statusCode) return `${code} comes with ${statusCode}`;
+    if (Object.keys(entry).sort().join() !== 'extensions,message') return `an entry has ${Object.keys(entry)}`;
+    if (typeof entry.message !== 'string' || entry.message === '') return 'the message is empty';
+    const keys = Object.keys(extensions).filter((key) => !expected.optional?.includes(key));
+    if (keys.sort().join() !== [...expected.keys].sort().join()) return `the extensions are ${JSON.stringify(entry)}`;
+    // The path is the client's own text, given back.
+    const { path, ...said } = extensions;
+    const leak = inside.exec(`${entry.message} ${JSON.stringify(said)}`)?.[0];
+    if (leak) return `it tells of the inside: ${leak} in ${body}`;
+  }
+  return undefined;
+}
+
+/** Whether an answer is this error of the contract, with nothing of the inside in it. */
+export function isContractError(t: Test, response: Answered, code: string, what: string): void {
+  const fault = faultOfError(response);
+  if (fault !== undefined) {
+    t.fail(`${what}: ${fault}`);
+    return;
+  }
+  t.equal(JSON.parse(response.body).errors[0].extensions.code, code, `${what}: ${code}`);
+}

@@ -1,0 +1,29 @@
+import type { LightMyRequestResponse } from 'fastify';
+
+export interface SetCookie {
+  value: string;
+  /** As they were sent, in alphabetical order; `Expires` among them only by name. */
+  attributes: string[];
+}
+
+/** The cookies that an answer sets, by name. */
+export function setCookies(response: LightMyRequestResponse): Record<string, SetCookie> {
+  const lines = [response.headers['set-cookie'] ?? []].flat();
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [pair = '', ...attributes] = line.split('; ');
+      const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
+      return [name, { value, attributes: attributes.map((text) => text.replace(/^Expires=.*/, 'Expires')).sort() }];
+    }),
+  );
+}
+
+/** The names of the cookies that an answer takes away: emptied, and expired since 1970. */
+export function clearedCookies(response: LightMyRequestResponse): string[] {
+  return [response.headers['set-cookie'] ?? []]
+    .flat()
+    .filter((line) => /^[^=]+=;/.test(line) && line.includes('Expires=Thu, 01 Jan 1970 00:00:00 GMT'))
+    .map((line) => line.slice(0, line.indexOf('=')));
+}
+
+export const sessionCookie = (token: string) => ({ cookie: `gatehouse_session_token=${token}` });

@@ -1,0 +1,48 @@
+import { createServer, type Socket } from 'node:net';
+import type { Test } from 'tap';
+import { listen } from './service.js';
+
+/**
+ * What waits behind the port: a PostgreSQL that asks for a password and then refuses with an SQLSTATE, one that never
+ * says a word, one that hangs up at once (as a proxy with nothing behind it does), or a web server.
+ */
+export type FakePostgres = { refusal: { code: string; message: string } } | 'silent' | 'hangs up' | 'http';
+
+/** Listens as `behaviour` says until the test ends, and gives the port. */
+export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    if (behaviour === 'hangs up') socket.end();
+    else if (behaviour === 'http') socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    else if (behaviour === 'silent') socket.resume();
+    else refuse(socket, behaviour.refusal);
+  });
+  const port = await listen(server);
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return port;
+}
+
+/** The two messages of PostgreSQL's protocol that it takes to turn a client away. */
+function refuse(socket: Socket, { code, message }: { code: string; message: string }): void {
+  socket.once('data', () => {
+    const cleartextPassword = Buffer.alloc(4);
+    cleartextPassword.writeInt32BE(3);
+    socket.write(protocolMessage('R', cleartextPassword));
+    socket.once('data', () => {
+      socket.end(protocolMessage('E', Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`)));
+    });
+  });
+}
+
+/** A type, a length that counts itself, a body. */
+function protocolMessage(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { startProxy } from './proxy.js';
+import { cheapHashing, createHome, type Home, logIn, type Service, startService } from './service.js';
+
+export const password = 'the password';
+export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };
+
+/** A service that reaches its database through a proxy, on two connections: they are soon used up. */
+export async function startBehindProxy(t: Test, sslmode = 'disable') {
+  const home = await createHome(t);
+  const url = databaseUrl(home);
+  const proxy = await startProxy(t, { host: url.hostname, port: Number(url.port || 5432) });
+  url.port = String(proxy.port);
+  url.hostname = '127.0.0.1';
+  if (sslmode !== 'disable') url.searchParams.set('sslmode', sslmode);
+  const service = await startService(home, { ...variables, DATABASE_POOL_MAX: '2', DATABASE_URL: url.href });
+  return { home, proxy, service };
+}
+
+/** It works again by itself, and soon; and goes on working. */
+export async function recovers(
+  t: Test,
+  service: Service,
+  token: Record<string, string>,
+  within = 4_000,
+): Promise<void> {
+  const start = performance.now();
+  for (;;) {
+    const { status } = await service.get('/users/me', token);
+    if (status === 200) break;
+    if (performance.now() - start > within) break;
+    await sleep(50);
+  }
+  t.comment(`recovered after ${Math.round(performance.now() - start)} ms`);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/users/me', token)));
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
+  t.equal((await logIn(service, password)).status, 200);
+  await healthIsFresh();
+  t.equal((await service.get('/server/health')).status, 200);
+}
+
+export const databaseUrl = (home: Home) => new URL(home.variables.DATABASE_URL ?? '');
+
+export async function query(home: Home, statement: string): Promise<Record<string, unknown>[]> {
+  return ask(databaseUrl(home).href, statement);
+}
+
+/** Whether the PostgreSQL that DATABASE_URL points to takes encrypted connections. */
+export async function serverHasTls(): Promise<boolean> {
+  const [found] = await ask(process.env.DATABASE_URL ?? '', 'show ssl');
+  return found?.ssl === 'on';
+}
+
+async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe(statement);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Waits until the service asks its database again rather than repeat what it found a second ago. */
+export const healthIsFresh = () => sleep(1_100);

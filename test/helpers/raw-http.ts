@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Answered } from './contract-error.js';
+
+/** Lets an app listen on a free port of this machine, and says which. */
+export async function listen(app: FastifyInstance): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}
+
+export interface ExchangeOptions {
+  /** Milliseconds between two chunks. */
+  pause?: number;
+  /** Closes the writing side at the end. */
+  end?: boolean;
+}
+
+/**
+ * Writes bytes to a socket and reads until the server hangs up or has been silent for a second.
+ * @returns what came back, byte for byte, and the code of the error that ended the connection, if one did
+ */
+export async function exchange(
+  port: number,
+  chunks: string | Buffer | readonly (string | Buffer)[],
+  { pause = 0, end = false }: ExchangeOptions = {},
+): Promise<{ text: string; error: string | undefined }> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  let error: string | undefined;
+  socket.setTimeout(1000, () => socket.destroy());
+  socket.on('data', (data) => {
+    text += data.toString('latin1');
+  });
+  socket.on('error', (fault: NodeJS.ErrnoException) => {
+    error = fault.code ?? fault.message;
+  });
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  for (const chunk of [chunks].flat()) {
+    if (socket.destroyed) break;
+    if (!socket.write(chunk)) await Promise.race([once(socket, 'drain').catch(() => {}), closed]);
+    if (pause > 0) await sleep(pause);
+  }
+  if (end) socket.end();
+  await closed;
+  return { text, error };
+}
+
+/** The answers in what came back over a socket. Those with `100 Continue` are left out. */
+export function answersIn(text: string): Answered[] {
+  const answers: Answered[] = [];
+  let rest = text;
+  while (rest !== '') {
+    const [head = '', ...others] = rest.split('\r\n\r\n');
+    const [statusLine = '', ...lines] = head.split('\r\n');
+    const statusCode = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    if (Number.isNaN(statusCode)) throw new Error(`This is no answer: ${JSON.stringify(rest)}`);
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const body = others.join('\r\n\r\n').slice(0, Number(headers['content-length'] ?? 0));
+    if (statusCode !== 100) answers.push({ statusCode, headers, body });
+    rest = rest.slice(head.length + 4 + body.length);
+  }
+  return answers;
+}

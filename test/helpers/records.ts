@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { FastifyInstance } from 'fastify';
+import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
+import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
+
+/** Rows that tests need and no route makes yet, written straight into the database. */
+
+export interface TestUser {
+  id: string;
+  email: string;
+  password: string;
+}
+
+const password = 'the password of a user';
+
+/** A user who can log in, unless `values` say otherwise. */
+export async function createUser(
+  app: FastifyInstance,
+  values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[] } = {},
+): Promise<TestUser> {
+  const { token, policies: own = [], ...columns } = values;
+  const id = randomUUID();
+  const email = columns.email ?? `user-${id}@example.com`;
+  await app.db.insert(users).values({
+    id,
+    email,
+    password: await app.passwords.hash(password),
+    ...(token === undefined ? {} : { tokenHash: hashToken(token) }),
+    ...columns,
+  });
+  for (const policy of own) await app.db.insert(userPolicies).values({ user: id, policy });
+  return { id, email, password };
+}
+
+export async function changeUser(
+  app: FastifyInstance,
+  id: string,
+  values: Partial<typeof users.$inferInsert>,
+): Promise<void> {
+  await app.db.update(users).set(values).where(eq(users.id, id));
+}
+
+/** A policy; `read` are the fields of users that it lets its holders read. */
+export async function createPolicy(
+  app: FastifyInstance,
+  { read, ...values }: Partial<typeof policies.$inferInsert> & { read?: string[] } = {},
+): Promise<string> {
+  const id = randomUUID();
+  await app.db.insert(policies).values({ id, name: `Policy ${id}`, ...values });
+  if (read) await app.db.insert(permissions).values({ policy: id, collection: 'users', action: 'read', fields: read });
+  return id;
+}
+
+export async function createRole(
+  app: FastifyInstance,
+  { policies: own = [], parent }: { policies?: string[]; parent?: string } = {},
+): Promise<string> {
+  const id = randomUUID();
+  await app.db.insert(roles).values({ id, name: `Role ${id}`, parent: parent ?? null });
+  for (const policy of own) await app.db.insert(rolePolicies).values({ role: id, policy });
+  return id;
+}
+
+export async function setPublicPolicy(app: FastifyInstance, policy: string | null): Promise<void> {
+  await app.db.update(settings).set({ publicPolicy: policy });
+}

@@ -1,0 +1,126 @@
+import type { FastifyInstance } from 'fastify';
+import type { Test } from 'tap';
+import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
+import { dumpDatabase } from './dump.js';
+import { createPolicy, createUser } from './records.js';
+
+type Permission = Omit<typeof permissions.$inferInsert, 'policy'>;
+
+export const collections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
+export const actions = ['create', 'read', 'update', 'delete'] as const;
+
+/** A permission for everything, in each collection and for each action: what short of admin access can be granted. */
+export const everyPermission: Permission[] = collections.flatMap((collection) =>
+  actions.map((action) => ({ collection, action, fields: ['*'] })),
+);
+
+/** A policy with permissions. */
+export async function policyWith(
+  app: FastifyInstance,
+  granted: readonly Permission[],
+  values: Parameters<typeof createPolicy>[1] = {},
+): Promise<string> {
+  const policy = await createPolicy(app, values);
+  for (const permission of granted) await app.db.insert(permissions).values({ policy, ...permission });
+  return policy;
+}
+
+let tokens = 0;
+
+/** A user with a static token who was here just now, so that asking does not change their row. */
+export async function tokenHolder(app: FastifyInstance, values: Parameters<typeof createUser>[1] = {}) {
+  const token = `the static token ${++tokens} of a test`.replaceAll(' ', '-');
+  const user = await createUser(app, { token, lastAccess: app.clock(), ...values });
+  return { ...user, token, headers: { authorization: `Bearer ${token}` } };
+}
+
+export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
+
+/** When somebody was last here is noted with every request, refused or not; and a row that is written changes its place. */
+const dumped = async (app: FastifyInstance) =>
+  (await dumpDatabase(app))
+    .replaceAll(/"last_access": (null|"[^"]*")/g, '"last_access": …')
+    .split('\n')
+    .sort()
+    .join('\n');
+
+/** Whether what happens in `work` leaves the database as it was. */
+export async function leavesAlone(t: Test, app: FastifyInstance, what: string, work: () => Promise<void>) {
+  const before = await dumped(app);
+  await work();
+  const after = await dumped(app);
+  if (after !== before) t.fail(`${what}: the database has changed`, { found: differences(before, after) });
+}
+
+/** The lines that are in one dump only. */
+function differences(before: string, after: string): string[] {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+    ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
+  ];
+}
+
+/** What somebody may do, and how they prove who they are. */
+interface Standing {
+  isActive: boolean;
+  isAdmin: boolean;
+  role: string | null;
+  policies: string[];
+  /** Each policy that counts, with all that it says. */
+  says: string[];
+}
+
+/** The rights of everybody, by user, worked out from the tables one by one; `public` are those of strangers. */
+export async function rightsOfEverybody(app: FastifyInstance): Promise<Map<string, Standing>> {
+  const { db } = app;
+  const [everyone, everyRole, everyPolicy, every, ofRoles, ofUsers, [project]] = [
+    await db.select().from(users),
+    await db.select().from(roles),
+    await db.select().from(policies),
+    await db.select().from(permissions),
+    await db.select().from(rolePolicies),
+    await db.select().from(userPolicies),
+    await db.select().from(settings),
+  ];
+  const chain = (id: string | null, seen: string[] = []): string[] =>
+    id === null || seen.includes(id)
+      ? seen
+      : chain(everyRole.find((role) => role.id === id)?.parent ?? null, [...seen, id]);
+  const says = (ids: readonly string[]) =>
+    [...new Set(ids)].sort().map((id) => {
+      const {
+        name: _name,
+        icon: _icon,
+        description: _description,
+        ...policy
+      } = everyPolicy.find((one) => one.id === id) ?? {
+        name: '',
+        icon: '',
+        description: '',
+      };
+      return JSON.stringify([
+        policy,
+        every.filter((permission) => permission.policy === id).sort((a, b) => a.id - b.id),
+      ]);
+    });
+  const strangers = project?.publicPolicy ? [project.publicPolicy] : [];
+  const standing = (held: string[], more: Pick<Standing, 'isActive' | 'role'>): Standing => ({
+    ...more,
+    policies: [...new Set(held)].sort(),
+    isAdmin: held.some((id) => everyPolicy.find((policy) => policy.id === id)?.adminAccess),
+    says: says(held),
+  });
+  return new Map([
+    ['public', standing(strangers, { isActive: true, role: project?.publicRegistrationRole ?? null })],
+    ...everyone.map((user): [string, Standing] => {
+      const ancestors = chain(user.role);
+      const held = [
+        ...ofRoles.filter(({ role }) => ancestors.includes(role)).map(({ policy }) => policy),
+        ...ofUsers.filter((link) => link.user === user.id).map(({ policy }) => policy),
+        ...(user.role === null ? strangers : []),
+      ];
+      return [user.id, standing(held, { isActive: user.status === 'active', role: user.role })];
+    }),
+  ]);
+}

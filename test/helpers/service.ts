@@ -1,0 +1,255 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { PGlite } from '@electric-sql/pglite';
+import type { Test } from 'tap';
+import { createTestDatabase, engine } from './databases.js';
+
+export const serverFile = fileURLToPath(new URL('../../server.js', import.meta.url));
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Where a service lives: its working directory, and what it needs to be told of its database. */
+export interface Home {
+  directory: string;
+  /** Nothing on the embedded engine; on PostgreSQL a database of its own, and a secret. */
+  variables: Readonly<Record<string, string>>;
+}
+
+/** A service in a process of its own. */
+export interface Service {
+  /** Where it listens; empty until it does. */
+  readonly url: string;
+  readonly pid: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What it said when it was ready. */
+  readonly announcement: Readonly<Record<string, unknown>>;
+  /** The password that it made for the administrator, if it did. */
+  readonly password: string | undefined;
+  /** Ends with the process. */
+  readonly ended: Promise<Ending>;
+  post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  stop(signal?: NodeJS.Signals): Promise<Ending>;
+}
+
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** Hashing that costs next to nothing, for tests that log in often. */
+export const cheapHashing = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
+
+/** The administrator that a first start makes when it is told nothing. */
+export const administrator = { email: 'admin@example.com' };
+
+const running = new Map<Home, Set<Service>>();
+
+/**
+ * An empty directory and, on PostgreSQL, an empty database; gone when the test ends, with all that runs on them.
+ * @param options.prepared saves the first start on the embedded engine the seconds that it takes to make a database: an
+ *   empty one is there already
+ */
+export async function createHome(t: Test, { prepared = false } = {}): Promise<Home> {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  if (prepared && engine === 'embedded') {
+    cpSync(await emptyDataDirectory(), join(directory, 'data/database'), { recursive: true });
+  }
+  const database = engine === 'postgres' ? await createTestDatabase() : undefined;
+  const variables = database?.url
+    ? { DATABASE_URL: database.url, SECRET: 'a secret for tests, long enough to be taken' }
+    : {};
+  const home = { directory, variables };
+  running.set(home, new Set());
+  t.teardown(async () => {
+    await Promise.all([...(running.get(home) ?? [])].map((service) => service.stop('SIGKILL')));
+    running.delete(home);
+    await database?.drop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return home;
+}
+
+/** An empty embedded database to copy, made once. */
+async function emptyDataDirectory(): Promise<string> {
+  const directory = join(process.cwd(), '.tmp/empty-database');
+  if (existsSync(directory)) return directory;
+  const draft = `${directory}.${process.pid}`;
+  mkdirSync(draft, { recursive: true });
+  const database = await PGlite.create({ dataDir: draft });
+  await database.close();
+  try {
+    renameSync(draft, directory);
+  } catch {
+    // Another test file was faster.
+    rmSync(draft, { recursive: true });
+  }
+  return directory;
+}
+
+/** Starts a service, and waits until it answers. */
+export async function startService(home: Home, variables: Variables = {}): Promise<Service> {
+  const service = launchService(home, variables);
+  const patience = AbortSignal.timeout(30_000);
+  while (!service.url) {
+    const ending = await Promise.race([service.ended, sleep(5)]);
+    if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
+    patience.throwIfAborted();
+  }
+  await service.get('/server/ping');
+  return service;
+}
+
+/** Runs a service that is not expected to start, and gives what became of it. */
+export async function refusedService(home: Home, variables: Variables = {}, user: { uid?: number; gid?: number } = {}) {
+  const start = performance.now();
+  const service = launchService(home, variables, user);
+  const ending = await Promise.race([service.ended, sleep(30_000, undefined, { ref: false })]);
+  if (!ending) await service.stop('SIGKILL');
+  return {
+    code: ending?.code,
+    stdout: service.stdout,
+    stderr: service.stderr,
+    ms: performance.now() - start,
+  };
+}
+
+/** Starts a service on a free port and waits for nothing. Its environment is `variables` and little else. */
+export function launchService(
+  home: Home,
+  variables: Variables = {},
+  user: { uid?: number; gid?: number } = {},
+): Service {
+  // tap puts itself into every child process by NODE_OPTIONS; this one is to be as it is in production.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', serverFile], {
+    ...user,
+    cwd: home.directory,
+    env: environment(home, variables),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return follow(child, home);
+}
+
+/** The environment of a service: what a process needs to live, and `variables`. */
+export function environment(home: Home, variables: Variables = {}): Record<string, string | undefined> {
+  const { PATH, HOME } = process.env;
+  return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...home.variables, ...variables };
+}
+
+function follow(child: ChildProcess, home: Home): Service {
+  const said = { stdout: '', stderr: '' };
+  let announcement: Record<string, unknown> = {};
+  const ended = new Promise<Ending>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    said.stderr += chunk;
+  });
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    said.stdout += chunk;
+    if (announcement.listening) return;
+    announcement = logLines(said.stdout).find((line) => 'listening' in line) ?? {};
+  });
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+
+  const service: Service = {
+    get url() {
+      return typeof announcement.listening === 'string' ? announcement.listening : '';
+    },
+    get stdout() {
+      return said.stdout;
+    },
+    get stderr() {
+      return said.stderr;
+    },
+    get announcement() {
+      return announcement;
+    },
+    get password() {
+      return typeof announcement.password === 'string' ? announcement.password : undefined;
+    },
+    pid: child.pid ?? 0,
+    ended,
+    post: (path, body, headers = {}) =>
+      fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    get: (path, headers = {}) => fetch(`${service.url}${path}`, { headers, redirect: 'manual' }),
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+  running.get(home)?.add(service);
+  ended.then(() => {
+    running.get(home)?.delete(service);
+    process.removeListener('exit', killAtExit);
+  });
+  return service;
+}
+
+/** Logs in over HTTP. */
+export async function logIn(service: Service, password: string | undefined, email = administrator.email) {
+  const response = await service.post('/auth/login', { email, password });
+  const body = (await response.json()) as { data: { access_token: string; refresh_token: string } };
+  return { status: response.status, body };
+}
+
+/** Logs in again and again, four at a time, and kills the service meanwhile: the refresh tokens that came through. */
+export async function logInUntilKilled(service: Service, password: string, ms: number): Promise<string[]> {
+  const tokens: string[] = [];
+  const logInOnAndOn = async () => {
+    for (;;) {
+      const { status, body } = await logIn(service, password).catch(() => ({ status: 0, body: undefined }));
+      if (status !== 200 || !body) return;
+      tokens.push(body.data.refresh_token);
+    }
+  };
+  const all = [0, 1, 2, 3].map(logInOnAndOn);
+  await sleep(ms);
+  await service.stop('SIGKILL');
+  await Promise.all(all);
+  return tokens;
+}
+
+/** The whole lines of a log in JSON. A line that is none is thrown as an error. */
+export function logLines(log: string): Record<string, unknown>[] {
+  return log
+    .slice(0, log.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Lets a server listen on a free port of this machine, and gives the port. */
+export async function listen(server: ReturnType<typeof createServer>, port = 0): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return address.port;
+}
+
+export { engine } from './databases.js';

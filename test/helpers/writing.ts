@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm';
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import type { Test } from 'tap';
+import { rows } from '../../db/client.js';
+import {
+  permissions,
+  policies,
+  rolePolicies,
+  roles,
+  sessions,
+  settings,
+  userPolicies,
+  users,
+} from '../../db/schema.js';
+import type { ErrorCode } from '../../schemas/errors.js';
+import { bearer, startTestApp, type TestApp } from './app.js';
+import { refused } from './refusals.js';
+
+export const adminToken = 'the-static-token-of-the-administrator';
+export const asAdmin = bearer(adminToken);
+
+/** A service whose administrator has a static token. */
+export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) =>
+  startTestApp(t, { ADMIN_TOKEN: adminToken, ...variables });
+
+/**
+ * A digest of all that is stored, but for the moments at which users were last seen, which every request may write. One
+ * statement, for it is taken before and after hundreds of requests.
+ */
+export async function stateOf(app: FastifyInstance): Promise<string> {
+  const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings];
+  const digests = tables.map(
+    (table) =>
+      sql`(select md5(coalesce(string_agg((to_jsonb(t) - 'last_access')::text, ' ' order by to_jsonb(t)::text), '')) from ${table} t)`,
+  );
+  const [found] = await rows<{ state: string }>(
+    app.db,
+    sql`select concat_ws(' ', ${sql.join(digests, sql`, `)}) as state`,
+  );
+  return found?.state ?? '';
+}
+
+/** What an error must say besides its code; of what is not named here the keys alone are checked. */
+export type Extensions = Record<string, unknown>;
+
+/** A request must be refused like this, and must leave everything that is stored as it was. */
+export async function refusedUnchanged(
+  t: Test,
+  { app }: TestApp,
+  send: () => Promise<LightMyRequestResponse>,
+  [code, extensions = {}]: readonly [ErrorCode, Extensions?],
+  what: string,
+): Promise<void> {
+  const before = await stateOf(app);
+  const response = await send();
+  if (response.statusCode < 400) {
+    t.fail(`${what}: answers ${response.statusCode} ${response.body.slice(0, 200)}`);
+    return;
+  }
+  refused(t, response, code, what);
+  const given = response.json().errors[0].extensions;
+  for (const [key, value] of Object.entries(extensions)) t.strictSame(given[key], value, `${what}: ${key}`);
+  t.equal(await stateOf(app), before, `${what}: nothing changed`);
+}
+
+export const patch = ({ request }: TestApp, url: string, payload: object, headers: Record<string, string> = asAdmin) =>
+  request({ method: 'PATCH', url, payload, headers });
+
+export const remove = (
+  { request }: TestApp,
+  url: string,
+  payload?: object,
+  headers: Record<string, string> = asAdmin,
+) => request({ method: 'DELETE', url, headers, ...(payload ? { payload } : {}) });

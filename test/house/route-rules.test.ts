@@ -1,0 +1,63 @@
+import fastify, { type FastifyRequest, type FastifySchema, type RouteShorthandOptions } from 'fastify';
+import t from 'tap';
+import { routeRulesPlugin } from '../../plugins/route-rules.js';
+import { accessMap } from '../../routes/index.js';
+import { startTestApp } from '../helpers/app.js';
+
+const response = { 200: { type: 'string' } };
+const good: FastifySchema = { operationId: 'readThing', response };
+const map = { readThing: 'authenticated', readOther: 'anonymous' } as const;
+
+/** Boots an app with these routes, each at a path of its own. */
+async function boot(...schemas: (FastifySchema | undefined)[]) {
+  const app = fastify();
+  await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
+  for (const [index, schema] of schemas.entries()) {
+    const options: RouteShorthandOptions = schema === undefined ? {} : { schema };
+    app.get(`/${index}`, options, async (request) => String(request.routeOptions.config.access));
+  }
+  await app.ready();
+  return app;
+}
+
+t.test('a route that keeps the rules gets its access', async (t) => {
+  const app = await boot(good, { operationId: 'readOther', response });
+  t.equal((await app.inject('/0')).body, 'authenticated');
+  t.equal((await app.inject('/1')).body, 'anonymous');
+});
+
+t.test('the API reference is open, and no other route can hide', async (t) => {
+  const app = fastify();
+  await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
+  const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
+  const reference = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml'];
+  for (const path of reference) app.get(path, { schema: { hide: true } }, answer);
+  for (const path of ['/docsx', '/openapi.json.bak', '/users/docs']) {
+    t.throws(() => app.get(path, { schema: { hide: true } }, answer), /has no operationId/, path);
+  }
+  for (const path of reference) t.equal((await app.inject(path)).body, 'open', path);
+  await t.rejects(boot({ hide: true }), /GET \/0 has no operationId/);
+});
+
+t.test('a route that breaks one is refused at boot, by its name', async (t) => {
+  const { operationId, ...unnamed } = good;
+  await t.rejects(boot(undefined), /GET \/0 has no operationId/);
+  await t.rejects(boot({}), /GET \/0 has no operationId/);
+  await t.rejects(boot(unnamed), /GET \/0 has no operationId/);
+  await t.rejects(boot({ operationId: '', response }), /GET \/0 has no operationId/);
+  await t.rejects(boot({ operationId: 'readThing' }), /GET \/0 declares no responses/);
+  await t.rejects(boot({ operationId: 'readUnknown', response }), /GET \/0 \(readUnknown\) is not in the access map/);
+  await t.rejects(boot(good, good), /GET \/1 and \/0 are both named readThing/);
+  for (const name of ['constructor', 'toString', '__proto__']) {
+    await t.rejects(boot({ operationId: name, response }), /is not in the access map/, name);
+  }
+});
+
+t.test('the access map has a line for each operation, and no other', async (t) => {
+  const { app } = await startTestApp(t);
+  const { paths } = app.swagger() as { paths?: Record<string, Record<string, { operationId?: string }>> };
+  const names = Object.values(paths ?? {})
+    .flatMap((path) => Object.values(path))
+    .map(({ operationId }) => operationId);
+  t.strictSame(names.sort(), Object.keys(accessMap).sort());
+});

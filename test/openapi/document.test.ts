@@ -1,0 +1,243 @@
+import { readFileSync } from 'node:fs';
+import { compileErrors, parse, validate } from '@readme/openapi-parser';
+import t from 'tap';
+import { startTestApp } from '../helpers/app.js';
+
+interface Schema {
+  $ref?: string;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+}
+
+interface Operation {
+  operationId?: string;
+  summary?: string;
+  tags?: string[];
+  security?: Record<string, string[]>[];
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
+  responses: Record<string, { headers: Record<string, unknown>; content?: Record<string, { schema: Schema }> }>;
+}
+
+interface Document {
+  openapi: string;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
+}
+
+const committed = () => readFileSync('openapi.yaml', 'utf8');
+
+/** Every value in a document, with the way to it. */
+function* walk(value: unknown, path = '#'): Generator<[path: string, value: unknown]> {
+  yield [path, value];
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, item] of Object.entries(value)) {
+    yield* walk(item, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  }
+}
+
+t.test('the OpenAPI document', async (t) => {
+  const { app, get } = await startTestApp(t);
+  const document: Document = (await get('/openapi.json')).json();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    // OpenAPI 3.1 has no method SEARCH; it stands there as an extension.
+    Object.entries(methods).map(([method, operation]) => ({
+      what: `${method.replace(/^x-/, '').toUpperCase()} ${path}`,
+      operation,
+    })),
+  );
+  const resolve = (schema: Schema): Schema =>
+    schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+
+  t.test('openapi.yaml in the repository is the one that the service makes; if not: npm run openapi', async (t) => {
+    t.equal(committed(), app.swagger({ yaml: true }));
+  });
+
+  t.test('is served as JSON and as YAML', async (t) => {
+    const json = await get('/openapi.json');
+    t.equal(json.headers['content-type'], 'application/json; charset=utf-8');
+    const yaml = await get('/openapi.yaml');
+    t.equal(yaml.headers['content-type'], 'application/yaml; charset=utf-8');
+    t.equal(yaml.body, committed());
+    t.strictSame(await parse('openapi.yaml'), json.json(), 'and both say the same');
+    t.notMatch(yaml.body, /[:-] [&*]\w+$/m, 'no aliases in the YAML: not every tool reads them');
+  });
+
+  t.test('is valid OpenAPI 3.1', async (t) => {
+    t.equal(document.openapi, '3.1.0');
+    const result = await validate(structuredClone(document) as unknown as Parameters<typeof validate>[0]);
+    t.ok(result.valid, result.valid ? 'valid' : compileErrors(result));
+    for (const [path, value] of walk(document)) {
+      if (typeof value !== 'object' || value === null) continue;
+      t.notOk('nullable' in value, `${path} speaks OpenAPI 3.1: no nullable`);
+    }
+  });
+
+  t.test('every reference leads somewhere, and every component is referred to', async (t) => {
+    const places = new Set([...walk(document)].map(([path]) => path));
+    const references = [...walk(document)].filter(([path]) => path.endsWith('/$ref')).map(([, value]) => String(value));
+    for (const reference of references) t.ok(places.has(reference), reference);
+    const used = new Set(references);
+    for (const name of Object.keys(document.components.schemas)) {
+      // Errors belong to the catalogue, whether a route of today raises them or not.
+      if (!name.endsWith('Error')) t.ok(used.has(`#/components/schemas/${name}`), `${name} is used`);
+    }
+  });
+
+  t.test('has the operations of the service and no others', async (t) => {
+    const collections = ['permissions', 'policies', 'roles', 'users'].flatMap((name) => [
+      ...['DELETE', 'GET', 'PATCH', 'POST', 'SEARCH'].map((method) => `${method} /${name}`),
+      ...['DELETE', 'GET', 'PATCH'].map((method) => `${method} /${name}/{id}`),
+    ]);
+    const expected = [
+      ...collections,
+      'GET /permissions/me',
+      'GET /policies/me/globals',
+      'GET /roles/me',
+      'GET /server/health',
+      'GET /server/info',
+      'GET /server/ping',
+      'GET /settings',
+      'PATCH /settings',
+      'GET /users/me',
+      'PATCH /users/me',
+      'PATCH /users/me/track/page',
+      'POST /auth/login',
+      'POST /auth/logout',
+      'POST /auth/refresh',
+    ];
+    t.strictSame(operations.map(({ what }) => what).sort(), expected.sort());
+  });
+
+  t.test('each operation has a name, a summary, a tag, its security and its answers', async (t) => {
+    const names = operations.map(({ operation }) => operation.operationId);
+    t.equal(new Set(names).size, names.length, 'no two operations have the same name');
+    for (const { what, operation } of operations) {
+      t.match(operation.operationId, /^[a-z][A-Za-z]+$/, what);
+      t.match(operation.summary, /^[A-Z].{5,}[^.]$/, what);
+      t.equal(operation.tags?.length, 1, what);
+      t.ok(
+        document.tags.some(({ name }) => name === operation.tags?.[0]),
+        `${what}: the tag is declared`,
+      );
+      t.ok((operation.security?.length ?? 0) > 0, `${what} says which credentials it takes`);
+      for (const scheme of (operation.security ?? []).flatMap((way) => Object.keys(way))) {
+        t.ok(scheme in document.components.securitySchemes, `${what}: ${scheme} is declared`);
+      }
+      const statuses = Object.keys(operation.responses);
+      t.ok(
+        statuses.some((status) => status.startsWith('2')),
+        `${what} declares its success`,
+      );
+      for (const status of ['400', '401', '403', '500', '503']) t.ok(statuses.includes(status), `${what} ${status}`);
+    }
+  });
+
+  t.test('a body is required exactly where a field is', async (t) => {
+    const required = operations.flatMap(({ what, operation }) => (operation.requestBody?.required ? [what] : []));
+    const collections = ['permissions', 'policies', 'roles', 'users'].flatMap((name) =>
+      ['DELETE', 'PATCH', 'POST'].map((method) => `${method} /${name}`),
+    );
+    t.strictSame(required.sort(), [...collections, 'PATCH /users/me/track/page', 'POST /auth/login'].sort());
+    for (const { what, operation } of operations) {
+      const method = what.split(' ', 1)[0] ?? '';
+      if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
+      if (['PATCH', 'POST', 'SEARCH'].includes(method)) t.ok(operation.requestBody, `${what} has a body`);
+    }
+  });
+
+  t.test('each error status has the closed list of its codes', async (t) => {
+    for (const { what, operation } of operations) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue;
+        const schema = content?.['application/json']?.schema;
+        t.equal(schema?.additionalProperties, false, `${what} ${status}: closed`);
+        const item = schema?.properties?.errors?.items ?? {};
+        const entries = (item.anyOf ?? [item]).map(resolve);
+        const codes = entries.map(({ properties }) => properties?.extensions?.properties?.code?.enum);
+        t.ok(codes.length > 0);
+        for (const [index, code] of codes.entries()) {
+          t.equal(code?.length, 1, `${what} ${status}: an entry has one code`);
+          t.match(code?.[0], /^[A-Z_]+$/);
+          t.equal(entries[index]?.additionalProperties, false);
+          t.equal(entries[index]?.properties?.extensions?.additionalProperties, false);
+        }
+      }
+    }
+    const codesOf = (what: string, status: string) =>
+      JSON.stringify(document.paths[what]?.post?.responses[status]).match(/[A-Z]+_[A-Z_]+/g);
+    t.ok(codesOf('/auth/login', '401')?.includes('INVALID_OTP'));
+    t.notOk(codesOf('/auth/refresh', '401')?.includes('INVALID_OTP'), 'a code stands only where it can come');
+  });
+
+  t.test('the headers that the contract promises are declared', async (t) => {
+    for (const { what, operation } of operations) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        t.ok(headers['x-request-id'], `${what} ${status} x-request-id`);
+        t.equal('retry-after' in headers, status === '503', `${what} ${status} retry-after`);
+      }
+    }
+    const setting = operations.filter(({ operation }) =>
+      Object.values(operation.responses).some(({ headers }) => 'set-cookie' in headers),
+    );
+    t.strictSame(setting.map(({ operation }) => operation.operationId).sort(), ['login', 'logout', 'refresh']);
+  });
+
+  t.test('no answer has a place for the password, nor for anything undeclared', async (t) => {
+    const user = document.components.schemas.User;
+    t.equal(user?.additionalProperties, false);
+    t.notOk('password' in (user?.properties ?? {}));
+    t.strictSame(Object.keys(user?.properties ?? {}).length, 26);
+  });
+});
+
+t.test('the page to read it', async (t) => {
+  const { get } = await startTestApp(t);
+
+  t.test('is HTML, and all that it loads comes from the service', async (t) => {
+    const page = await get('/docs');
+    t.equal(page.statusCode, 200);
+    t.match(page.headers['content-type'], 'text/html');
+    const links = [...page.body.matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '');
+    t.ok(links.length >= 3);
+    for (const link of links) {
+      t.notMatch(link, /^([a-z]+:)?\/\//i, `${link} is of the service`);
+      const target = new URL(link, 'http://gatehouse.example/docs/');
+      const { statusCode, body, headers } = await get(target.pathname);
+      t.equal(statusCode, 200, link);
+      t.ok(headers['x-request-id']);
+      if (link.endsWith('.css')) {
+        for (const [, source] of body.matchAll(/(?:url\(|@import\s+)["']?([^"')\s]+)/g)) {
+          t.match(source, /^(data:|#)/, `${link} loads nothing else`);
+        }
+      }
+    }
+  });
+
+  t.test('is held to that by its content security policy', async (t) => {
+    const policy = String((await get('/docs')).headers['content-security-policy']);
+    const directives = Object.fromEntries(
+      policy
+        .split(';')
+        .map((part) => part.trim().split(/\s+/))
+        .map(([name = '', ...sources]) => [name, sources]),
+    );
+    t.strictSame(directives['default-src'], ["'self'"]);
+    for (const [name, sources] of Object.entries(directives)) {
+      for (const source of sources) {
+        t.match(source, /^('self'|'none'|data:|'sha256-.+'|'unsafe-inline')$/, `${name} ${source}`);
+      }
+    }
+    t.notOk('upgrade-insecure-requests' in directives, 'the page works by plain http, too');
+    t.notOk(directives['script-src']?.includes("'unsafe-inline'"), 'no script in the page itself');
+    t.ok(directives['script-src']);
+  });
+
+  t.test('does not ask anyone whether the document is valid', async (t) => {
+    const { body } = await get('/docs/static/swagger-initializer.js');
+    t.match(body, '"validatorUrl":null');
+  });
+});

@@ -1,0 +1,235 @@
+import { hash, parseOptions } from '@node-rs/argon2';
+import t from 'tap';
+import { sessions } from '../../db/schema.js';
+import { createPasswords, type PasswordOptions } from '../../plugins/passwords/service.js';
+import { userStatuses } from '../../schemas/users.js';
+import { accountPassword, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { refused } from '../helpers/refusals.js';
+
+const cheap: PasswordOptions = { memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 };
+const make = (options: Partial<PasswordOptions> = {}) => createPasswords({ ...cheap, ...options });
+
+/** Waits for all, and tells the milliseconds that it took. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+t.test('a hash is Argon2id in PHC string format, with the parameters given and a salt of its own', async (t) => {
+  const passwords = await make({ memory: 9216, time: 3, parallelism: 2 });
+  const [one, two] = [await passwords.hash('password'), await passwords.hash('password')];
+  t.match(one, /^\$argon2id\$v=19\$m=9216,t=3,p=2\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+  t.not(one, two);
+});
+
+t.test('the right password, and no other', async (t) => {
+  const passwords = await make();
+  const texts = ['password', 'pässwörd', ' ', 'a'.repeat(100_000), 'nobody’s password', '𝒑𝒂𝒔𝒔'];
+  for (const text of texts) {
+    const stored = await passwords.hash(text);
+    t.equal(await passwords.verify(stored, text), true);
+    for (const wrong of [`${text} `, `${text}\0`, ` ${text}`, text.slice(0, -1), '']) {
+      if (wrong !== text) t.equal(await passwords.verify(stored, wrong), false);
+    }
+  }
+  t.equal(await passwords.verify(await passwords.hash('e\u0301'), '\u00e9'), false, 'taken as it is, not normalised');
+});
+
+t.test('with nothing stored no password is right, not even the one that it is compared with', async (t) => {
+  const passwords = await make();
+  for (const text of ['', 'password', 'nobody’s password']) t.equal(await passwords.verify(null, text), false);
+});
+
+t.test('a stored text that is no hash matches nothing', async (t) => {
+  const passwords = await make();
+  const good = await passwords.hash('password');
+  const malformed = [
+    '',
+    'password',
+    '$',
+    '$argon2id$',
+    good.slice(0, -1),
+    good.slice(0, good.lastIndexOf('$')),
+    `${good}$`,
+    ` ${good}`,
+    good.replace('argon2id', 'argon2xx'),
+    good.replace('v=19', 'v=18'),
+    good.replace('m=8192', 'm=0'),
+    good.replace('t=1', 't=0'),
+    good.replace('p=1', 'p=0'),
+    good.replace('t=1', 't=2'),
+    good.replace('argon2id', 'argon2i'),
+    '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+  ];
+  for (const stored of malformed) t.equal(await passwords.verify(stored, 'password'), false, stored);
+});
+
+t.test('outdated is what was made with other parameters or another algorithm', async (t) => {
+  const passwords = await make();
+  t.equal(passwords.isOutdated(await passwords.hash('x')), false);
+  for (const other of [{ memory: 9216 }, { time: 2 }, { parallelism: 2 }]) {
+    t.equal(passwords.isOutdated(await (await make(other)).hash('x')), true, JSON.stringify(other));
+  }
+  const [argon2d, argon2i] = [0, 1];
+  for (const algorithm of [argon2d, argon2i]) {
+    const stored = await hash('x', { algorithm, memoryCost: 8192, timeCost: 1, parallelism: 1 });
+    t.equal(await passwords.verify(stored, 'x'), true, 'such a hash still counts');
+    t.equal(passwords.isOutdated(stored), true);
+  }
+});
+
+t.test('never more at once than allowed, and never more waiting', async (t) => {
+  const passwords = await make({ concurrency: 2, queue: 5 });
+  const results = Array.from({ length: 20 }, () => passwords.hash('x'));
+  t.strictSame(passwords.load(), { running: 2, waiting: 5 });
+  const settled = await Promise.allSettled(results);
+  t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 7);
+  for (const result of settled) {
+    if (result.status === 'rejected') t.match(result.reason, { code: 'SERVICE_UNAVAILABLE', retryAfter: 1 });
+  }
+  t.strictSame(passwords.load(), { running: 0, waiting: 0 });
+  t.equal(await passwords.verify(await passwords.hash('x'), 'x'), true, 'and goes on');
+
+  const mixed = [
+    passwords.verify(null, 'x'),
+    passwords.hash('x'),
+    passwords.verify('rubbish', 'x'),
+    passwords.hash('x'),
+  ];
+  t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'checking counts as hashing does');
+  await Promise.all(mixed);
+});
+
+t.test('a hash that fails frees its place', async (t) => {
+  const passwords = await make({ concurrency: 1, queue: 2 });
+  for (let count = 0; count < 10; count++) t.equal(await passwords.verify('rubbish', 'x'), false);
+  t.strictSame(passwords.load(), { running: 0, waiting: 0 });
+});
+
+t.test('nothing stored costs as much as something', async (t) => {
+  const passwords = await make({ memory: 16_384, time: 3, concurrency: 1 });
+  const stored = await passwords.hash('x');
+  const samples = { known: [] as number[], unknown: [] as number[] };
+  for (let count = 0; count < 15; count++) {
+    samples.known.push(await timed(() => passwords.verify(stored, 'wrong')));
+    samples.unknown.push(await timed(() => passwords.verify(null, 'wrong')));
+  }
+  // The fastest of each, and wide limits, to hold on a busy machine; `npm run test:timing` measures it finely.
+  const ratio = Math.min(...samples.unknown) / Math.min(...samples.known);
+  t.ok(ratio > 1 / 3 && ratio < 3, `ratio ${ratio.toFixed(2)}`);
+});
+
+t.test('through login', async (t) => {
+  const { app, post } = await startTestApp(t, { PASSWORD_HASH_TIME: '2' });
+  const passwordOf = async (id: string) => (await storedUser(app, id)).password ?? '';
+
+  t.test('a hash with other parameters is replaced when its password is shown, and only then', async (t) => {
+    const others = {
+      weaker: { memoryCost: 8192, timeCost: 1, parallelism: 1 },
+      stronger: { memoryCost: 9216, timeCost: 3, parallelism: 1 },
+      'more lanes': { memoryCost: 8192, timeCost: 2, parallelism: 2 },
+      'another algorithm': { memoryCost: 8192, timeCost: 2, parallelism: 1, algorithm: 1 },
+    };
+    for (const [what, options] of Object.entries(others)) {
+      const stored = await hash('old but right', options);
+      const { id, email } = await createAccount(app, { password: stored });
+      refused(t, await post('/auth/login', { email, password: 'wrong' }), 'INVALID_CREDENTIALS', what);
+      t.equal(await passwordOf(id), stored, `${what}: kept after a wrong password`);
+
+      t.equal((await post('/auth/login', { email, password: 'old but right' })).statusCode, 200, what);
+      const replaced = await passwordOf(id);
+      t.match(replaced, /^\$argon2id\$v=19\$m=8192,t=2,p=1\$/, `${what}: replaced`);
+      t.match(parseOptions(replaced), { memoryCost: 8192, timeCost: 2, parallelism: 1 });
+
+      t.equal((await post('/auth/login', { email, password: 'old but right' })).statusCode, 200, 'it still is right');
+      t.equal(await passwordOf(id), replaced, 'a second login leaves it alone');
+    }
+  });
+
+  t.test('a hash is kept when the login fails after all', async (t) => {
+    const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
+    const tfaSecret = app.tfa.seal('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
+    const { id, email } = await createAccount(app, { password: stored, tfaSecret });
+    refused(t, await post('/auth/login', { email, password: 'right' }), 'INVALID_OTP', 'no code');
+    t.equal(await passwordOf(id), stored);
+  });
+
+  t.test('logins at the same time, all with an outdated hash', async (t) => {
+    const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
+    const { id, email } = await createAccount(app, { password: stored });
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => post('/auth/login', { email, password: 'right' })),
+    );
+    t.strictSame(
+      responses.map((response) => response.statusCode),
+      Array.from({ length: 8 }, () => 200),
+    );
+    t.match(await passwordOf(id), /m=8192,t=2,p=1/);
+    t.equal((await post('/auth/login', { email, password: 'right' })).statusCode, 200);
+  });
+
+  t.test('a stored hash that cannot be read', async (t) => {
+    const { id, email, password } = await createAccount(app);
+    for (const stored of ['', ' ', password, '$argon2id$', '$argon2id$v=19$m=8192,t=2,p=1$c2FsdA', '$2b$10$x']) {
+      await updateAccount(app, id, { password: stored });
+      refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', JSON.stringify(stored));
+    }
+  });
+});
+
+t.test('a burst of logins', async (t) => {
+  const { app, post, get } = await startTestApp(t, {
+    PASSWORD_HASH_TIME: '20',
+    PASSWORD_HASH_CONCURRENCY: '1',
+    PASSWORD_HASH_QUEUE: '3',
+  });
+  const account = await createAccount(app);
+  const before = await app.db.$count(sessions);
+  const burst = Array.from({ length: 30 }, (_, index) =>
+    post('/auth/login', index % 2 === 0 ? account : { email: 'nobody@example.com', password: 'x' }),
+  );
+  const ended = Promise.all(burst);
+  const first = await Promise.race([ended.then(() => 'the burst'), get('/server/ping').then(() => 'another request')]);
+  t.equal(first, 'another request', 'others are answered meanwhile');
+  const responses = await ended;
+
+  const byStatus = (status: number) => responses.filter((response) => response.statusCode === status);
+  t.equal(byStatus(200).length + byStatus(401).length + byStatus(503).length, 30, 'nothing else');
+  t.ok(byStatus(200).length + byStatus(401).length >= 4, 'as many as fit are served');
+  t.ok(byStatus(503).length > 0, 'the others are sent away');
+  for (const response of byStatus(503)) {
+    refused(t, response, 'SERVICE_UNAVAILABLE', 'sent away');
+    t.equal(response.json().errors[0].extensions.service, 'passwords');
+    t.match(response.headers['retry-after'], /^[1-9]\d*$/, 'with the word when to come again');
+  }
+  t.equal((await app.db.$count(sessions)) - before, byStatus(200).length, 'and leave nothing');
+  t.equal((await post('/auth/login', account)).statusCode, 200, 'afterwards all is well');
+});
+
+t.test('every refused login checks exactly one password, whoever it is for', async (t) => {
+  const { app, post } = await startTestApp(t);
+  const inactive = userStatuses.filter((status) => status !== 'active');
+  const cases = [
+    { what: 'unknown', email: 'nobody@example.com', password: accountPassword, isNobody: true },
+    { what: 'without a password', ...(await createAccount(app, { password: null })), isNobody: true },
+    { what: 'of another provider', ...(await createAccount(app, { provider: 'github' })), isNobody: true },
+    ...(await Promise.all(
+      inactive.map(async (status) => ({ what: status, ...(await createAccount(app, { status })), isNobody: true })),
+    )),
+    { what: 'wrong password', ...(await createAccount(app)), password: 'wrong', isNobody: false },
+  ];
+  const { verify } = app.passwords;
+  for (const { what, email, password, isNobody } of cases) {
+    const checked: (string | null)[] = [];
+    app.passwords.verify = (stored, shown) => {
+      checked.push(stored);
+      return verify(stored, shown);
+    };
+    refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', what);
+    t.equal(checked.length, 1, `${what}: one check`);
+    t.equal(checked[0] === null, isNobody, `${what}: against ${isNobody ? 'nobody’s hash' : 'their own'}`);
+  }
+});

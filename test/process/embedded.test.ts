@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { bearer } from '../helpers/app.js';
+import {
+  cheapHashing,
+  createHome,
+  type Ending,
+  engine,
+  type Home,
+  launchService,
+  logIn,
+  logInUntilKilled,
+  refusedService,
+  type Service,
+  startService,
+} from '../helpers/service.js';
+
+const skip = engine === 'postgres' && 'the embedded database only';
+const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password', LOG_LEVEL: 'info' };
+const refusal = /The data directory \S+ is in use by another Gatehouse process\./;
+
+t.test('a second process on the same data directory is refused, and the first is unharmed', { skip }, async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const first = await startService(home, variables);
+  const { body } = await logIn(first, 'the password');
+
+  const seconds = await Promise.all(Array.from({ length: 10 }, () => refusedService(home, variables)));
+  for (const { code, stdout, stderr } of seconds) {
+    t.equal(code, 1);
+    t.equal(stdout, '');
+    t.match(stderr, refusal);
+    t.notMatch(stderr, /^\s+at /m);
+  }
+  t.equal((await first.get('/users/me', bearer(body.data.access_token))).status, 200);
+  t.equal((await logIn(first, 'the password')).status, 200);
+  await first.stop();
+
+  const next = await startService(home, variables);
+  t.equal((await next.get('/users/me', bearer(body.data.access_token))).status, 200, 'nothing was lost');
+  await next.stop();
+});
+
+t.test('of those that start at the same instant exactly one survives', { skip }, async (t) => {
+  const home = await createHome(t);
+  for (let round = 0; round < 3; round++) {
+    const all = [launchService(home, variables), launchService(home, variables), launchService(home, variables)];
+    const endings = await Promise.all(all.map(readyOrEnded));
+    const survivors = all.filter((_, index) => endings[index] === 'ready');
+    t.equal(survivors.length, 1);
+    for (const [index, service] of all.entries()) {
+      if (endings[index] === 'ready') continue;
+      t.strictSame(endings[index], { code: 1, signal: null });
+      t.match(service.stderr, refusal);
+    }
+    const [survivor] = survivors;
+    if (survivor) {
+      t.equal((await logIn(survivor, 'the password')).status, 200);
+      t.equal((await survivor.stop()).code, 0);
+    }
+  }
+});
+
+t.test('after kill -9 nothing acknowledged is lost, and it starts without a hand', { skip }, async (t) => {
+  const home = await createHome(t, { prepared: true });
+  let service = await startService(home, variables);
+  for (const ms of [300, 650, 1000]) {
+    const acknowledged = await logInUntilKilled(service, 'the password', ms);
+    t.ok(acknowledged.length > 0, `${acknowledged.length} logins before the end`);
+    service = await startAtOnce(home);
+    const statuses = await Promise.all(
+      acknowledged.map(async (token) => (await service.post('/auth/refresh', { refresh_token: token })).status),
+    );
+    t.strictSame([...new Set(statuses)], [200], 'every session is still there');
+  }
+  await service.stop();
+});
+
+t.test('a first start that was killed half way is made up for by the next', { skip }, async (t) => {
+  const home = await createHome(t);
+  for (const ms of [400, 900, 1500]) {
+    const service = launchService(home, variables);
+    await sleep(ms);
+    await service.stop('SIGKILL');
+  }
+  const service = await startAtOnce(home);
+  t.equal((await logIn(service, 'the password')).status, 200);
+  await service.stop();
+});
+
+async function readyOrEnded(service: Service): Promise<'ready' | Ending> {
+  for (;;) {
+    if (service.url) return 'ready';
+    const ending = await Promise.race([service.ended, sleep(5)]);
+    if (ending) return ending;
+  }
+}
+
+/** Starts the service in the place of one that was killed just now: the lock must be free already. */
+const startAtOnce = (home: Home) => startService(home, variables);

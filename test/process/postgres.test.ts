@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { bearer } from '../helpers/app.js';
+import { databaseUrl, healthIsFresh, query, recovers, startBehindProxy, variables } from '../helpers/outage.js';
+import {
+  cheapHashing,
+  createHome,
+  engine,
+  launchService,
+  logIn,
+  logInUntilKilled,
+  refusedService,
+  type Service,
+  startService,
+} from '../helpers/service.js';
+
+const skip = engine === 'embedded' && 'PostgreSQL only';
+
+t.test('five instances start at once on an empty database', { skip }, async (t) => {
+  const home = await createHome(t);
+  const instances = await Promise.all([0, 1, 2, 3, 4].map(() => startService(home, cheapHashing)));
+  const passwords = instances.flatMap(({ password }) => password ?? []);
+  t.equal(passwords.length, 1, 'one password is printed');
+  t.equal(instances.filter(({ stdout }) => stdout.includes('"password"')).length, 1);
+  const [users] = await query(home, 'select count(*)::int as count from users');
+  const [roles] = await query(home, 'select count(*)::int as count from roles');
+  t.strictSame([users?.count, roles?.count], [1, 1], 'one administrator, one role');
+  for (const instance of instances) t.equal((await logIn(instance, passwords[0])).status, 200);
+  for (const instance of instances) t.strictSame(await instance.stop(), { code: 0, signal: null });
+});
+
+t.test('instances that are killed while they start leave nothing half done', { skip }, async (t) => {
+  const home = await createHome(t);
+  for (const ms of [250, 400, 550]) {
+    const all = [launchService(home, variables), launchService(home, variables)];
+    await sleep(ms);
+    await Promise.all(all.map((service) => service.stop('SIGKILL')));
+  }
+  const service = await startService(home, variables);
+  t.equal((await logIn(service, 'the password')).status, 200);
+  await service.stop();
+});
+
+t.test('kill -9 while logins run loses nothing acknowledged', { skip }, async (t) => {
+  const home = await createHome(t);
+  let service = await startService(home, variables);
+  for (const ms of [200, 500, 800]) {
+    const acknowledged = await logInUntilKilled(service, 'the password', ms);
+    t.ok(acknowledged.length > 0, `${acknowledged.length} logins before the end`);
+    service = await startService(home, variables);
+    const statuses = await Promise.all(
+      acknowledged.map(async (token) => (await service.post('/auth/refresh', { refresh_token: token })).status),
+    );
+    t.strictSame([...new Set(statuses)], [200], 'every session is still there');
+  }
+  await service.stop();
+});
+
+t.test('a database or a role that does not exist is said in a sentence', { skip }, async (t) => {
+  const home = await createHome(t);
+  const url = (change: (url: URL) => void) => {
+    const changed = databaseUrl(home);
+    change(changed);
+    return { DATABASE_URL: changed.href };
+  };
+  const cases = [
+    {
+      change: url((u) => {
+        u.pathname = '/no_such_database';
+      }),
+      says: 'no such database',
+    },
+    {
+      change: url((u) => {
+        u.username = 'no_such_role';
+      }),
+      says: 'refuses this user',
+    },
+  ];
+  for (const { change, says } of cases) {
+    const { code, stderr } = await refusedService(home, change);
+    t.equal(code, 1);
+    t.match(stderr, says);
+    t.notMatch(stderr, /^\s+at /m);
+  }
+});
+
+t.test('the database goes away and comes back', { skip }, async (t) => {
+  const { home, proxy, service } = await startBehindProxy(t);
+  const { body } = await logIn(service, 'the password');
+  const token = bearer(body.data.access_token);
+
+  await t.test('connections are reset, then refused', async (t) => {
+    await proxy.cut();
+    await isUnavailable(t, service, token);
+    await proxy.restore();
+    await recovers(t, service, token);
+  });
+
+  await t.test('a hundred clients at once learn it without waiting for each other', async (t) => {
+    await proxy.cut();
+    const start = performance.now();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => service.get('/users/me', token)));
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [503]);
+    t.ok(performance.now() - start < 4_000);
+    await proxy.restore();
+    await recovers(t, service, token);
+  });
+
+  await t.test('it is cut while requests are under way', async (t) => {
+    const requests = Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        await sleep(index * 5);
+        return (await logIn(service, 'the password')).status;
+      }),
+    );
+    await sleep(100);
+    await proxy.cut();
+    const statuses = new Set(await requests);
+    t.ok(statuses.has(503));
+    t.strictSame(
+      [...statuses].filter((status) => status !== 200 && status !== 503),
+      [],
+    );
+    await proxy.restore();
+    await recovers(t, service, token);
+  });
+
+  await t.test('it is cut again and again under load', async (t) => {
+    let slowest = 0;
+    let isOver = false;
+    const seen = new Set<number>();
+    const client = async () => {
+      while (!isOver) {
+        const start = performance.now();
+        seen.add((await service.get('/users/me', token)).status);
+        slowest = Math.max(slowest, performance.now() - start);
+      }
+    };
+    const clients = Array.from({ length: 20 }, client);
+    for (let cycle = 0; cycle < 10; cycle++) {
+      await sleep(100);
+      await proxy.cut();
+      await sleep(20);
+      await proxy.restore();
+    }
+    await recovers(t, service, token);
+    isOver = true;
+    await Promise.all(clients);
+    t.strictSame([...seen].sort(), [200, 503]);
+    t.ok(slowest < 4_000, `nobody was left waiting: ${Math.round(slowest)} ms at the most`);
+  });
+
+  await t.test('a proxy with nothing behind it hangs up', async (t) => {
+    proxy.hangUp();
+    await isUnavailable(t, service, token);
+    await proxy.restore();
+    await recovers(t, service, token);
+  });
+
+  await t.test('PostgreSQL ends all sessions', async (t) => {
+    await Promise.all([0, 1, 2, 3].map(() => service.get('/users/me', token)));
+    await query(
+      home,
+      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
+    );
+    await recovers(t, service, token);
+  });
+
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+});
+
+/** Every kind of request says 503 and when to come back; nothing breaks. */
+async function isUnavailable(t: Test, service: Service, token: Record<string, string>): Promise<void> {
+  const answers = {
+    login: service.post('/auth/login', { email: 'admin@example.com', password: 'the password' }),
+    refresh: service.post('/auth/refresh', { refresh_token: 'x'.repeat(64) }),
+    me: service.get('/users/me', token),
+    staticToken: service.get('/users/me?access_token=some-static-token'),
+    info: service.get('/server/info'),
+    pingWithToken: service.get('/server/ping', token),
+  };
+  for (const [name, pending] of Object.entries(answers)) {
+    const answer = await pending;
+    if (name === 'refresh') {
+      t.match(String(answer.status), /^(401|503)$/, 'refresh: a token that is none needs no database');
+      continue;
+    }
+    t.equal(answer.status, 503, name);
+    t.match(answer.headers.get('retry-after'), /^\d+$/, name);
+    t.match(
+      await answer.json(),
+      { errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE', service: 'database' } }] },
+      name,
+    );
+  }
+  await healthIsFresh();
+  const health = await service.get('/server/health');
+  t.equal(health.status, 503);
+  t.match(health.headers.get('content-type'), 'application/health+json');
+  t.strictSame(await health.json(), { status: 'error' });
+  t.equal((await service.get('/server/ping')).status, 200, 'what needs no database answers');
+}

@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { startFakePostgres } from '../helpers/fake-postgres.js';
+import {
+  createHome,
+  engine,
+  freePort,
+  listen,
+  logIn,
+  logLines,
+  refusedService,
+  serverFile,
+  startService,
+} from '../helpers/service.js';
+
+t.test('every fault of the configuration is named, and nothing is made', async (t) => {
+  const home = await createHome(t);
+  const { code, stdout, stderr } = await refusedService(home, {
+    PORT: 'eighty',
+    SECRET: 'too short',
+    DATABASE_URL: 'mysql://root:hunter2@localhost/gatehouse',
+    ADMIN_EMAIL: 'nobody',
+    ADMIN_PASSWORD: 'short',
+    ACCESS_TOKEN_TTL: 'a while',
+    LOG_LEVEL: 'loud',
+    DATA_DIR: './data',
+  });
+  t.equal(code, 1);
+  t.equal(stdout, '');
+  const named = [...stderr.matchAll(/^ {2}- ([A-Z_]+): /gm)].map(([, name]) => name);
+  t.strictSame(named.sort(), [
+    'ACCESS_TOKEN_TTL',
+    'ADMIN_EMAIL',
+    'ADMIN_PASSWORD',
+    'DATABASE_URL',
+    'LOG_LEVEL',
+    'PORT',
+    'SECRET',
+  ]);
+  for (const secret of ['too short', 'hunter2', 'short,', '"short"']) t.notOk(stderr.includes(secret));
+  t.notMatch(stderr, /^\s+at /m);
+  t.strictSame(readdirSync(home.directory), []);
+});
+
+t.test('DATABASE_URL without SECRET is refused', async (t) => {
+  const home = await createHome(t);
+  const variables = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET: undefined };
+  const { code, stderr } = await refusedService(home, variables);
+  t.equal(code, 1);
+  t.match(stderr, /^ {2}- SECRET: must be given when DATABASE_URL is set/m);
+  t.strictSame(readdirSync(home.directory), []);
+});
+
+t.test('a port in use is said in a sentence, and the made password is not lost', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const other = createServer();
+  const port = await listen(other);
+  t.teardown(() => other.close());
+  const { code, stdout, stderr } = await refusedService(home, { PORT: String(port) });
+  t.equal(code, 1);
+  t.match(stderr, `Port ${port} is in use.`);
+  t.notMatch(stderr, /^\s+at /m);
+  const told = logLines(stdout).find((line) => 'password' in line)?.password;
+
+  const service = await startService(home);
+  t.equal((await logIn(service, service.password ?? String(told))).status, 200, 'somebody can still log in');
+  await service.stop();
+});
+
+t.test('an address that is not this machine’s is said in a sentence', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const { code, stderr } = await refusedService(home, { HOST: '192.0.2.1' });
+  t.equal(code, 1);
+  t.match(stderr, 'This machine has no address 192.0.2.1.');
+  t.notMatch(stderr, /^\s+at /m);
+});
+
+t.test('a database that is not there is said in a sentence, without the password, soon', async (t) => {
+  const refusing = (code: string, message: string) => startFakePostgres(t, { refusal: { code, message } });
+  const secret = 'hunter2-the-password';
+  const cases = [
+    { name: 'nothing listens', port: await freePort(), says: 'PostgreSQL cannot be reached' },
+    { name: 'wrong password', port: await refusing('28P01', 'wrong'), says: 'refuses this password' },
+    { name: 'unknown user', port: await refusing('28000', 'who?'), says: 'refuses this user' },
+    { name: 'no such database', port: await refusing('3D000', 'none'), says: 'no such database' },
+    { name: 'it is starting up', port: await refusing('57P03', 'wait'), says: 'PostgreSQL cannot be reached' },
+    { name: 'full', port: await refusing('53300', 'full'), says: 'PostgreSQL cannot be reached' },
+    { name: 'it never answers', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },
+    { name: 'it hangs up', port: await startFakePostgres(t, 'hangs up'), says: 'PostgreSQL cannot be reached' },
+    { name: 'it is something else', port: await startFakePostgres(t, 'http'), says: 'PostgreSQL cannot be reached' },
+  ];
+  const home = await createHome(t);
+  const start = (port: number) =>
+    refusedService(home, {
+      DATABASE_URL: `postgres://gatehouse:${secret}@127.0.0.1:${port}/gatehouse`,
+      SECRET: 'a secret for tests, long enough to be taken',
+    });
+  // Not all at once: what counts is how long the service waits, not how long it is kept waiting for a processor.
+  const outcomes: Awaited<ReturnType<typeof start>>[] = [];
+  for (let first = 0; first < cases.length; first += 3) {
+    outcomes.push(...(await Promise.all(cases.slice(first, first + 3).map(({ port }) => start(port)))));
+  }
+  for (const [index, { name, says }] of cases.entries()) {
+    const outcome = outcomes[index];
+    t.equal(outcome?.code, 1, name);
+    t.match(outcome?.stderr, says, name);
+    t.notMatch(outcome?.stderr, /^\s+at /m, name);
+    t.notOk(`${outcome?.stderr}${outcome?.stdout}`.includes(secret), name);
+    t.ok((outcome?.ms ?? 0) < 10_000, `${name}: within ten seconds`);
+  }
+});
+
+t.test('a host name that means nothing is said in a sentence', async (t) => {
+  const home = await createHome(t);
+  const { code, stderr } = await refusedService(home, {
+    DATABASE_URL: 'postgres://gatehouse:hunter2@database.invalid/gatehouse',
+    SECRET: 'a secret for tests, long enough to be taken',
+  });
+  t.equal(code, 1);
+  t.match(stderr, 'PostgreSQL cannot be reached');
+  t.notOk(stderr.includes('hunter2'));
+});
+
+const embeddedOnly = engine === 'postgres' && 'there is no data directory on PostgreSQL';
+
+t.test('a DATA_DIR that cannot be written is said in a sentence', { skip: embeddedOnly }, async (t) => {
+  const home = await createHome(t);
+  writeFileSync(join(home.directory, 'file'), '');
+  symlinkSync('/nowhere/at/all', join(home.directory, 'broken'));
+  for (const dataDir of ['./file/data', './file', './broken']) {
+    const { code, stderr } = await refusedService(home, { DATA_DIR: dataDir });
+    t.equal(code, 1, dataDir);
+    t.match(stderr, 'set DATA_DIR to another folder', dataDir);
+    t.match(stderr, `${dataDir.replace('./', '')} cannot be written`, dataDir);
+    t.notMatch(stderr, /^\s+at /m, dataDir);
+  }
+  t.strictSame(readdirSync(home.directory).sort(), ['broken', 'file']);
+});
+
+const nobody = { uid: 65_534, gid: 65_534 };
+const noStranger =
+  embeddedOnly ||
+  (process.getuid?.() !== 0 && 'only root can start a process as another user') ||
+  (spawnSync(process.execPath, ['--check', serverFile], nobody).status !== 0 && 'others may not read this checkout');
+
+t.test('a DATA_DIR of somebody else is said in a sentence', { skip: noStranger }, async (t) => {
+  const home = await createHome(t);
+  const dataDir = join(home.directory, 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const { code, stderr } = await refusedService(home, { DATA_DIR: dataDir }, nobody);
+  t.equal(code, 1);
+  t.match(stderr, dataDir);
+  t.match(stderr, 'cannot be written (EACCES)');
+  t.notMatch(stderr, /^\s+at /m);
+});

@@ -1,0 +1,147 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { bearer } from '../helpers/app.js';
+import {
+  administrator,
+  cheapHashing,
+  createHome,
+  engine,
+  environment,
+  freePort,
+  launchService,
+  logIn,
+  logLines,
+  serverFile,
+  startService,
+} from '../helpers/service.js';
+
+const { email } = administrator;
+
+t.test('the first start makes an administrator and says once how to log in', async (t) => {
+  const home = await createHome(t);
+  const first = await startService(home);
+  const ready = logLines(first.stdout).filter((line) => 'password' in line);
+  t.equal(ready.length, 1, 'one line says it all');
+  t.match(ready[0], {
+    listening: /^http:\/\/127\.0\.0\.1:\d+$/,
+    url: /^http:\/\/localhost:\d+$/,
+    docs: /^http:\/\/localhost:\d+\/docs$/,
+    database: engine === 'embedded' ? 'embedded, in ./data' : 'PostgreSQL',
+    administrator: email,
+    password: /^[A-Za-z0-9_-]{20,}$/,
+  });
+  t.equal(new URL(String(ready[0]?.url)).port, new URL(first.url).port, 'the address names the port it listens on');
+  t.equal(first.stderr, '');
+  if (engine === 'embedded') t.equal(statSync(join(home.directory, 'data')).mode & 0o077, 0, 'the data is private');
+
+  const { status, body } = await logIn(first, first.password);
+  t.equal(status, 200);
+  const me = await first.get('/users/me', bearer(body.data.access_token));
+  t.match(await me.json(), { data: { email, status: 'active' } });
+  t.equal((await first.get('/docs/')).status, 200);
+  t.strictSame(await first.stop(), { code: 0, signal: null });
+
+  const secret = engine === 'embedded' ? readFileSync(join(home.directory, 'data/secret'), 'utf8') : '';
+  const second = await startService(home);
+  t.notOk(second.stdout.includes('"password"'), 'the second start prints no password');
+  t.notOk(second.stdout.includes(first.password ?? '?'));
+  t.match(second.announcement, { listening: second.url, administrator: undefined });
+  t.equal((await second.get('/users/me', bearer(body.data.access_token))).status, 200, 'tokens live on: same secret');
+  t.equal((await logIn(second, first.password)).status, 200, 'the password printed at the first start still works');
+  if (engine === 'embedded') t.equal(readFileSync(join(home.directory, 'data/secret'), 'utf8'), secret);
+  await second.stop();
+});
+
+t.test('without a terminal every line is JSON, and none repeats a secret', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const service = await startService(home, cheapHashing);
+  const { body } = await logIn(service, service.password);
+  await service.get(`/users/me?access_token=${body.data.access_token}`);
+  await service.get('/nowhere');
+  await logIn(service, 'not the password at all');
+  await service.stop();
+  const lines = logLines(service.stdout);
+  t.ok(lines.length > 4);
+  t.equal(service.stdout.at(-1), '\n');
+  for (const line of lines) t.match(line, { level: Number, time: Number, msg: String });
+  t.notOk(service.stdout.includes(body.data.access_token));
+  t.notOk(service.stdout.includes('not the password at all'));
+  t.equal(service.stdout.split(service.password ?? '?').length, 2, 'the password is there once');
+});
+
+t.test('the made password is told whatever LOG_LEVEL is: it is told only once', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const service = launchService(home, { LOG_LEVEL: 'silent' });
+  for (let waited = 0; !service.password && waited < 20_000; waited += 50) await sleep(50);
+  t.ok(service.password);
+  t.equal((await logIn(service, service.password)).status, 200);
+  await service.stop();
+  t.equal(logLines(service.stdout).length, 1);
+});
+
+const noTerminal = spawnSync('script', ['--version']).status !== 0 && '`script` of util-linux is not here';
+
+t.test('on a terminal the text is for people', { skip: noTerminal }, async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const port = await freePort();
+  const variables = { ...environment(home), PORT: String(port), TERM: 'xterm', COLUMNS: '200' };
+  const command = `echo "pid $$"; exec "${process.execPath}" "${serverFile}"`;
+  const terminal = spawn('script', ['-qefc', command, '/dev/null'], { cwd: home.directory, env: variables });
+  let screen = '';
+  terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    screen += chunk;
+  });
+  const ended = new Promise((resolve) => terminal.on('close', resolve));
+  t.teardown(() => terminal.kill('SIGKILL'));
+  for (let waited = 0; !screen.includes('Keep it.') && waited < 20_000; waited += 50) await sleep(50);
+
+  t.match(screen, 'Gatehouse is ready.');
+  t.match(screen, new RegExp(`listening +http://127\\.0\\.0\\.1:${port}\r\n`));
+  t.match(screen, new RegExp(`docs +http://localhost:${port}/docs\r\n`));
+  t.match(screen, new RegExp(`administrator +${email}\r\n`));
+  t.match(screen, 'The password is shown this once.');
+  t.notMatch(screen, '{"level"');
+  const password = screen.match(/ password +(\S+)\r\n/)?.[1];
+  const login = await fetch(`http://127.0.0.1:${port}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  t.equal(login.status, 200);
+  process.kill(Number(screen.match(/pid (\d+)/)?.[1]), 'SIGTERM');
+  t.equal(await ended, 0);
+  t.match(screen, 'request', 'requests are logged');
+  t.notMatch(screen, '{"level"');
+});
+
+t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN are honoured at the first start only', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const given = {
+    ADMIN_EMAIL: 'root@example.org',
+    ADMIN_PASSWORD: 'chosen by the operator',
+    ADMIN_TOKEN: 'a-static-token-of-the-operator',
+  };
+  const first = await startService(home, given);
+  t.equal(first.announcement.administrator, 'root@example.org');
+  t.notOk('password' in first.announcement);
+  t.notOk(first.stdout.includes(given.ADMIN_PASSWORD));
+  t.notOk(first.stdout.includes(given.ADMIN_TOKEN));
+  t.equal((await logIn(first, given.ADMIN_PASSWORD, given.ADMIN_EMAIL)).status, 200);
+  const query = new URLSearchParams({ access_token: given.ADMIN_TOKEN });
+  const me = await first.get(`/users/me?${query}`);
+  t.match(await me.json(), { data: { email: 'root@example.org', token: '**********' } });
+  await first.stop();
+
+  const second = await startService(home, {
+    ADMIN_EMAIL: 'second@example.org',
+    ADMIN_PASSWORD: 'another password',
+    ADMIN_TOKEN: 'another-static-token',
+  });
+  t.equal((await logIn(second, 'another password', 'second@example.org')).status, 401);
+  t.equal((await second.get('/users/me?access_token=another-static-token')).status, 401);
+  t.equal((await second.get(`/users/me?${query}`)).status, 200);
+  await second.stop();
+});

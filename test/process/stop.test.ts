@@ -1,0 +1,77 @@
+import { Agent, request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { administrator, createHome, logIn, type Service, startService } from '../helpers/service.js';
+
+const password = 'the password';
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  t.test(`${signal}: what is under way is answered, then the service ends`, async (t) => {
+    const home = await createHome(t, { prepared: true });
+    // Hashing that takes a good part of a second.
+    const service = await startService(home, { ADMIN_PASSWORD: password, PASSWORD_HASH_TIME: '30' });
+    await openIdleConnections(t, service);
+
+    const body = JSON.stringify({ ...administrator, password });
+    const halfway = await openConnection(t, service);
+    const answer = everythingFrom(halfway);
+    halfway.write(
+      `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    halfway.write(body.slice(0, 20));
+    const logins = [logIn(service, password), logIn(service, password)];
+    await sleep(150);
+    const stopped = service.stop(signal);
+    await sleep(50);
+    const lastByte = performance.now();
+    halfway.write(body.slice(20));
+
+    t.match(await answer, /^HTTP\/1\.1 200 /);
+    for (const { status } of await Promise.all(logins)) t.equal(status, 200);
+    t.strictSame(await stopped, { code: 0, signal: null });
+    t.ok(performance.now() - lastByte < 5_000);
+    await t.rejects(logIn(service, password), 'nothing listens any more');
+
+    const idle = await startService(home);
+    await openIdleConnections(t, idle);
+    const start = performance.now();
+    t.strictSame(await idle.stop(signal), { code: 0, signal: null });
+    t.ok(performance.now() - start < 2_000, 'an idle service ends at once, with connections open');
+  });
+}
+
+/** Connections as clients leave them open: some with an answered request behind them, one on which nothing was asked. */
+async function openIdleConnections(t: Test, service: Service): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  const ping = () =>
+    new Promise<void>((resolve, reject) => {
+      const request = httpRequest(`${service.url}/server/ping`, { agent }, (response) => {
+        response.resume().on('end', resolve);
+      });
+      request.on('error', reject).end();
+    });
+  await Promise.all([ping(), ping(), ping(), openConnection(t, service)]);
+}
+
+async function openConnection(t: Test, service: Service): Promise<Socket> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  t.teardown(() => socket.destroy());
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+}
+
+/** All that a peer sends until it hangs up. */
+const everythingFrom = (socket: Socket) =>
+  new Promise<string>((resolve) => {
+    let text = '';
+    socket
+      .setEncoding('utf8')
+      .on('data', (chunk: string) => {
+        text += chunk;
+      })
+      .on('close', () => resolve(text));
+  });

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { admin, bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { isContractError } from '../helpers/contract-error.js';
+import { engine } from '../helpers/databases.js';
+
+async function logIn({ post }: TestApp): Promise<Record<string, string>> {
+  return bearer((await post('/auth/login', admin)).json().data.access_token);
+}
+
+/** Closes the app's connection to the database behind its back. */
+async function cutDatabase(t: Test, { app }: TestApp): Promise<void> {
+  const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
+  const close = $client.end ?? $client.close;
+  await close?.call($client);
+  t.comment(`the ${engine} database is gone`);
+}
+
+const open = ['/server/ping', '/server/info', '/server/health'];
+
+t.test('the service itself', async (t) => {
+  const testApp = await startTestApp(t);
+  const { app, get } = testApp;
+  const authorization = await logIn(testApp);
+
+  t.test('ping', async (t) => {
+    for (const headers of [{}, authorization]) {
+      const response = await get('/server/ping', headers);
+      t.equal(response.statusCode, 200);
+      t.equal(response.headers['content-type'], 'text/plain; charset=utf-8');
+      t.equal(response.body, 'pong');
+    }
+  });
+
+  t.test('health tells anyone that all is well, and nothing else', async (t) => {
+    const response = await get('/server/health');
+    t.equal(response.statusCode, 200);
+    t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
+    t.strictSame(response.json(), { status: 'ok' });
+  });
+
+  t.test('health tells an admin of its parts', async (t) => {
+    const response = await get('/server/health', authorization);
+    t.equal(response.statusCode, 200);
+    t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
+    const { status, version, checks, ...rest } = response.json();
+    t.strictSame(rest, {});
+    t.equal(status, 'ok');
+    t.match(version, /^\d+\.\d+\.\d+$/);
+    t.strictSame(Object.keys(checks), ['database']);
+    t.equal(checks.database.status, 'ok');
+    t.type(checks.database.latency_ms, 'number');
+    t.ok(checks.database.latency_ms >= 0 && checks.database.latency_ms < 2_000);
+    t.notMatch(response.body, /postgres|pglite|127\.0\.0\.1|gatehouse_test/i, 'and not of places or names');
+  });
+
+  t.test('health tells a user who is no admin no more than anyone', async (t) => {
+    const { $client } = app.db as unknown as {
+      $client: { unsafe?(sql: string): Promise<unknown>; exec?(sql: string): Promise<unknown> };
+    };
+    const run = ($client.unsafe ?? $client.exec)?.bind($client);
+    await run?.('update policies set admin_access = false');
+    t.strictSame((await get('/server/health', authorization)).json(), { status: 'ok' });
+    await run?.('update policies set admin_access = true');
+  });
+
+  t.test('info tells the public settings', async (t) => {
+    for (const headers of [{}, authorization]) {
+      const response = await get('/server/info', headers);
+      t.equal(response.statusCode, 200);
+      t.strictSame(response.json(), {
+        data: {
+          project: {
+            project_name: 'Gatehouse',
+            project_color: null,
+            project_logo: null,
+            default_language: 'en-US',
+            public_registration: false,
+            public_registration_verify_email: true,
+          },
+        },
+      });
+    }
+  });
+
+  t.test('a credential that cannot be used fails here as everywhere', async (t) => {
+    for (const url of open) {
+      isContractError(t, await get(url, bearer('nobody')), 'INVALID_CREDENTIALS', url);
+      isContractError(t, await get(`${url}?access_token=nobody`), 'INVALID_CREDENTIALS', `${url} in the query`);
+      isContractError(
+        t,
+        await get(url, { cookie: 'gatehouse_session_token=nobody' }),
+        'INVALID_CREDENTIALS',
+        `${url} in the cookie`,
+      );
+      isContractError(t, await get(`${url}?access_token=a`, bearer('b')), 'INVALID_PAYLOAD', `${url} in both`);
+      t.equal((await get(`${url}?access_token=`)).statusCode, 200, `${url}, an empty one`);
+    }
+  });
+
+  t.test('rubbish in the query is nobody’s business', async (t) => {
+    for (const url of open) t.equal((await get(`${url}?a[b][c]=%zz&limit=-5&fields=x`)).statusCode, 200);
+  });
+});
+
+t.test('many questions after the health at once are one question to the database', async (t) => {
+  const { app, get } = await startTestApp(t);
+  let asked = 0;
+  const execute = app.db.execute.bind(app.db);
+  app.db.execute = ((query: Parameters<typeof execute>[0]) => {
+    asked += 1;
+    return execute(query);
+  }) as typeof app.db.execute;
+  const responses = await Promise.all(Array.from({ length: 200 }, () => get('/server/health')));
+  t.ok(responses.every(({ statusCode }) => statusCode === 200));
+  t.equal(asked, 1);
+  await sleep(1_100);
+  await get('/server/health');
+  t.equal(asked, 2, 'and the answer does not grow old');
+});
+
+t.test('when the database is gone', async (t) => {
+  const testApp = await startTestApp(t);
+  const { get, post } = testApp;
+  const authorization = await logIn(testApp);
+  await cutDatabase(t, testApp);
+
+  t.equal((await get('/server/ping')).body, 'pong', 'ping answers all the same');
+
+  const response = await get('/server/health');
+  t.equal(response.statusCode, 503);
+  t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
+  t.strictSame(response.json(), { status: 'error' });
+
+  for (const answer of [
+    await get('/server/info'),
+    await get('/server/health', authorization),
+    await get('/users/me', authorization),
+    await post('/auth/login', admin),
+    await post('/auth/refresh', { refresh_token: 'x'.repeat(64) }).then(() => get('/server/info')),
+  ]) {
+    t.equal(answer.statusCode, 503, answer.body);
+    t.equal(answer.json().errors[0].extensions.code, 'SERVICE_UNAVAILABLE');
+    t.equal(answer.json().errors[0].extensions.service, 'database');
+    t.match(answer.headers['retry-after'], /^\d+$/, 'Retry-After, in seconds');
+    t.match(answer.headers['x-request-id'], /./);
+    t.notMatch(answer.body, /CONNECTION|closed|select|stack/i);
+  }
+});

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { createUser } from '../helpers/records.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+
+/** Milliseconds. The service keeps to 50; the client, which runs here too, takes some. */
+const longestBlock = 100;
+
+/**
+ * How long the event loop was blocked at the worst while work went on: the most time between two turns of it. Time that
+ * the processor gave to other processes does not count, nor what other threads of this one did meanwhile.
+ */
+async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
+  let cpu = process.cpuUsage();
+  let clock = performance.now();
+  let worst = 0;
+  const turn = () => {
+    const { user, system } = process.cpuUsage(cpu);
+    worst = Math.max(worst, Math.min((user + system) / 1000, performance.now() - clock));
+    cpu = process.cpuUsage();
+    clock = performance.now();
+  };
+  const turns = setInterval(turn, 1);
+  const result = await work();
+  // The last block counts when the loop turns again.
+  await sleep(20);
+  clearInterval(turns);
+  return [result, worst];
+}
+
+t.test('2,000 users', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, post, get, request } = service;
+  const count = 2000;
+  const list = Array.from({ length: count }, (_, index) => ({
+    email: `bulk-${index}@example.com`,
+    first_name: `Bulk ${index}`,
+    provider: 'github',
+    external_identifier: `${index}`,
+  }));
+  // Once in small, so that what is measured is not the first run.
+  const warm = await post('/users', [{ email: 'warm@example.com', password: 'x' }], asAdmin);
+  await remove(service, '/users', [warm.json().data[0].id]);
+
+  /** The transactions that wrote the rows. */
+  const transactions = () => rows(app.db, sql`select distinct xmin::text as id from users where email like 'bulk-%'`);
+  let ids: string[] = [];
+
+  /** Sends a request, and others while it is under way. */
+  const meanwhile = async (send: () => Promise<{ statusCode: number }>) => {
+    let done = false;
+    const sent = send().finally(() => {
+      done = true;
+    });
+    let others = 0;
+    while (!done) {
+      t.equal((await app.inject('/server/ping')).statusCode, 200);
+      others++;
+      await sleep(5);
+    }
+    t.ok(others > 1, `others go on: ${others}`);
+    return sent;
+  };
+
+  const steps: [what: string, send: () => ReturnType<typeof patch>, check: (body: string) => Promise<void>][] = [
+    [
+      'created',
+      () => post('/users?fields=id,email', list, asAdmin),
+      async (body) => {
+        const data: { id: string; email: string }[] = JSON.parse(body).data;
+        t.strictSame(
+          data.map(({ email }) => email),
+          list.map(({ email }) => email),
+          'in their order',
+        );
+        ids = data.map(({ id }) => id);
+      },
+    ],
+    [
+      'updated alike',
+      () => patch(service, '/users?fields=title', { keys: ids, data: { title: 'All' } }),
+      async (body) => {
+        t.strictSame(
+          JSON.parse(body).data,
+          ids.map(() => ({ title: 'All' })),
+        );
+      },
+    ],
+    [
+      'updated each',
+      () =>
+        patch(
+          service,
+          '/users?fields=id,title',
+          ids.map((id, index) => ({ id, title: `${index}` })),
+        ),
+      async (body) => {
+        t.strictSame(
+          JSON.parse(body).data,
+          ids.map((id, index) => ({ id, title: `${index}` })),
+        );
+      },
+    ],
+  ];
+  for (const [what, send, check] of steps) {
+    const before = process.memoryUsage().heapUsed;
+    const [response, blocked] = await worstBlock(() => meanwhile(send) as ReturnType<typeof patch>);
+    t.equal(response.statusCode, 200, what);
+    await check(response.body);
+    t.equal((await transactions()).length, 1, `${what} in one transaction`);
+    t.comment(`${what}: blocked for ${blocked.toFixed(1)} ms at most`);
+    t.ok(blocked < longestBlock, `${what}: blocked for ${blocked.toFixed(1)} ms at most`);
+    t.ok(process.memoryUsage().heapUsed - before < 150e6, `${what}: memory is bounded`);
+  }
+  const [gone, blocked] = await worstBlock(() => meanwhile(() => remove(service, '/users', ids)));
+  t.equal(gone.statusCode, 204);
+  t.comment(`deleted: blocked for ${blocked.toFixed(1)} ms at most`);
+  t.ok(blocked < longestBlock, `deleted: blocked for ${blocked.toFixed(1)} ms at most`);
+  t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
+
+  t.test('one fault among them, and none is made', async (t) => {
+    const response = await post('/users', [...list.slice(1), { ...list[0], email: 'BULK-7@example.com' }], asAdmin);
+    t.equal(response.statusCode, 400);
+    t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
+  });
+
+  t.test('200 with passwords while others log in', async (t) => {
+    const user = await createUser(app);
+    const batch = Array.from({ length: 200 }, (_, index) => ({
+      email: `password-${index}@example.com`,
+      password: `the password ${index}`,
+    }));
+    let done = false;
+    const sent = post('/users?fields=id', batch, asAdmin).finally(() => {
+      done = true;
+    });
+    const times: number[] = [];
+    while (!done) {
+      const start = performance.now();
+      const login = await request({
+        method: 'POST',
+        url: '/auth/login',
+        payload: { email: user.email, password: user.password },
+      });
+      t.equal(login.statusCode, 200);
+      times.push(performance.now() - start);
+    }
+    t.equal((await sent).statusCode, 200);
+    t.ok(times.length >= 5, `${times.length} logins meanwhile`);
+    const { email, password } = batch[199] ?? user;
+    t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'the last of them can log in');
+  });
+});
+
+t.test('bulk requests that overlap in another order wait for each other, and none fails', async (t) => {
+  const service = await startWithAdmin(t);
+  const emails = Array.from({ length: 300 }, (_, index) => ({ email: `cross-${index}@example.com`, provider: 'x' }));
+  for (let round = 0; round < 5; round++) {
+    const answers = await Promise.all([
+      service.post('/users?fields=id', emails, asAdmin),
+      service.post('/users?fields=id', emails.toReversed(), asAdmin),
+    ]);
+    const statuses = answers.map(({ statusCode }) => statusCode).sort();
+    t.strictSame(statuses, [200, 400]);
+    const made: string[] = answers.flatMap((answer) => answer.json().data ?? []).map(({ id }) => id);
+    const update = (keys: string[]) =>
+      patch(
+        service,
+        '/users',
+        keys.map((id) => ({ id, title: `${round}` })),
+      );
+    const updates = await Promise.all([update(made), update(made.toReversed())]);
+    t.strictSame(
+      updates.map(({ statusCode }) => statusCode),
+      [200, 200],
+    );
+    const removals = await Promise.all([remove(service, '/users', made), remove(service, '/users', made.toReversed())]);
+    t.strictSame(removals.map(({ statusCode }) => statusCode).sort(), [204, 403]);
+  }
+});
