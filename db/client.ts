@@ -1,9 +1,8 @@
 import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
 import { lockDirectory } from './directory-lock.js';
-import { createSocketFactory } from './postgres-socket.js';
+import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
 
 /** The database or a transaction on it, whichever engine is under it: what every query takes as its first argument. */
@@ -28,32 +27,9 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
   return location.kind === 'postgres' ? openPostgres(location.url, location.poolMax) : openEmbedded(location);
 }
 
-/** Seconds after which a connection is closed that nobody uses, and after which one is given up that does not answer. */
-const idleTimeout = 8;
-const answerTimeout = 10;
-
 function openPostgres(url: string, max: number): DatabaseConnection {
-  let patience = Number.POSITIVE_INFINITY;
-  const options = {
-    max,
-    connect_timeout: 5,
-    idle_timeout: idleTimeout,
-    // While the database is away, whoever waits for a connection is told so at once, in turn, and not after a pause that
-    // grows; and a database that comes back is noticed at once.
-    backoff: () => 0.05,
-    onnotice: () => {},
-    // postgres.js documents this option, but its types don't know it.
-    socket: createSocketFactory(() => patience),
-  };
-  const client = postgres(url, options);
-  return {
-    db: drizzlePostgres(client, { schema }),
-    engine: 'postgres',
-    limitWaiting: () => {
-      patience = answerTimeout * 1_000;
-    },
-    close: () => client.end({ timeout: 5 }),
-  };
+  const { client, limitWaiting, close } = createPostgresPool(url, { max });
+  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, close };
 }
 
 async function openEmbedded(

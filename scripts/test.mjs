@@ -1,6 +1,7 @@
 // Runs the test suite on one engine and closes with one line of numbers: `node scripts/test.mjs embedded|postgres [files]`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -17,9 +18,9 @@ mkdirSync(`${root}.tmp`, { recursive: true });
 const report = `${root}.tmp/${engine}.tap`;
 const files = chosen.length > 0 ? chosen : ['dist/test/**/*.test.js'];
 rmSync(report, { force: true });
-const { status } = run(['node_modules/tap/dist/esm/run.mjs', '--reporter=terse', `--output-file=${report}`, ...files], {
-  TEST_ENGINE: engine,
-});
+// tap itself would leave a core free, which on a small machine is half of it.
+const options = ['--reporter=terse', `--jobs=${availableParallelism()}`, `--output-file=${report}`];
+const { status } = run(['node_modules/tap/dist/esm/run.mjs', ...options, ...files], { TEST_ENGINE: engine });
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';

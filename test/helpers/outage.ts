@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { startProxy } from './proxy.js';
 import { cheapHashing, createHome, type Home, logIn, type Service, startService } from './service.js';
+import { startTlsFront } from './tls-front.js';
 
 export const password = 'the password';
 export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };
@@ -11,10 +12,13 @@ export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };
 export async function startBehindProxy(t: Test, sslmode = 'disable') {
   const home = await createHome(t);
   const url = databaseUrl(home);
-  const proxy = await startProxy(t, { host: url.hostname, port: Number(url.port || 5432) });
+  const server = { host: url.hostname, port: Number(url.port || 5432) };
+  const isEncrypted = sslmode !== 'disable';
+  const target = isEncrypted ? { host: '127.0.0.1', port: await startTlsFront(t, server) } : server;
+  const proxy = await startProxy(t, target);
   url.port = String(proxy.port);
   url.hostname = '127.0.0.1';
-  if (sslmode !== 'disable') url.searchParams.set('sslmode', sslmode);
+  if (isEncrypted) url.searchParams.set('sslmode', sslmode);
   const service = await startService(home, { ...variables, DATABASE_POOL_MAX: '2', DATABASE_URL: url.href });
   return { home, proxy, service };
 }
@@ -45,12 +49,6 @@ export const databaseUrl = (home: Home) => new URL(home.variables.DATABASE_URL ?
 
 export async function query(home: Home, statement: string): Promise<Record<string, unknown>[]> {
   return ask(databaseUrl(home).href, statement);
-}
-
-/** Whether the PostgreSQL that DATABASE_URL points to takes encrypted connections. */
-export async function serverHasTls(): Promise<boolean> {
-  const [found] = await ask(process.env.DATABASE_URL ?? '', 'show ssl');
-  return found?.ssl === 'on';
 }
 
 async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {

@@ -1,0 +1,105 @@
+import fastq from 'fastq';
+import type postgres from 'postgres';
+import { createConnection, type PostgresConnection, readTarget } from './connection.js';
+import { ConnectionError, tooSlow } from './socket.js';
+
+export interface PostgresPool {
+  /** As much of a postgres.js client as Drizzle uses. Each statement, and each transaction, has a connection to itself. */
+  readonly client: postgres.Sql;
+  /** From now on, a connection on which an answer is too long in coming is given up. */
+  limitWaiting(): void;
+  /** Lets what is under way come to its end, for a while, and closes all connections. */
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  /** Connections at a time; whoever comes when all are in use waits in turn. */
+  max: number;
+  /** Milliseconds after which a connection is closed that nobody uses. */
+  idleTimeout?: number;
+  /** Milliseconds after which a connection in use is given up when nothing came on it. */
+  answerTimeout?: number;
+  /** Milliseconds after which a connection is replaced: servers move, and sessions grow. */
+  lifetime?: number;
+}
+
+/** Connections of which none is ever used again after a fault: see {@link Line}. */
+export function createPostgresPool(
+  url: string,
+  { max, idleTimeout = 60_000, answerTimeout = 10_000, lifetime = 1_800_000 }: PoolOptions,
+): PostgresPool {
+  const target = readTarget(url);
+  const types = { parsers: {}, serializers: {} };
+  const busy = new Map<PostgresConnection, number>();
+  /** The one used last is taken first, so that those which are not needed grow old. */
+  const idle: { connection: PostgresConnection; since: number }[] = [];
+  let patience = Number.POSITIVE_INFINITY;
+  let isClosing = false;
+
+  const queue = fastq.promise(async (work: (sql: postgres.Sql) => Promise<unknown>) => {
+    const connection = takeIdle() ?? createConnection(url, target, types);
+    busy.set(connection, performance.now());
+    try {
+      return await connection.use(work);
+    } finally {
+      busy.delete(connection);
+      const now = performance.now();
+      if (now - connection.opened > lifetime && !isClosing) void connection.end();
+      else if (!connection.isLost) idle.push({ connection, since: now });
+    }
+  }, max);
+  const use = async <T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
+    if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
+    return queue.push(work) as Promise<T>;
+  };
+
+  function takeIdle(): PostgresConnection | undefined {
+    for (let found = idle.pop(); found; found = idle.pop()) {
+      if (!found.connection.isLost) return found.connection;
+    }
+    return undefined;
+  }
+
+  const housekeeping = setInterval(
+    () => {
+      const now = performance.now();
+      for (const [connection, since] of busy) {
+        if (now - Math.max(since, connection.heard) > patience) connection.destroy(tooSlow());
+      }
+      while (idle[0] && now - idle[0].since > idleTimeout) void idle.shift()?.connection.end();
+    },
+    Math.min(1_000, idleTimeout / 4, answerTimeout / 4),
+  );
+  housekeeping.unref();
+
+  const client = {
+    options: types,
+    unsafe: (...statement: Parameters<postgres.Sql['unsafe']>) => ({
+      // biome-ignore lint/suspicious/noThenProperty: like the driver's own, a statement is sent when it is awaited
+      then: (...handlers: Parameters<Promise<unknown>['then']>) =>
+        use((sql) => sql.unsafe(...statement)).then(...handlers),
+      values: () => use((sql) => sql.unsafe(...statement).values()),
+    }),
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>) => use((sql) => sql.begin(work)),
+    end: close,
+  };
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    clearInterval(housekeeping);
+    const giveUp = setTimeout(() => {
+      for (const connection of busy.keys()) connection.destroy(tooSlow());
+    }, 5_000);
+    await queue.drained();
+    clearTimeout(giveUp);
+    await Promise.all(idle.splice(0).map(({ connection }) => connection.end()));
+  }
+
+  return {
+    client: client as unknown as postgres.Sql,
+    limitWaiting: () => {
+      patience = answerTimeout;
+    },
+    close,
+  };
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+
+/** Where a server may be found, as postgres.js reads it from a URL and the environment: any number of hosts. */
+export interface PostgresTarget {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  /** A Unix socket, instead of hosts. */
+  readonly path?: string | false | undefined;
+  /** `prefer` makes do without; `require` asks for no valid certificate; anything else but `false` does. */
+  readonly ssl?: unknown;
+  /** `direct` begins with TLS and asks no leave (PostgreSQL 17). */
+  readonly sslnegotiation?: unknown;
+}
+
+/** A fault of a connection, with the code that the operating system gives to its like. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly code: 'ECONNRESET' | 'ETIMEDOUT',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'ConnectionError';
+  }
+}
+
+export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
+export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not answer in time');
+
+/**
+ * Connects to the first host that takes the connection, encrypted if the target says so.
+ * @param milliseconds for each host
+ * @param first index of the host to begin with
+ * @throws what the last host failed with
+ */
+export async function openSocket(target: PostgresTarget, milliseconds: number, first = 0): Promise<Socket> {
+  const count = target.path ? 1 : target.host.length;
+  for (let attempt = 1; ; attempt++) {
+    const index = (first + attempt - 1) % count;
+    try {
+      return await openSocketTo(target, index, milliseconds);
+    } catch (error) {
+      if (attempt === count) throw error;
+    }
+  }
+}
+
+async function openSocketTo(target: PostgresTarget, index: number, milliseconds: number): Promise<Socket> {
+  const host = target.host[index] ?? 'localhost';
+  const socket = connect(target.path ? { path: target.path } : { host, port: target.port[index] ?? 5432 });
+  // Errors are told by what waits for the socket; one that comes late must not end the process.
+  socket.on('error', () => {});
+  const hangUp = () => socket.destroy(closedByPeer());
+  socket.once('end', hangUp);
+  const signal = AbortSignal.timeout(milliseconds);
+  try {
+    await once(socket, 'connect', { signal });
+    socket.setNoDelay(true).setKeepAlive(true, 60_000);
+    return target.ssl ? await encrypt(socket, host, target, signal) : socket;
+  } catch (error) {
+    socket.destroy();
+    throw signal.aborted ? tooSlow() : error;
+  } finally {
+    socket.removeListener('end', hangUp);
+  }
+}
+
+/** PostgreSQL's protocol, 55.2.10: the client asks for TLS, and the server says yes or no in one byte. */
+const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+async function encrypt(
+  socket: Socket,
+  host: string,
+  { ssl, sslnegotiation }: PostgresTarget,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const isDirect = sslnegotiation === 'direct';
+  if (!isDirect) {
+    socket.write(tlsRequest);
+    const [answer] = (await once(socket, 'data', { signal })) as [Buffer];
+    // More than one byte is what somebody in between has slipped in ahead of the encryption (CVE-2021-23222).
+    if (answer.toString('latin1') !== 'S') {
+      if (ssl === 'prefer' && answer.toString('latin1') === 'N') return socket;
+      throw new ConnectionError('ECONNRESET', 'it offers no TLS, which DATABASE_URL asks for');
+    }
+  }
+  const options: ConnectionOptions = { socket };
+  if (!isIP(host)) options.servername = host;
+  if (isDirect) options.ALPNProtocols = ['postgresql'];
+  if (ssl === 'require' || ssl === 'allow' || ssl === 'prefer') options.rejectUnauthorized = false;
+  const encrypted = connectTls(options);
+  encrypted.on('error', () => {});
+  try {
+    await once(encrypted, 'secureConnect', { signal });
+  } catch (error) {
+    encrypted.destroy();
+    throw signal.aborted || !(error instanceof Error)
+      ? error
+      : new ConnectionError('ECONNRESET', `TLS: ${error.message}`);
+  }
+  return encrypted;
+}

@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { isDatabaseUnavailable } from '../../db/failures.js';
+import { createPostgresPool, type PoolOptions } from '../../db/postgres/pool.js';
+import { createTestDatabase, engine } from '../helpers/databases.js';
+import { startTlsFront, testCertificate } from '../helpers/tls-front.js';
+
+const skip = engine === 'embedded' && 'PostgreSQL only';
+const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and application_name = 'pool'`;
+
+async function startPool(t: Test, options: Partial<PoolOptions> = {}, sslmode?: string) {
+  const database = await createTestDatabase();
+  const url = new URL(database.url ?? '');
+  const observer = postgres(url.href, { max: 1, onnotice: () => {} });
+  if (sslmode) {
+    url.port = String(await startTlsFront(t, { host: url.hostname, port: Number(url.port || 5432) }));
+    url.hostname = 'localhost';
+    url.searchParams.set('sslmode', sslmode);
+  }
+  url.searchParams.set('application_name', 'pool');
+  const pool = createPostgresPool(url.href, { max: 4, ...options });
+  t.teardown(async () => {
+    await pool.close();
+    await observer.end();
+    await database.drop();
+  });
+  const sessions = async () => {
+    const [found] = await observer<{ count: number }[]>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name = 'pool'`;
+    return found?.count;
+  };
+  return { pool, db: drizzle(pool.client), observer: drizzle(observer), sessions, url };
+}
+
+for (const sslmode of [undefined, 'require']) {
+  const title = 'sessions that are killed under load answer rightly or not at all, and leave nothing half done';
+  t.test(`${title} (sslmode ${sslmode ?? 'disable'})`, { skip }, async (t) => {
+    const { db, observer } = await startPool(t, {}, sslmode);
+    await observer.execute(sql`create table pairs (number int not null, half int not null)`);
+    let isOver = false;
+    let answers = 0;
+    let refusals = 0;
+    const wrong: unknown[] = [];
+    const kept = new Set<number>();
+    const attempt = async (work: () => Promise<void>) => {
+      try {
+        await work();
+        answers++;
+      } catch (error) {
+        if (!isDatabaseUnavailable(error)) wrong.push(error);
+        refusals++;
+        await sleep(1);
+      }
+    };
+    const asks = async (client: number) => {
+      for (let n = client; !isOver; n += 100) {
+        await attempt(async () => {
+          const rows = await db.execute(sql`select ${n}::int as n, generate_series(1, ${n % 7}::int) as i`);
+          if (rows.length !== n % 7 || rows.some((row) => row?.n !== n)) wrong.push({ n, rows });
+        });
+      }
+    };
+    const writes = async (client: number) => {
+      for (let n = client; !isOver; n += 100) {
+        await attempt(async () => {
+          await db.transaction(async (tx) => {
+            await tx.execute(sql`insert into pairs values (${n}, 1)`);
+            await sleep(n % 3);
+            await tx.execute(sql`insert into pairs values (${n}, 2)`);
+          });
+          kept.add(n);
+        });
+      }
+    };
+    const clients = [asks(0), asks(1), asks(2), asks(3), writes(4), writes(5), writes(6), writes(7)];
+    let kills = 0;
+    for (let round = 0; round < 1_000 && (kills < 200 || answers < 200); round++) {
+      await sleep(5 + ((round * 7) % 40));
+      kills += (await observer.execute(killAll)).length;
+    }
+    isOver = true;
+    await Promise.all(clients);
+
+    t.comment(`${kills} kills, ${answers} answers, ${refusals} refusals`);
+    t.ok(kills >= 200);
+    t.ok(answers >= 200);
+    t.ok(refusals >= 20);
+    t.strictSame(wrong, []);
+    const halves = await observer.execute(sql`select number from pairs group by number having count(*) <> 2`);
+    t.strictSame([...halves], [], 'no transaction was applied by half');
+    const stored = new Set(
+      (await observer.execute<{ number: number }>(sql`select distinct number from pairs`)).map(({ number }) => number),
+    );
+    t.strictSame(
+      [...kept].filter((number) => !stored.has(number)),
+      [],
+      'nothing acknowledged is lost',
+    );
+    t.strictSame([...(await db.execute(sql`select 1 as one`))], [{ one: 1 }]);
+  });
+}
+
+t.test('a transaction that has lost its session can do nothing more', { skip }, async (t) => {
+  const { db, observer } = await startPool(t);
+  await observer.execute(sql`create table notes (text text)`);
+  let second: unknown;
+  const transaction = db.transaction(async (tx) => {
+    await tx.execute(sql`insert into notes values ('first')`);
+    await observer.execute(killAll);
+    await sleep(100);
+    // Others use the pool meanwhile: the statements of this transaction must not end up with them.
+    await Promise.all([1, 2, 3, 4].map(() => db.execute(sql`select pg_sleep(0.01)`)));
+    second = await tx.execute(sql`insert into notes values ('second')`).catch((error: unknown) => error);
+  });
+  const failure = await transaction.catch((error: unknown) => error);
+  t.ok(isDatabaseUnavailable(failure));
+  for (let tries = 0; second === undefined && tries < 100; tries++) await sleep(10);
+  t.ok(isDatabaseUnavailable(second));
+  t.strictSame([...(await observer.execute(sql`select * from notes`))], []);
+});
+
+t.test('connections are closed when nobody uses them, and replaced when they are old', { skip }, async (t) => {
+  const { db, sessions } = await startPool(t, { idleTimeout: 400, lifetime: 300 });
+  const pid = async () => (await db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid;
+  await Promise.all([pid(), pid(), pid()]);
+  t.equal(await sessions(), 3);
+  const first = await pid();
+  t.equal(await pid(), first, 'the one used last is used again');
+  await sleep(320);
+  t.equal(await pid(), first, 'it is old, and takes its leave after this');
+  t.not(await pid(), first);
+  await sleep(800);
+  t.equal(await sessions(), 0);
+  t.ok(await pid());
+});
+
+t.test('an answer that is too long in coming is given up, but not before waiting is limited', { skip }, async (t) => {
+  const { pool, db } = await startPool(t, { answerTimeout: 200 });
+  await db.execute(sql`select pg_sleep(0.5)`);
+  pool.limitWaiting();
+  const start = performance.now();
+  await t.rejects(db.execute(sql`select pg_sleep(5)`));
+  t.ok(performance.now() - start < 2_000);
+  await db.execute(sql`select pg_sleep(0.05)`);
+});
+
+t.test('a certificate is checked when the URL says so', { skip }, async (t) => {
+  const { db } = await startPool(t, {}, 'verify-full');
+  const failure = await db.execute(sql`select 1`).catch((error: unknown) => error);
+  t.match((failure as Error).cause, { message: /^TLS: self-signed certificate/ });
+  t.ok(testCertificate.cert);
+});
+
+t.test(
+  'a server without TLS is refused when the URL asks for it, and taken when it prefers it',
+  { skip },
+  async (t) => {
+    const { url, observer } = await startPool(t);
+    const [tls] = await observer.execute<{ ssl: string }>(sql`show ssl`);
+    for (const [sslmode, says] of [
+      ['require', /offers no TLS/],
+      ['prefer', undefined],
+    ] as const) {
+      const wanted = new URL(url);
+      wanted.searchParams.set('sslmode', sslmode);
+      const pool = createPostgresPool(wanted.href, { max: 1 });
+      const answer = await drizzle(pool.client)
+        .execute(sql`select 1 as one`)
+        .catch((error: Error) => error.cause);
+      if (says && tls?.ssl === 'off') t.match(answer, { message: says });
+      else t.match(answer, [{ one: 1 }]);
+      await pool.close();
+    }
+  },
+);
+
+t.test('of several hosts the one that answers is used, and the one that is wanted', { skip }, async (t) => {
+  const { url } = await startPool(t);
+  const several = url.href.replace(url.host, `127.0.0.1:1,${url.hostname}:${url.port || 5432}`);
+  for (const parameter of ['', '&target_session_attrs=primary']) {
+    const pool = createPostgresPool(several + parameter, { max: 2 });
+    t.match(await drizzle(pool.client).execute(sql`select 1 as one`), [{ one: 1 }]);
+    await pool.close();
+  }
+  const none = createPostgresPool(url.href.replace(url.host, '127.0.0.1:1,127.0.0.1:2'), { max: 1 });
+  const failure = await drizzle(none.client)
+    .execute(sql`select 1`)
+    .catch((error: unknown) => error);
+  t.ok(isDatabaseUnavailable(failure), 'none answers: told at once');
+  await none.close();
+});
+
+t.test('closing lets what is under way come to its end', { skip }, async (t) => {
+  const { pool, db, sessions } = await startPool(t);
+  // A statement of Drizzle's is sent when somebody wants its answer.
+  const answer = db.execute(sql`select pg_sleep(0.3), 1 as one`).then((rows) => [...rows]);
+  await sleep(50);
+  await pool.close();
+  t.match(await answer, [{ one: 1 }]);
+  t.equal(await sessions(), 0);
+  t.ok(isDatabaseUnavailable(await db.execute(sql`select 1`).catch((error: unknown) => error)), 'and no more');
+});

@@ -1,0 +1,55 @@
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Test } from 'tap';
+import { listen } from './service.js';
+
+/** For `localhost`, signed by itself, known to everybody: for tests only. */
+export const testCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNdh2Ohm711B+i1Gi
+ILWNoNODlHYwxAY6VcW7HI0N/Q+hRANCAASNSWK/YawtJ6UUZ0jdCMoXyqbrz1Ms
+NivP+Lh3k15HUb11UEipkHr/z2uCTdMyPvwdpgOW6JHbVUX6pXh35SZ/
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUKt9Nj/MIBATVZI7qG16GwnKp0W0wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA5MzYyOFoYDzIxMjYxMDI4
+MDkzNjI4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASNSWK/YawtJ6UUZ0jdCMoXyqbrz1MsNivP+Lh3k15HUb11UEipkHr/
+z2uCTdMyPvwdpgOW6JHbVUX6pXh35SZ/o28wbTAdBgNVHQ4EFgQUF/d/yN2HR2py
+AbcRiiv8ulwwXiIwHwYDVR0jBBgwFoAUF/d/yN2HR2pyAbcRiiv8ulwwXiIwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhAI8aLZ96fMW+UHDZsD7PgpWGCM6VozfuO2T2grmJVD0gAiEA
+nN917HoMcEXMqMihKJftc2mFNYqvpQL3F8OjyIIHQcw=
+-----END CERTIFICATE-----`,
+};
+
+/** Stands in front of a PostgreSQL without encryption, and offers it. Gives the port; closed when the test ends. */
+export async function startTlsFront(t: Test, target: { host: string; port: number }): Promise<number> {
+  const open = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    open.add(socket);
+    socket
+      .setNoDelay(true)
+      .on('error', () => {})
+      .on('close', () => open.delete(socket));
+  };
+  const server = createTcpServer((client) => {
+    keep(client);
+    // The request for encryption: eight bytes that are always the same.
+    client.once('data', () => {
+      client.write('S');
+      const encrypted = new TLSSocket(client, { isServer: true, ...testCertificate });
+      const upstream = connect(target.port, target.host);
+      keep(upstream);
+      encrypted.on('error', () => client.destroy()).on('close', () => upstream.destroy());
+      upstream.on('close', () => client.destroy());
+      encrypted.pipe(upstream).pipe(encrypted);
+    });
+  });
+  const port = await listen(server);
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return port;
+}
