@@ -25,6 +25,11 @@ const { status } = run(['node_modules/tap/dist/esm/run.mjs', ...options, ...file
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
 const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
+// Once more at the end, where they are found: the single checks that failed, without the tests around them.
+const failures = lines
+  .split(/^(?=\s*not ok )/m)
+  .filter((part) => /^\s*not ok /.test(part) && !/^\s*not ok .*# time=/.test(part));
+for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
 console.log(`\nEngine: ${engine}`);
 console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
 process.exit(status ?? 1);
