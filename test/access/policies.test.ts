@@ -284,6 +284,42 @@ t.test(
   },
 );
 
+t.test('a validation that is not met says what it asks for', async (t) => {
+  const target = await createUser(app, { role: await createRole(app) });
+  const cases: [rule: Record<string, unknown>, payload: object, says: object][] = [
+    [{ title: { _eq: 'a' } }, { title: 'b' }, { field: 'title', path: [], type: 'eq', valid: 'a' }],
+    [{ title: { _neq: 'b' } }, { title: 'b' }, { field: 'title', path: [], type: 'neq', invalid: 'b' }],
+    [{ title: { _in: ['a', 'c'] } }, { title: 'b' }, { field: 'title', path: [], type: 'in', valid: ['a', 'c'] }],
+    [{ title: { _nin: ['a', 'b'] } }, { title: 'b' }, { field: 'title', path: [], type: 'nin', invalid: ['a', 'b'] }],
+    [{ title: { _contains: 'a' } }, { title: 'b' }, { field: 'title', path: [], type: 'contains', substring: 'a' }],
+    [
+      { title: { _nstarts_with: 'b' } },
+      { title: 'b' },
+      { field: 'title', path: [], type: 'nstarts_with', substring: 'b' },
+    ],
+    [{ title: { _null: true } }, { title: 'b' }, { field: 'title', path: [], type: 'null' }],
+    [
+      { _and: [{ title: { _nempty: true } }, { location: { _eq: 'a' } }] },
+      { title: 'b', location: 'b' },
+      { field: 'location', path: [], type: 'eq', valid: 'a' },
+    ],
+    [
+      { _or: [{ title: { _eq: 'a' } }, { title: { _eq: 'c' } }] },
+      { title: 'b' },
+      { field: 'title', path: [], type: 'eq', valid: 'a' },
+    ],
+    [{ role: { name: { _eq: 'a' } } }, { title: 'b' }, { field: 'name', path: ['role'], type: 'eq', valid: 'a' }],
+    [{ token: { _eq: 'a secret' } }, { title: 'b' }, { field: 'token', path: [], type: 'eq' }],
+  ];
+  for (const [validation, payload, says] of cases) {
+    const policy = await policyWith(app, [{ collection: 'users', action: 'update', fields: ['*'], validation }]);
+    const { headers } = await tokenHolder(app, { policies: [policy] });
+    const response = await request({ method: 'PATCH', url: `/users/${target.id}`, headers, payload });
+    t.equal(response.statusCode, 400);
+    t.strictSame(response.json().errors[0].extensions, { code: 'FAILED_VALIDATION', ...says });
+  }
+});
+
 t.test('a relation is there for who may read what is at its other end', async (t) => {
   const [shown, hiddenRole] = [await createRole(app), await createRole(app)];
   const [one, two] = [await createUser(app, { role: shown }), await createUser(app, { role: hiddenRole })];

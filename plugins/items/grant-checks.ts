@@ -1,0 +1,99 @@
+import type { Executor } from '../../db/client.js';
+import { type Key, matchingKeys } from '../../db/queries/writes.js';
+import { seesAll } from '../../db/query-language/access-view.js';
+import type { Collection } from '../../db/query-language/collections.js';
+import type { Filter } from '../../db/query-language/filter.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { WriteGrant } from '../access/write-grants.js';
+import { findUnmet } from './unmet-validation.js';
+
+/** Of a request, which fields it writes of which items. */
+export interface Written {
+  keys: readonly Key[];
+  fields: readonly string[];
+}
+
+/** A grant, and the items that it applies to. */
+export interface Applied {
+  grant: WriteGrant;
+  keys: ReadonlySet<Key>;
+}
+
+export const names = ({ fields }: WriteGrant, field: string) => fields === '*' || fields.has(field);
+
+/**
+ * Each field of each item must be named by a grant whose rule the item matches: what one grant says of some items adds
+ * nothing to what another says of others.
+ * @returns the grants, each with the items that it applies to
+ */
+export async function requireRules(
+  tx: Executor,
+  collection: Collection,
+  written: readonly Written[],
+  grants: readonly WriteGrant[],
+): Promise<Applied[]> {
+  const applied = await applyTo(tx, collection, written, grants, ({ rule }) => rule);
+  if (!written.every((item) => isCovered(item, applied))) throw new ApiError('FORBIDDEN');
+  return applied;
+}
+
+/** After the write, each field of each item must be named by a grant that applied to it and whose validation it meets. */
+export async function requireValid(
+  tx: Executor,
+  collection: Collection,
+  written: readonly Written[],
+  applied: readonly Applied[],
+): Promise<void> {
+  const grants = applied.map(({ grant }) => grant);
+  const valid = await applyTo(tx, collection, written, grants, ({ validation }) => validation);
+  const both = valid.map(({ grant, keys }, index) => ({
+    grant,
+    keys: new Set([...keys].filter((key) => applied[index]?.keys.has(key))),
+  }));
+  const refused = written.find((item) => !isCovered(item, both));
+  if (refused) throw await validationFailure(tx, collection, refused, applied, both);
+}
+
+/** What the first grant that could have allowed the write asks for and does not get. */
+async function validationFailure(
+  tx: Executor,
+  collection: Collection,
+  { keys, fields }: Written,
+  applied: readonly Applied[],
+  valid: readonly Applied[],
+): Promise<ApiError<'FAILED_VALIDATION'>> {
+  for (const key of keys) {
+    const one = { keys: [key], fields };
+    if (isCovered(one, valid)) continue;
+    const field = fields.find((name) => !isCovered({ keys: [key], fields: [name] }, valid));
+    const asking = applied.find((each) => each.keys.has(key) && (field === undefined || names(each.grant, field)));
+    const validation = asking?.grant.validation;
+    if (validation) return new ApiError('FAILED_VALIDATION', await findUnmet(tx, collection, key, validation));
+  }
+  throw new Error('A validation failed that no grant asks for');
+}
+
+/** Which of the items meet the filter of which grants; no filter is met by all. */
+async function applyTo(
+  tx: Executor,
+  collection: Collection,
+  written: readonly Written[],
+  grants: readonly WriteGrant[],
+  filterOf: (grant: WriteGrant) => Filter | null,
+): Promise<Applied[]> {
+  const keys = new Set(written.flatMap((item) => item.keys));
+  const applied: Applied[] = [];
+  for (const grant of grants) {
+    const filter = filterOf(grant);
+    const isMet = filter === null || keys.size === 0;
+    applied.push({ grant, keys: isMet ? keys : await matchingKeys(tx, collection, [...keys], [filter], seesAll) });
+  }
+  return applied;
+}
+
+/** Whether each field of the items is named by a grant that applies to them; without fields any grant will do. */
+function isCovered({ keys, fields }: Written, applied: readonly Applied[]): boolean {
+  const covers = (key: Key, field?: string) =>
+    applied.some((one) => one.keys.has(key) && (field === undefined || names(one.grant, field)));
+  return keys.every((key) => (fields.length === 0 ? covers(key) : fields.every((field) => covers(key, field))));
+}

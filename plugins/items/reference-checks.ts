@@ -1,0 +1,73 @@
+import type { Executor } from '../../db/client.js';
+import { brokenConstraint } from '../../db/failures.js';
+import { existingKeys, type Key } from '../../db/queries/writes.js';
+import { type Collection, collections } from '../../db/query-language/collections.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Payload } from './payload.js';
+
+/** A key that the caller chose must be a new one. */
+export async function checkNewKeys(
+  tx: Executor,
+  collection: Collection,
+  items: readonly { payload: Payload; input: Record<string, unknown> }[],
+): Promise<void> {
+  const chosen = items.filter(({ payload }) => payload.columns.id !== undefined);
+  const existing = await existingKeys(
+    tx,
+    collection,
+    chosen.map(({ payload }) => payload.columns.id as Key),
+  );
+  for (const { payload, input } of chosen) {
+    const id = payload.columns.id as Key;
+    if (existing.has(id))
+      throw new ApiError('RECORD_NOT_UNIQUE', { collection: collection.name, field: 'id', value: input.id });
+    existing.add(id);
+  }
+}
+
+/** Keys that point to nothing are refused with the field they stand in. */
+export async function checkForeignKeys(
+  tx: Executor,
+  collection: Collection,
+  changes: readonly { payload: Payload }[],
+): Promise<void> {
+  for (const [name, field] of collection.fields) {
+    if (field.target === undefined) continue;
+    const used = changes.flatMap(({ payload }): Key[] => {
+      if (field.kind === 'list') return payload.links.get(name) ?? [];
+      const value = payload.columns[field.column];
+      return typeof value === 'string' || typeof value === 'number' ? [value] : [];
+    });
+    const existing = await existingKeys(tx, collections[field.target], [...new Set(used)]);
+    const unknown = used.find((key) => !existing.has(key));
+    if (unknown !== undefined) {
+      throw new ApiError('INVALID_FOREIGN_KEY', { collection: collection.name, field: name, value: unknown });
+    }
+  }
+}
+
+const concealed = '**********';
+
+/** Two requests at once may both pass the checks; then the database refuses one, which is told what the checks would have said. */
+export async function explained<T>(
+  collection: Collection,
+  items: readonly { input: Record<string, unknown> }[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const broken = brokenConstraint(error);
+    if (!broken) throw error;
+    const [name, field] = [...collection.fields].find(
+      ([, candidate]) => candidate.kind === 'value' && broken.name.includes(`_${candidate.column}_`),
+    ) ?? ['id'];
+    const [first, ...others] = items.filter(({ input }) => input[name] !== undefined);
+    const isConcealed = field?.kind === 'value' && field.concealed;
+    const value = others.length > 0 ? null : isConcealed ? concealed : (first?.input[name] ?? null);
+    const place = { collection: collection.name, field: name, value };
+    throw broken.kind === 'unique'
+      ? new ApiError('RECORD_NOT_UNIQUE', place)
+      : new ApiError('INVALID_FOREIGN_KEY', place);
+  }
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../db/client.js';
+import { type Columns, insertRecords, type Key, lockRecords, replaceLinks } from '../../db/queries/writes.js';
+import type { Collection } from '../../db/query-language/collections.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Payload } from './payload.js';
+
+/** Every key must be that of an item, else nothing happens; which one is not there is not told (contract 2.10). */
+export async function lockAll(tx: Executor, collection: Collection, keys: readonly Key[]): Promise<void> {
+  const distinct = new Set(keys);
+  const locked = await lockRecords(tx, collection, [...distinct]);
+  if (locked.length !== distinct.size) throw new ApiError('FORBIDDEN');
+}
+
+/** Stores new items, with defaults for what was not given. @returns their keys, in order */
+export async function insert(
+  tx: Executor,
+  collection: Collection,
+  defaults: Columns,
+  items: readonly { payload: Payload }[],
+) {
+  const given = new Set(items.flatMap(({ payload }) => Object.keys(payload.columns)));
+  const columns = [...new Set([...Object.keys(defaults), ...given])].filter((column) => column !== 'id');
+  const records = items.map(({ payload }) => {
+    const record = Object.fromEntries(
+      columns.map((column) => [column, payload.columns[column] ?? defaults[column] ?? null]),
+    );
+    return collection.keyType === 'uuid' ? { id: payload.columns.id ?? randomUUID(), ...record } : record;
+  });
+  return insertRecords(tx, collection, records);
+}
+
+/** Stores the lists of links that were given. */
+export async function writeLinks(
+  tx: Executor,
+  collection: Collection,
+  items: readonly { keys: readonly Key[]; payload: Payload }[],
+): Promise<void> {
+  for (const [name, field] of collection.fields) {
+    if (field.kind !== 'list' || !field.held) continue;
+    const links = items.flatMap(({ keys, payload }) => {
+      const list = payload.links.get(name);
+      return list ? keys.map((key) => [key, list] as const) : [];
+    });
+    await replaceLinks(tx, field, new Map(links));
+  }
+}
+
+/** Rows to update, in batches that have the same columns. */
+export function sameColumns(items: readonly { keys: readonly Key[]; payload: Payload }[]): (Columns & { id: Key })[][] {
+  const batches = new Map<string, (Columns & { id: Key })[]>();
+  for (const { keys, payload } of items) {
+    const columns = Object.keys(payload.columns).sort().join();
+    const batch = batches.get(columns) ?? [];
+    for (const id of keys) batch.push({ ...payload.columns, id });
+    batches.set(columns, batch);
+  }
+  return [...batches.values()];
+}
