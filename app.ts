@@ -18,6 +18,7 @@ import { answerBrokenRequest, httpFaultsPlugin } from './plugins/http-faults.js'
 import { itemsPlugin } from './plugins/items/index.js';
 import { jwtPlugin } from './plugins/jwt.js';
 import { lastAccessPlugin } from './plugins/last-access.js';
+import { localesPlugin } from './plugins/locales.js';
 import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
 import { requestBodyPlugin } from './plugins/request-body.js';
@@ -74,6 +75,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   try {
     await app.register(configPlugin, { config });
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
+    await app.register(localesPlugin);
     await app.register(errorsPlugin);
     await app.register(closingPlugin);
     await app.register(loggingPlugin);
