@@ -157,6 +157,15 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return days === undefined ? [value] : [new Date(now.getTime() + Number(days) * 86_400_000).toISOString()];
   };
 
+  /** Whether anything in a filter is compared with a variable that stands for nothing. */
+  const standsForNothing = (part: unknown): boolean => {
+    const isNothing = (values: unknown[]) => values.length === 0 || values.includes(null);
+    if (typeof part === 'string') return part.startsWith('$') && isNothing(variable(part));
+    if (Array.isArray(part) && part.length > 0 && part.every((one) => typeof one === 'string'))
+      return isNothing(part.flatMap(variable));
+    return typeof part === 'object' && part !== null && Object.values(part).some(standsForNothing);
+  };
+
   const names = (grant: Grant, field: string) => grant.fields === '*' || grant.fields.includes(field);
   const holds = (grant: Grant, collection: Name, item: Item) =>
     grant.rule === null || matches(everything, collection, item, grant.rule);
@@ -217,7 +226,9 @@ export function createOracle(world: World, callerId: string, now: Date) {
             (other) => visible(by, shape.list, other) && matches(by, shape.list, other, part),
           );
         const seen = item !== null && maySee(by, collection, item, key);
-        const parts = rest.every(([name, part]) => seen && (name === '_some') === some(part as Rule));
+        // What a variable that stands for nothing denies, `_none` does not turn into its opposite.
+        const isDenied = rest.some(([name, part]) => name === '_none' && standsForNothing(part));
+        const parts = !isDenied && rest.every(([name, part]) => seen && (name === '_some') === some(part as Rule));
         return parts && (nested.length === 0 || (seen && some(Object.fromEntries(nested))));
       }
       const direct = rest.every(([name, part]) => holdsFor(by, collection, item, key, name.slice(1), part));
