@@ -13,6 +13,8 @@ export interface DatabaseConnection {
   readonly engine: 'postgres' | 'embedded';
   /** From now on, a connection on which an answer is too long in coming is given up. Migrations may take their time. */
   limitWaiting(): void;
+  /** Runs statements without parameters, a whole script of them maybe. @returns the rows of the first */
+  runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
   close(): Promise<void>;
 }
 
@@ -28,8 +30,8 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
 }
 
 function openPostgres(url: string, max: number): DatabaseConnection {
-  const { client, limitWaiting, close } = createPostgresPool(url, { max });
-  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, close };
+  const { client, limitWaiting, runScript, close } = createPostgresPool(url, { max });
+  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, close };
 }
 
 async function openEmbedded(
@@ -50,7 +52,16 @@ async function openEmbedded(
       if (!client.closed) await client.close();
       unlock();
     };
-    return { db: drizzle(client, { schema }), engine: 'embedded', limitWaiting: () => {}, close };
+    const runScript = async (text: string) => {
+      try {
+        const [first] = await client.exec(text);
+        return { rows: (first?.rows ?? []) as Record<string, unknown>[] };
+      } catch (error) {
+        await client.exec('rollback');
+        throw error;
+      }
+    };
+    return { db: drizzle(client, { schema }), engine: 'embedded', limitWaiting: () => {}, runScript, close };
   } catch (error) {
     unlock();
     throw error;

@@ -10,22 +10,27 @@ const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 const lockKey = 0x6761_7465;
 
 /**
- * Brings the tables up to date, then runs `bootstrap`; each in a transaction, so a crash leaves nothing half done. On
- * PostgreSQL any number of instances may start at once: one does the work while the others wait, and find it done. They
- * wait for a lock in a transaction of its own, which needs a second connection but works behind a pooler, too. The
- * embedded database has one process only, by the lock on its directory.
+ * Does what every start does to the tables. On PostgreSQL any number of instances may start at once: one does the work
+ * while the others wait, and find it done. They wait for a lock in a transaction of its own, which needs a second
+ * connection but works behind a pooler, too. The embedded database has one process only, by the lock on its directory.
  */
-export async function migrate<T>(
-  { db, engine }: DatabaseConnection,
-  bootstrap: (tx: Executor) => Promise<T>,
-): Promise<T> {
-  if (engine === 'embedded') {
-    await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], { migrationsFolder });
-    return db.transaction(bootstrap);
-  }
+export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
+  if (engine === 'embedded') return work();
   return db.transaction(async (guard) => {
     await guard.execute(sql`select pg_advisory_xact_lock(${lockKey})`);
-    await migratePostgres(db as Parameters<typeof migratePostgres>[0], { migrationsFolder });
+    return work();
+  });
+}
+
+/** Brings the tables up to date, then runs `bootstrap`; each in a transaction, so a crash leaves nothing half done. */
+export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx: Executor) => Promise<T>): Promise<T> {
+  const { db, engine } = connection;
+  return oneAtATime(connection, async () => {
+    if (engine === 'embedded') {
+      await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], { migrationsFolder });
+    } else {
+      await migratePostgres(db as Parameters<typeof migratePostgres>[0], { migrationsFolder });
+    }
     return db.transaction(bootstrap);
   });
 }

@@ -8,6 +8,8 @@ export interface PostgresPool {
   readonly client: postgres.Sql;
   /** From now on, a connection on which an answer is too long in coming is given up. */
   limitWaiting(): void;
+  /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
+  runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
   /** Lets what is under way come to its end, for a while, and closes all connections. */
   close(): Promise<void>;
 }
@@ -84,6 +86,18 @@ export function createPostgresPool(
     end: close,
   };
 
+  const runScript = (text: string) =>
+    use(async (sql) => {
+      try {
+        const results = await sql.unsafe(text).simple();
+        const first = Array.isArray(results[0]) ? results[0] : results;
+        return { rows: [...first] as Record<string, unknown>[] };
+      } catch (error) {
+        await sql.unsafe('rollback');
+        throw error;
+      }
+    });
+
   async function close(): Promise<void> {
     isClosing = true;
     clearInterval(housekeeping);
@@ -100,6 +114,7 @@ export function createPostgresPool(
     limitWaiting: () => {
       patience = answerTimeout;
     },
+    runScript,
     close,
   };
 }

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { type DatabaseConnection, openDatabase, rows } from '../../db/client.js';
+import { createJobQueue, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
+import { createTestDatabase, engine } from '../helpers/databases.js';
+
+interface Note {
+  text: string;
+}
+const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60 };
+
+async function start(t: Test, more: Partial<QueueOptions> = {}) {
+  const database = await createTestDatabase();
+  const connection = await openDatabase(database.location);
+  const queue = createJobQueue<Note>(connection, 'notes', { ...options, ...more }, (error) => t.error(error));
+  await queue.start();
+  t.teardown(async () => {
+    await queue.stop();
+    await connection.close();
+    await database.drop();
+  });
+  return { connection, queue, location: database.location };
+}
+
+const send = (connection: DatabaseConnection, queue: JobQueue<Note>, text: string) =>
+  connection.db.transaction((tx) => queue.send(tx, { text }));
+const texts = (jobs: { data: Note }[]) => jobs.map(({ data }) => data.text).sort();
+
+/** A second attempt comes after a second or two. */
+async function takeSoon(queue: JobQueue<Note>) {
+  for (let tries = 0; tries < 300; tries++) {
+    const [job] = await queue.take(1);
+    if (job) return job;
+    await sleep(20);
+  }
+  throw new Error('There is no job.');
+}
+
+t.test('a job is there when its transaction is, and only then', async (t) => {
+  const { connection, queue } = await start(t);
+  await send(connection, queue, 'it’s "kept" \\ äß 你好');
+  await connection.db
+    .transaction(async (tx) => {
+      await queue.send(tx, { text: 'dropped' });
+      throw new Error('never mind');
+    })
+    .catch(() => {});
+  const jobs = await queue.take(10);
+  t.strictSame(texts(jobs), ['it’s "kept" \\ äß 你好']);
+  t.strictSame(await queue.take(10), [], 'nobody else gets it');
+  await queue.complete(jobs[0]?.id ?? '');
+  t.strictSame(await queue.take(10), []);
+});
+
+t.test('a job that failed is tried again, then kept, and sent again when somebody says so', async (t) => {
+  const { connection, queue } = await start(t);
+  await send(connection, queue, 'a');
+  const first = await takeSoon(queue);
+  await queue.fail(first.id, 'no');
+  const second = await takeSoon(queue);
+  t.equal(second.id, first.id);
+  await queue.fail(second.id, 'no again');
+  await sleep(50);
+  t.strictSame(await queue.take(1), []);
+  const [kept] = await rows<{ state: string; output: object }>(
+    connection.db,
+    sql`select state, output from pgboss.job where id = ${first.id}`,
+  );
+  t.match(kept, { state: 'failed', output: { reason: 'no again' } });
+  t.equal(await queue.retry(first.id), true);
+  t.equal((await takeSoon(queue)).id, first.id);
+  t.equal(await queue.retry(first.id), false, 'it is under way');
+  t.equal(await queue.retry('00000000-0000-4000-8000-000000000000'), false);
+});
+
+t.test('a job that its process left behind is found by the next', async (t) => {
+  const { connection, queue } = await start(t, { expireInSeconds: 1 });
+  await send(connection, queue, 'a');
+  t.equal((await queue.take(1)).length, 1);
+  await sleep(1_100);
+  // What another process does when it starts.
+  const next = createJobQueue<Note>(connection, 'notes', { ...options, expireInSeconds: 1 }, (error) => t.error(error));
+  await next.start();
+  t.strictSame(texts([await takeSoon(next)]), ['a']);
+  await next.stop();
+});
+
+t.test('a hundred takers share a hundred jobs', async (t) => {
+  const { connection, queue } = await start(t);
+  await Promise.all(Array.from({ length: 100 }, (_, number) => send(connection, queue, `job ${number}`)));
+  const taken = (await Promise.all(Array.from({ length: 100 }, () => queue.take(3)))).flat();
+  t.equal(taken.length, 100);
+  t.equal(new Set(taken.map(({ id }) => id)).size, 100);
+});
+
+t.test('five processes make the tables at once', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
+  const { connection, location } = await start(t);
+  await connection.db.execute(sql`drop schema pgboss cascade`);
+  const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openDatabase(location)));
+  const queues = connections.map((each) => createJobQueue<Note>(each, 'notes', options, (error) => t.error(error)));
+  await Promise.all(queues.map((queue) => queue.start()));
+  for (const [index, each] of connections.entries()) {
+    const queue = queues[index];
+    if (!queue) continue;
+    await send(each, queue, `from ${index}`);
+    await queue.stop();
+    await each.close();
+  }
+  const [count] = await rows<{ count: number }>(connection.db, sql`select count(*)::int as count from pgboss.job`);
+  t.equal(count?.count, 5);
+});
