@@ -15,12 +15,19 @@ import { answerFrameworkError, errorsPlugin } from './plugins/errors.js';
 import { headersPlugin } from './plugins/headers.js';
 import { healthPlugin } from './plugins/health/index.js';
 import { answerBrokenRequest, httpFaultsPlugin } from './plugins/http-faults.js';
+import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
 import { jwtPlugin } from './plugins/jwt.js';
 import { lastAccessPlugin } from './plugins/last-access.js';
 import { localesPlugin } from './plugins/locales.js';
 import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js';
+import { mailPlugin } from './plugins/mail/index.js';
+import type { MailTransport } from './plugins/mail/transport.js';
+import { mailboxPlugin } from './plugins/mailbox/index.js';
+import { passwordResetPlugin } from './plugins/password-reset/index.js';
+import { passwordRulesPlugin } from './plugins/password-rules/index.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
+import { registrationPlugin } from './plugins/registration/index.js';
 import { requestBodyPlugin } from './plugins/request-body.js';
 import { routeRulesPlugin } from './plugins/route-rules.js';
 import { sessionsPlugin } from './plugins/sessions/index.js';
@@ -38,6 +45,7 @@ export interface Overrides {
   clock?: Clock;
   database?: DatabaseLocation;
   logger?: NonNullable<FastifyServerOptions['logger']>;
+  mailTransport?: MailTransport;
 }
 
 /**
@@ -89,6 +97,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(tokensPlugin);
     await app.register(passwordsPlugin);
     await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
+    await app.register(passwordRulesPlugin);
     await app.register(lastAccessPlugin);
     await app.register(tfaPlugin);
     await app.register(sessionsPlugin);
@@ -96,6 +105,11 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(itemsPlugin);
     await app.register(usersPlugin);
     await app.register(settingsPlugin);
+    await app.register(mailPlugin, overrides.mailTransport ? { transport: overrides.mailTransport } : {});
+    await app.register(mailboxPlugin);
+    await app.register(passwordResetPlugin);
+    await app.register(invitesPlugin);
+    await app.register(registrationPlugin);
     await app.register(healthPlugin, { version });
     await app.register(routeRulesPlugin, { accessMap, beforeTfa });
     await app.register(swaggerPlugin, { version });

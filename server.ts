@@ -38,6 +38,7 @@ function announce(app: FastifyInstance, address: string): void {
     listening: address,
     url,
     docs: `${url}/docs`,
+    ...(app.mail.hasMailbox ? { mailbox: `${url}/mailbox` } : {}),
     database: DATABASE_URL === undefined ? `embedded, in ${DATA_DIR}` : 'PostgreSQL',
     ...credentials(app),
   };

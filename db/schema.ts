@@ -86,6 +86,8 @@ export const users = pgTable(
     /** The TOTP time step of the last accepted code: a code works once (RFC 6238, 5.2). */
     tfaLastStep: integer('tfa_last_step'),
     status: varchar('status', { length: 16 }).notNull().default('active'),
+    /** How many links in mails to this user have been used: one that was is worth nothing from then on. */
+    usedLinks: integer('used_links').notNull().default(0),
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
     /** SHA-256 of the static token, in hex. */
     tokenHash: varchar('token_hash', { length: 64 }),
@@ -190,4 +192,20 @@ export const settings = pgTable(
     authLoginAttempts: integer('auth_login_attempts').default(25),
   },
   (table) => [check('settings_single_row', sql`${table.id} = 1`)],
+);
+
+/** Mails that went nowhere: what the service would have sent, for development. */
+export const mailbox = pgTable(
+  'mailbox',
+  {
+    id: key(),
+    sentAt: moment('sent_at').notNull(),
+    recipient: text('recipient').notNull(),
+    subject: text('subject').notNull(),
+    html: text('html').notNull(),
+    text: text('text').notNull(),
+    language: varchar('language', { length: 35 }).notNull(),
+    messageId: text('message_id').notNull().unique('mailbox_message_id_unique'),
+  },
+  (table) => [index('mailbox_sent_at_index').on(table.sentAt)],
 );

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { type DatabaseLocation, type Executor, openDatabase } from '../db/client.js';
+import { type DatabaseConnection, type DatabaseLocation, type Executor, openDatabase } from '../db/client.js';
 import { migrate } from '../db/migrate.js';
 import type { Config } from '../schemas/config.js';
 import { bootstrap, type MadeAdministrator } from './bootstrap.js';
@@ -7,6 +7,8 @@ import { bootstrap, type MadeAdministrator } from './bootstrap.js';
 declare module 'fastify' {
   interface FastifyInstance {
     db: Executor;
+    /** The connection itself, for what needs more than statements. */
+    databaseConnection: DatabaseConnection;
     /** The administrator, when this start has made one. */
     madeAdministrator: MadeAdministrator | null;
   }
@@ -27,6 +29,7 @@ export const databasePlugin = plugin<{ location: DatabaseLocation }>(
     const administrator = await migrate(connection, (tx) => bootstrap(tx, app.config, app.passwords));
     connection.limitWaiting();
     app.decorate('db', connection.db);
+    app.decorate('databaseConnection', connection);
     app.decorate('madeAdministrator', administrator);
   },
   { name: 'database', dependencies: ['config', 'passwords'] },

@@ -1,12 +1,17 @@
 import plugin from 'fastify-plugin';
 import type { RouteAccess } from './access/index.js';
 
-/** Where the API reference is: the only place for routes that are not part of the API. */
-const referencePath = /^\/(docs(\/|$)|openapi\.(json|yaml)$)/;
+/** The only places for routes that are not part of the API, and who may call them. */
+const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
+  [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
+  // Pages for people: they tell by themselves who is there.
+  [/^\/account(\/|$)/, 'open'],
+  [/^\/mailbox(\/|$)/, 'anonymous'],
+];
 
 /**
- * Holds every route to the rules of the house, at boot: a name, declared answers, and a line in the access map. A route
- * that is hidden from the OpenAPI document (the document itself and its page) is open to all.
+ * Holds every route to the rules of the house, at boot: a name, declared answers, and a line in the access map; or a
+ * place among those that are hidden from the OpenAPI document.
  */
 export const routeRulesPlugin = plugin<{
   accessMap: Readonly<Record<string, RouteAccess>>;
@@ -17,8 +22,9 @@ export const routeRulesPlugin = plugin<{
 
     app.addHook('onRoute', (route) => {
       const { schema } = route;
-      if (schema?.hide && referencePath.test(route.url)) {
-        route.config = { ...route.config, access: 'open' };
+      const [, hidden] = hiddenPlaces.find(([place]) => schema?.hide && place.test(route.url)) ?? [];
+      if (hidden) {
+        route.config = { ...route.config, access: hidden };
         return;
       }
       const what = `${route.method} ${route.url}`;

@@ -6,6 +6,8 @@ import { completeDocument } from './openapi-document.js';
 const tags = [
   { name: 'Authentication', description: 'Sessions: login, refresh, logout.' },
   { name: 'Users', description: 'User accounts.' },
+  { name: 'Invitations', description: 'Users who are invited by e-mail.' },
+  { name: 'Registration', description: 'People who sign up by themselves.' },
   { name: 'Roles', description: 'Roles group policies.' },
   { name: 'Policies', description: 'Policies group permissions.' },
   { name: 'Permissions', description: 'Who may do what with which items.' },

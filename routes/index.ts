@@ -1,7 +1,10 @@
 import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
+import { invitesRoutes } from './invites/index.js';
+import { mailboxRoutes } from './mailbox/index.js';
 import { permissionsRoutes } from './permissions/index.js';
 import { policiesRoutes } from './policies/index.js';
+import { registrationRoutes } from './registration/index.js';
 import { rolesRoutes } from './roles/index.js';
 import { serverRoutes } from './server/index.js';
 import { settingsRoutes } from './settings/index.js';
@@ -16,6 +19,8 @@ export const accessMap = {
   login: 'anonymous',
   logout: 'anonymous',
   refresh: 'anonymous',
+  requestPasswordReset: 'anonymous',
+  resetPassword: 'anonymous',
 
   readMe: 'authenticated',
   updateMe: 'authenticated',
@@ -28,6 +33,12 @@ export const accessMap = {
   readUser: 'permission',
   updateUser: 'permission',
   deleteUser: 'permission',
+
+  invite: 'permission',
+  acceptInvite: 'anonymous',
+
+  register: 'anonymous',
+  verifyEmail: 'anonymous',
 
   readMyRoles: 'authenticated',
   listRoles: 'permission',
@@ -79,9 +90,12 @@ export const beforeTfa: ReadonlySet<string> = new Set([
 export async function routes(app: App): Promise<void> {
   await app.register(authRoutes, { prefix: '/auth' });
   await app.register(usersRoutes, { prefix: '/users' });
+  await app.register(invitesRoutes, { prefix: '/users' });
+  await app.register(registrationRoutes, { prefix: '/users' });
   await app.register(rolesRoutes, { prefix: '/roles' });
   await app.register(policiesRoutes, { prefix: '/policies' });
   await app.register(permissionsRoutes, { prefix: '/permissions' });
   await app.register(settingsRoutes, { prefix: '/settings' });
   await app.register(serverRoutes, { prefix: '/server' });
+  if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });
 }

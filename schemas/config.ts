@@ -9,7 +9,7 @@ import {
 } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
-import { Email } from './common.js';
+import { Email, emailPattern } from './common.js';
 
 /** What each variable says of itself: `expected` completes the sentence "expected …" in a message about a fault. */
 interface About {
@@ -62,6 +62,35 @@ const cookieDomain = (options: About) =>
   );
 
 const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
+
+/** A CSV of URLs; decoded to a list. */
+const urlList = (parameter: string) =>
+  Type.Transform(
+    Type.String({
+      format: 'url-list',
+      default: '',
+      expected: 'a comma-separated list of URLs',
+      description: `URLs, comma-separated, that clients may give as ${parameter}: the exact text, or the same origin and path. Unset: none.`,
+    }),
+  )
+    .Decode((value) => listOfUrls(value))
+    .Encode((value) => value.join(','));
+
+const listOfUrls = (value: string): readonly string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+FormatRegistry.Set('url-list', (value) => listOfUrls(value).every((url) => URL.canParse(url)));
+
+FormatRegistry.Set('sender', (value) => senderOf(value) !== undefined);
+
+/** The parts of `Name <address>`, or of an address alone; undefined when it is neither. */
+export function senderOf(value: string): { name: string; address: string } | undefined {
+  const [, name = '', address = value] = /^([^<>\r\n]*)<([^<>]+)>$/.exec(value) ?? [];
+  return emailPattern.test(address) ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address } : undefined;
+}
 
 FormatRegistry.Set('url', (value) => URL.canParse(value));
 
@@ -223,9 +252,73 @@ const passwords = {
         'How many passwords are hashed at once. Default: one for each processor core, 3 at the most. To go beyond 3, raise UV_THREADPOOL_SIZE too, to one more than this.',
     }),
   ),
+  PASSWORD_MIN_LENGTH: integer(1, 1024, { default: 8, description: 'Fewest characters of a new password.' }),
+  PASSWORD_REJECT_COMMON: flag({
+    default: true,
+    description: 'Whether the 10,000 most common passwords are refused as new passwords.',
+  }),
   PASSWORD_HASH_QUEUE: integer(1, 100_000, {
     default: 500,
     description: 'How many passwords may wait to be hashed; past that the answer is 503 SERVICE_UNAVAILABLE.',
+  }),
+};
+
+const links = {
+  USER_INVITE_TOKEN_TTL: lifetime({ default: '7d', description: 'How long an invitation can be accepted.' }),
+  EMAIL_VERIFICATION_TOKEN_TTL: lifetime({
+    default: '7d',
+    description: 'How long the link can be used that verifies the e-mail address of who registered.',
+  }),
+  PASSWORD_RESET_TOKEN_TTL: lifetime({
+    default: '1d',
+    description: 'How long a link to reset a password can be used.',
+  }),
+  REGISTRATION_ANSWER_TIME: period({
+    default: '150ms',
+    description:
+      'When a registration is answered: after this time or, should that be too short, a multiple of it; so that the time does not tell whether an address is taken.',
+  }),
+  USER_INVITE_URL_ALLOW_LIST: urlList('`invite_url`'),
+  USER_REGISTER_URL_ALLOW_LIST: urlList('`verification_url`'),
+  PASSWORD_RESET_URL_ALLOW_LIST: urlList('`reset_url`'),
+};
+
+const mail = {
+  NODE_ENV: Type.Optional(
+    text({ description: '`production` switches off what is for development only: the mailbox.' }),
+  ),
+  EMAIL_TRANSPORT: choice(['mailbox', 'smtp', 'sendmail'], {
+    default: 'mailbox',
+    description:
+      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue until another transport is set.',
+  }),
+  EMAIL_FROM: Type.String({
+    format: 'sender',
+    default: 'no-reply@example.com',
+    expected: 'an e-mail address, or a name with one: `Example <no-reply@example.com>`',
+    description: 'Sender of all mails, with or without a name.',
+  }),
+  EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'SMTP server.' }),
+  EMAIL_SMTP_PORT: integer(1, 65_535, { default: 587, description: 'Port of the SMTP server.' }),
+  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name at the SMTP server. Unset: no log-in there.' })),
+  EMAIL_SMTP_PASSWORD: Type.Optional(text({ secret: true, description: 'Password at the SMTP server.' })),
+  EMAIL_SMTP_SECURE: flag({
+    default: false,
+    description:
+      'Whether the connection is encrypted from the start (port 465). Otherwise STARTTLS is used where offered.',
+  }),
+  EMAIL_SMTP_IGNORE_TLS: flag({ default: false, description: 'Whether STARTTLS is left unused even where offered.' }),
+  EMAIL_SENDMAIL_PATH: text({ default: '/usr/sbin/sendmail', description: 'The program of the transport `sendmail`.' }),
+  EMAIL_TEMPLATES_PATH: Type.Optional(
+    text({ description: 'Folder of templates that replace those of the service, one by one (see mail-templates.md).' }),
+  ),
+  EMAIL_RETRY_LIMIT: integer(0, 16, {
+    default: 14,
+    description: 'How often a mail is tried again before it is given up; it is kept all the same.',
+  }),
+  EMAIL_RETRY_DELAY: lifetime({
+    default: '5s',
+    description: 'Pause before a mail is tried again; it doubles each time.',
   }),
 };
 
@@ -240,7 +333,9 @@ export const configGroups = {
   'First administrator': administrator,
   Sessions: sessions,
   Cookies: cookies,
-  'Password hashing': passwords,
+  Passwords: passwords,
+  'Invitation, registration, password reset': links,
+  Mail: mail,
 };
 
 export const Config = Type.Object({
@@ -251,6 +346,8 @@ export const Config = Type.Object({
   ...sessions,
   ...cookies,
   ...passwords,
+  ...links,
+  ...mail,
 });
 
 /** The configuration as the code sees it, with nothing left to be looked up or derived. */

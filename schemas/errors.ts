@@ -39,6 +39,7 @@ const catalogue = {
   VALUE_TOO_LONG: { status: 400, message: 'The value is too long.', extensions: Refused },
   VALUE_OUT_OF_RANGE: { status: 400, message: 'The value is out of range.', extensions: Refused },
   NOT_NULL_VIOLATION: { status: 400, message: 'The field must not be null.', extensions: Location },
+  INVALID_INVITE: { status: 400, message: 'The invitation cannot be accepted any more.', extensions: {} },
   INVALID_CREDENTIALS: { status: 401, message: 'The credentials are not valid.', extensions: {} },
   INVALID_OTP: { status: 401, message: 'The one-time password is missing or not valid.', extensions: {} },
   TOKEN_EXPIRED: { status: 401, message: 'The token has expired.', extensions: {} },

@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test'];
 /** What the service reads besides its code. */
-const assets = ['db/migrations', 'locales'];
+const assets = ['db/migrations', 'locales', 'plugins/mail/templates', 'plugins/mailbox/templates'];
 const outdir = join(root, 'dist');
 
 const sources = folders.flatMap((folder) =>

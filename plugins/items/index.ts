@@ -15,11 +15,11 @@ declare module 'fastify' {
 /** `app.items` and `app.mutations`: read and write any collection. */
 export const itemsPlugin = plugin(
   async (app) => {
-    const { db, clock, config, passwords } = app;
+    const { db, clock, config, passwords, passwordRules } = app;
     const limits = { default: config.QUERY_LIMIT_DEFAULT, maximum: config.QUERY_LIMIT_MAX ?? null };
     const items = createItems({ db, clock, limits });
     const rules = {
-      users: createUserWriteRules({ db, passwords, clock }),
+      users: createUserWriteRules({ passwords, passwordRules, clock }),
       roles: roleWriteRules,
       policies: policyWriteRules,
       permissions: permissionWriteRules,
@@ -28,5 +28,5 @@ export const itemsPlugin = plugin(
     app.decorate('items', items);
     app.decorate('mutations', createMutations({ db, clock, items, writes, maxBatch: config.MAX_BATCH_MUTATION }));
   },
-  { name: 'items', dependencies: ['config', 'database', 'clock', 'passwords'] },
+  { name: 'items', dependencies: ['config', 'database', 'clock', 'passwords', 'password-rules'] },
 );

@@ -10,7 +10,7 @@ import { parseFilter } from '../../db/query-language/filter.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import type { Caller } from '../access/service.js';
-import { isPolicy } from '../passwords/policy.js';
+import { isPolicy } from '../password-rules/policy.js';
 
 export interface ProjectSettings {
   /** The settings that the caller may read and has asked for. @throws {ApiError} FORBIDDEN, INVALID_QUERY */

@@ -1,20 +1,16 @@
 import type { Executor } from '../../db/client.js';
-import { administratorsAmong } from '../../db/queries/administrators.js';
-import { findPrincipalsByUsers, findPublicPolicies } from '../../db/queries/principals.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
-import { readPasswordPolicy } from '../../db/queries/settings.js';
 import { type Key, rowsWithValues } from '../../db/queries/writes.js';
 import { collections } from '../../db/query-language/collections.js';
 import { formats } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
-import { hasMoreRights } from '../access/compare-rights.js';
+import { requireNoAdministrator, requireRightsOver } from '../access/account-rights.js';
 import type { Caller } from '../access/service.js';
-import { variablesOf } from '../access/view.js';
 import type { Clock } from '../clock.js';
 import { invalidPayload, type Payload, type SpecialFields } from '../items/payload.js';
 import type { Change, WriteRules } from '../items/writes.js';
-import { meetPolicy } from '../passwords/policy.js';
+import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
@@ -62,8 +58,12 @@ const special: SpecialFields = {
 };
 
 /** What is particular about writing users (contract 2.9, 2.10, 4). */
-export function createUserWriteRules(deps: { db: Executor; passwords: Passwords; clock: Clock }): WriteRules {
-  const { db, passwords, clock } = deps;
+export function createUserWriteRules(deps: {
+  passwords: Passwords;
+  passwordRules: PasswordRules;
+  clock: Clock;
+}): WriteRules {
+  const { passwords, passwordRules, clock } = deps;
   return {
     special,
     adminOnly: new Set(['role', 'policies']),
@@ -71,7 +71,7 @@ export function createUserWriteRules(deps: { db: Executor; passwords: Passwords;
     required: ({ provider = 'default' }, isBatch) =>
       isBatch && provider === 'default' ? ['email', 'password'] : ['email'],
     carriesAdministrators: new Set(['status', 'role', 'policies']),
-    prepare: (payloads) => hashPasswords(db, passwords, payloads),
+    prepare: (payloads) => hashPasswords(passwords, passwordRules, payloads),
     check: async (tx, caller, changes, action) => {
       if (!caller.admin) await checkLimits(tx, caller, changes, action, clock());
       for (const { payload } of changes) {
@@ -107,35 +107,23 @@ async function checkLimits(
   }
   const keys = changes.flatMap((change) => change.keys);
   if (keys.length === 0) return;
-  const administrators = await administratorsAmong(tx, keys);
-  if (administrators.size > 0)
-    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
+  await requireNoAdministrator(tx, keys);
   const opened = changes.filter(({ input }) => opensAccount(input)).flatMap((change) => change.keys);
-  await checkRightsOf(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
+  await requireRightsOver(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
 }
 
 /** Whether a change lets somebody into an account who could not get into it before. */
 const opensAccount = ({ password, email, status }: Record<string, unknown>) =>
   password !== undefined || email !== undefined || status === 'active';
 
-/** Who gives access to an account gives the rights of it, so they must have those rights themselves (contract 5). */
-async function checkRightsOf(tx: Executor, caller: Caller, keys: ReadonlySet<Key>, now: Date): Promise<void> {
-  if (keys.size === 0) return;
-  const everybody = await findPublicPolicies(tx);
-  const own = { policies: [...caller.policies, ...everybody], variables: variablesOf(caller, now) };
-  for (const { id, role, roles, policies } of await findPrincipalsByUsers(tx, [...keys].map(String))) {
-    const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
-    if (!hasMoreRights({ policies, variables }, own)) continue;
-    throw new ApiError('FORBIDDEN', { reason: 'You may not give access to a user who has rights that you lack' });
-  }
-}
-
-async function hashPasswords(db: Executor, passwords: Passwords, payloads: readonly Payload[]): Promise<void> {
+async function hashPasswords(
+  passwords: Passwords,
+  passwordRules: PasswordRules,
+  payloads: readonly Payload[],
+): Promise<void> {
   const waiting = payloads.filter(({ columns }) => typeof columns.password === 'string');
-  if (waiting.length === 0) return;
-  const policy = await readPasswordPolicy(db);
   const plain = waiting.map(({ columns }) => String(columns.password));
-  if (policy !== null && !meetPolicy(policy, plain)) throw refuse('password', 'regex');
+  await passwordRules.check(plain);
   const hashes = await passwords.hashMany(plain);
   waiting.forEach(({ columns }, index) => {
     columns.password = hashes[index];

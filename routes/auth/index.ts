@@ -2,9 +2,13 @@ import type { App } from '../app.js';
 import { login } from './login.js';
 import { logout } from './logout.js';
 import { refresh } from './refresh.js';
+import { requestPasswordReset } from './request-password-reset.js';
+import { resetPassword } from './reset-password.js';
 
 export async function authRoutes(app: App): Promise<void> {
   if (!app.config.AUTH_DISABLE_DEFAULT) login(app);
   logout(app);
   refresh(app);
+  requestPasswordReset(app);
+  resetPassword(app);
 }

@@ -48,6 +48,24 @@ t.test('without any variable but SECRET, the defaults count', async (t) => {
     PASSWORD_HASH_TIME: 2,
     PASSWORD_HASH_PARALLELISM: 1,
     PASSWORD_HASH_QUEUE: 500,
+    PASSWORD_MIN_LENGTH: 8,
+    PASSWORD_REJECT_COMMON: true,
+    USER_INVITE_TOKEN_TTL: 604_800_000,
+    EMAIL_VERIFICATION_TOKEN_TTL: 604_800_000,
+    PASSWORD_RESET_TOKEN_TTL: 86_400_000,
+    REGISTRATION_ANSWER_TIME: 150,
+    USER_INVITE_URL_ALLOW_LIST: [],
+    USER_REGISTER_URL_ALLOW_LIST: [],
+    PASSWORD_RESET_URL_ALLOW_LIST: [],
+    EMAIL_TRANSPORT: 'mailbox',
+    EMAIL_FROM: 'no-reply@example.com',
+    EMAIL_SMTP_HOST: 'localhost',
+    EMAIL_SMTP_PORT: 587,
+    EMAIL_SMTP_SECURE: false,
+    EMAIL_SMTP_IGNORE_TLS: false,
+    EMAIL_SENDMAIL_PATH: '/usr/sbin/sendmail',
+    EMAIL_RETRY_LIMIT: 14,
+    EMAIL_RETRY_DELAY: 5_000,
     QUERY_LIMIT_DEFAULT: 100,
     MAX_BATCH_MUTATION: 10_000,
   });
@@ -126,6 +144,22 @@ const wrong: Record<string, string[]> = {
   PASSWORD_HASH_PARALLELISM: ['0', '17'],
   PASSWORD_HASH_CONCURRENCY: ['0', '65'],
   PASSWORD_HASH_QUEUE: ['0', '100001'],
+  PASSWORD_MIN_LENGTH: ['0', '1025', 'eight'],
+  PASSWORD_REJECT_COMMON: ['maybe'],
+  USER_INVITE_TOKEN_TTL: ['0d', 'week'],
+  EMAIL_VERIFICATION_TOKEN_TTL: ['0d'],
+  PASSWORD_RESET_TOKEN_TTL: ['0d'],
+  REGISTRATION_ANSWER_TIME: ['150', '-1ms'],
+  USER_INVITE_URL_ALLOW_LIST: ['app.example.com', 'https://a.example, b'],
+  USER_REGISTER_URL_ALLOW_LIST: ['/verify'],
+  PASSWORD_RESET_URL_ALLOW_LIST: ['https://'],
+  EMAIL_TRANSPORT: ['ses', 'SMTP'],
+  EMAIL_FROM: ['Gatehouse', 'a@b@c', 'Name <a@b', 'a@b.co, c@d.co', 'Name\nBcc: x <a@b.co>'],
+  EMAIL_SMTP_PORT: ['0', '65536'],
+  EMAIL_SMTP_SECURE: ['yes'],
+  EMAIL_SMTP_IGNORE_TLS: ['2'],
+  EMAIL_RETRY_LIMIT: ['-1', '17'],
+  EMAIL_RETRY_DELAY: ['500ms', '5'],
   QUERY_LIMIT_DEFAULT: ['0', '-1', '1000001', 'all'],
   QUERY_LIMIT_MAX: ['0', '-1', '1000001'],
   MAX_BATCH_MUTATION: ['0', '30001', 'Infinity'],
@@ -148,7 +182,9 @@ t.test('what is refused, by name and with what was expected', async (t) => {
         );
     }
   }
-  const anything = ['HOST', 'DATA_DIR'];
+  const anything = ['HOST', 'DATA_DIR', 'NODE_ENV', 'EMAIL_TEMPLATES_PATH', 'EMAIL_SENDMAIL_PATH'].concat(
+    ['HOST', 'USER', 'PASSWORD'].map((name) => `EMAIL_SMTP_${name}`),
+  );
   t.strictSame(
     [...Object.keys(wrong), ...anything].sort(),
     Object.keys(Config.properties).sort(),

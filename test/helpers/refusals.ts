@@ -12,6 +12,7 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   VALUE_TOO_LONG: [400, 'collection', 'field', 'value'],
   VALUE_OUT_OF_RANGE: [400, 'collection', 'field', 'value'],
   NOT_NULL_VIOLATION: [400, 'collection', 'field'],
+  INVALID_INVITE: [400],
   INVALID_CREDENTIALS: [401],
   INVALID_OTP: [401],
   TOKEN_EXPIRED: [401],

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isPolicy, meetPolicy } from '../../plugins/passwords/policy.js';
+import { isPolicy, meetPolicy } from '../../plugins/password-rules/policy.js';
 
 t.test('a policy is a regular expression, with or without slashes around it', async (t) => {
   for (const policy of ['^.{8,}$', '/^.{8,}$/']) {

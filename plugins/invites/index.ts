@@ -1,0 +1,31 @@
+import plugin from 'fastify-plugin';
+import { createInvites, type Invites } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    invites: Invites;
+  }
+}
+
+/** `app.invites`: users who are invited, and accept. */
+export const invitesPlugin = plugin(
+  async (app) => {
+    const { db, clock, mail, linkTokens, passwords, passwordRules, config } = app;
+    const invites = createInvites({
+      db,
+      clock,
+      mail,
+      linkTokens,
+      passwords,
+      passwordRules,
+      defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
+      allowList: config.USER_INVITE_URL_ALLOW_LIST,
+      maxBatch: config.MAX_BATCH_MUTATION,
+    });
+    app.decorate('invites', invites);
+  },
+  {
+    name: 'invites',
+    dependencies: ['config', 'clock', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'access'],
+  },
+);

@@ -1,0 +1,92 @@
+import plugin from 'fastify-plugin';
+import type { Executor } from '../../db/client.js';
+import { createJobQueue } from '../../db/job-queue.js';
+import { senderOf } from '../../schemas/config.js';
+import { createDelivery } from './delivery.js';
+import type { MailJob } from './jobs.js';
+import { createMailTemplates } from './templates.js';
+import { createMailTransport, type MailTransport } from './transport.js';
+import { createMailWorker, type MailWorker } from './worker.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    mail: Mail;
+  }
+}
+
+export interface Mail {
+  /** Has a mail sent, if the transaction of what it speaks of comes to its end. */
+  enqueue(tx: Executor, job: MailJob): Promise<void>;
+  /** Puts a mail that was given up into the queue again. @returns whether there was such a mail */
+  retry(id: string): Promise<boolean>;
+  /** Whether mails are kept in the mailbox for development. */
+  readonly hasMailbox: boolean;
+  /** Delivers what is due now, without waiting for the turn of the background. @returns how many were attempted */
+  deliverNow(): Promise<number>;
+}
+
+export interface MailOptions {
+  /** Instead of the one that the configuration asks for. */
+  transport?: MailTransport;
+}
+
+/** `app.mail`: mails, written down first and sent in the background once the service listens. */
+export const mailPlugin = plugin<MailOptions>(
+  async (app, { transport: given }) => {
+    const { config, db, clock, linkTokens, locales } = app;
+    const isProduction = config.NODE_ENV === 'production';
+    const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
+    await templates.check();
+    const queue = createJobQueue<MailJob>(
+      app.databaseConnection,
+      'mail',
+      {
+        retryLimit: config.EMAIL_RETRY_LIMIT,
+        retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
+        // Longer than any attempt takes.
+        expireInSeconds: 60,
+      },
+      (error) => app.log.warn(error, 'the queue of mails could not be kept in order'),
+    );
+    await queue.start();
+
+    const transport = given ?? createMailTransport(config, { db, clock, isProduction });
+    if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: mails wait in the queue until it is');
+    const worker = transport && createWorker(transport);
+
+    function createWorker(transport: MailTransport): MailWorker {
+      const delivery = createDelivery({
+        db,
+        linkTokens,
+        locales,
+        templates,
+        transport,
+        lifetimes: {
+          invite: config.USER_INVITE_TOKEN_TTL,
+          registration: config.EMAIL_VERIFICATION_TOKEN_TTL,
+          reset: config.PASSWORD_RESET_TOKEN_TTL,
+        },
+        domain: senderOf(config.EMAIL_FROM)?.address.split('@')[1] ?? 'localhost',
+      });
+      return createMailWorker({
+        queue,
+        delivery,
+        onFailure: (error, job) => app.log.warn({ err: error, mail: job }, 'a mail could not be sent; it is kept'),
+      });
+    }
+
+    app.decorate('mail', {
+      enqueue: (tx, job) => queue.send(tx, job),
+      retry: (id) => queue.retry(id),
+      hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
+      deliverNow: async () => worker?.run() ?? 0,
+    });
+    app.addHook('onListen', async () => worker?.start());
+    app.addHook('onClose', async () => {
+      await worker?.stop();
+      await queue.stop();
+      transport?.close();
+    });
+  },
+  { name: 'mail', dependencies: ['config', 'database', 'clock', 'tokens', 'locales'] },
+);

@@ -1,0 +1,98 @@
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { Executor } from '../../db/client.js';
+import { keepMail } from '../../db/queries/mailbox.js';
+import { type Config, senderOf } from '../../schemas/config.js';
+import type { Clock } from '../clock.js';
+
+/** A mail that is ready to go. */
+export interface Mail {
+  /** The same at every attempt, so that mail programs can tell a second copy. */
+  messageId: string;
+  /** One address, as it is stored. */
+  to: string;
+  subject: string;
+  html: string;
+  text: string;
+  language: string;
+}
+
+export interface MailTransport {
+  /** Fulfils when whoever takes the mail has taken it over. @throws when they have not, or not in time */
+  send(mail: Mail): Promise<void>;
+  close(): void;
+}
+
+/** Milliseconds that a mail server has for each step, and for all of it. */
+const patience = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_000 };
+
+/** Mails over SMTP, to the `sendmail` program, or into the mailbox for development; null: they have to wait. */
+export function createMailTransport(
+  config: Config,
+  { db, clock, isProduction }: { db: Executor; clock: Clock; isProduction: boolean },
+): MailTransport | null {
+  const { EMAIL_TRANSPORT: kind } = config;
+  if (kind === 'mailbox') {
+    return isProduction ? null : { send: (mail) => keepMail(db, mail, clock()), close: () => {} };
+  }
+  const mailer = kind === 'smtp' ? createSmtp(config) : createSendmail(config);
+  const from = senderOf(config.EMAIL_FROM) ?? config.EMAIL_FROM;
+  return {
+    send: async ({ to, subject, html, text, messageId, language }) => {
+      const mail: SendMailOptions = {
+        from,
+        // As an object it is an address and nothing else, whatever is in it.
+        to: { name: '', address: to },
+        subject,
+        html,
+        text,
+        messageId,
+        headers: {
+          'Content-Language': language,
+          // Nobody is there to read an answer of a machine (RFC 3834).
+          'Auto-Submitted': 'auto-generated',
+        },
+      };
+      await inTime(mailer.sendMail(mail), patience.all);
+    },
+    close: () => mailer.close(),
+  };
+}
+
+function createSmtp(config: Config) {
+  const { EMAIL_SMTP_USER: user, EMAIL_SMTP_PASSWORD: pass } = config;
+  return createTransport({
+    host: config.EMAIL_SMTP_HOST,
+    port: config.EMAIL_SMTP_PORT,
+    secure: config.EMAIL_SMTP_SECURE,
+    ignoreTLS: config.EMAIL_SMTP_IGNORE_TLS,
+    ...(user === undefined ? {} : { auth: { user, pass: pass ?? '' } }),
+    pool: true,
+    maxConnections: 5,
+    connectionTimeout: patience.connect,
+    greetingTimeout: patience.greeting,
+    socketTimeout: patience.silence,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+const createSendmail = (config: Config) =>
+  createTransport({
+    sendmail: true,
+    path: config.EMAIL_SENDMAIL_PATH,
+    newline: 'unix',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+
+async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The mail server takes too long.')), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import plugin from 'fastify-plugin';
+import { createPasswordReset, type PasswordReset } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    passwordReset: PasswordReset;
+  }
+}
+
+/** `app.passwordReset`: a new password by a link in a mail. */
+export const passwordResetPlugin = plugin(
+  async (app) => {
+    const { db, mail, linkTokens, passwords, passwordRules, config } = app;
+    const reset = createPasswordReset({
+      db,
+      mail,
+      linkTokens,
+      passwords,
+      passwordRules,
+      defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
+      allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
+    });
+    app.decorate('passwordReset', reset);
+  },
+  { name: 'password-reset', dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules'] },
+);

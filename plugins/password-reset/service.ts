@@ -1,0 +1,62 @@
+import type { Executor } from '../../db/client.js';
+import { findRecipient, lockRecipient, type Recipient, resetPassword } from '../../db/queries/recipients.js';
+import { deleteSessionsOf } from '../../db/queries/sessions.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
+import type { Mail } from '../mail/index.js';
+import { requireAllowedUrl } from '../mail/links.js';
+import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
+import type { PasswordRules } from '../password-rules/service.js';
+import type { Passwords } from '../passwords/service.js';
+import type { LinkTokens } from '../tokens/link-tokens.js';
+
+export interface PasswordReset {
+  /**
+   * Has a link sent, if the address is that of an active user with a password of ours (contract 2.6). Nothing that
+   * depends on whose address it is happens here, so neither answer nor time can tell: the mail's job is the same for all.
+   * @param url where the link is to lead
+   * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed
+   */
+  request(email: string, url: string | undefined): Promise<void>;
+  /**
+   * Sets a new password and ends all sessions (contract 2.7).
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void; FAILED_VALIDATION
+   */
+  reset(token: string, password: string): Promise<void>;
+}
+
+export function createPasswordReset(deps: {
+  db: Executor;
+  mail: Pick<Mail, 'enqueue'>;
+  linkTokens: LinkTokens;
+  passwords: Passwords;
+  passwordRules: PasswordRules;
+  defaultUrl: string;
+  allowList: readonly string[];
+}): PasswordReset {
+  const { db, mail, linkTokens, passwords, passwordRules, defaultUrl, allowList } = deps;
+
+  const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined) => {
+    if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) throw new ApiError('FORBIDDEN');
+  };
+
+  return {
+    request: async (email, url) => {
+      requireAllowedUrl('reset_url', url, allowList);
+      await db.transaction((tx) => mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl }));
+    },
+
+    reset: async (token, password) => {
+      const claims = linkTokens.read(token, scopeOf.reset);
+      // Looked at first, so that a link that is void costs no hashing; what counts is the look under the lock.
+      requireUsable(claims, await findRecipient(db, claims.id));
+      await passwordRules.check([password]);
+      const hash = await passwords.hash(password);
+      await db.transaction(async (tx) => {
+        requireUsable(claims, await lockRecipient(tx, claims.id));
+        await resetPassword(tx, claims.id, hash);
+        await deleteSessionsOf(tx, [claims.id], null);
+      });
+    },
+  };
+}

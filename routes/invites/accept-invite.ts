@@ -1,0 +1,28 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { AcceptInviteBody } from '../../schemas/invites.js';
+import { type App, noContent, optionalCredential } from '../app.js';
+
+/** Operation 17 (contract 2.12). */
+export function acceptInvite(app: App): void {
+  app.post(
+    '/invite/accept',
+    {
+      schema: {
+        operationId: 'acceptInvite',
+        tags: ['Invitations'],
+        summary: 'Accept an invitation',
+        description: 'Makes the invited user active, with this password. The token works once.',
+        security: optionalCredential,
+        body: AcceptInviteBody,
+        response: {
+          204: noContent('The user is active.'),
+          ...errorResponses('FORBIDDEN', 'INVALID_INVITE', 'FAILED_VALIDATION'),
+        },
+      },
+    },
+    async (request, reply) => {
+      await app.invites.accept(request.body.token, request.body.password);
+      return reply.code(204).send();
+    },
+  );
+}

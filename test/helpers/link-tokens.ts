@@ -1,0 +1,53 @@
+import type { Test } from 'tap';
+import type { TestApp } from './app.js';
+import { day } from './clock.js';
+import { encodePart, signJwt } from './jwt.js';
+import { refused } from './refusals.js';
+
+/** Asks a route to take a token. */
+export type Take = (token: string) => ReturnType<TestApp['post']>;
+
+/**
+ * What every route that takes a token from a link does with one that is no good: forged, mangled, of another kind, or
+ * too old. Puts the clock forward.
+ * @param fresh gives a good token
+ * @param lifetime milliseconds
+ */
+export async function refusesBadTokens(
+  t: Test,
+  { app, clock, get }: TestApp,
+  { take, fresh, others, lifetime }: { take: Take; fresh(): Promise<string>; others: string[]; lifetime: number },
+): Promise<void> {
+  const token = await fresh();
+  const [head = '', body = '', tag = ''] = token.split('.');
+  const claims = JSON.parse(Buffer.from(body, 'base64url').toString());
+  const forged = {
+    'no token at all': 'x',
+    'an empty header': `.${body}.${tag}`,
+    'no signature': `${head}.${body}.`,
+    'alg none': `${encodePart({ alg: 'none', typ: 'link+jwt' })}.${body}.`,
+    'another user': `${head}.${encodePart({ ...claims, id: '00000000-0000-4000-8000-000000000000' })}.${tag}`,
+    'another key': signJwt('a secret of somebody else, long enough', claims, { alg: 'HS256', typ: 'link+jwt' }),
+    'an access token': app.jwt.sign({ ...claims, session: claims.id }),
+    'cut short': token.slice(0, -1),
+    'a character more': `${token}A`,
+    'a space more': ` ${token}`,
+    'a very long one': `${token}${'A'.repeat(20_000)}`,
+  };
+  for (const [what, bad] of Object.entries(forged)) refused(t, await take(bad), 'INVALID_TOKEN', what);
+  for (const position of [0, head.length + 5, head.length + body.length + 5]) {
+    const flipped = token[position] === 'A' ? 'B' : 'A';
+    const changed = token.slice(0, position) + flipped + token.slice(position + 1);
+    refused(t, await take(changed), 'INVALID_TOKEN', `a byte at ${position}`);
+  }
+  for (const other of others) refused(t, await take(other), 'FORBIDDEN', 'a token of another kind');
+  const asCredential = await get('/users/me', { authorization: `Bearer ${token}` });
+  refused(t, asCredential, 'INVALID_TOKEN', 'it opens nothing else');
+
+  clock.advance(lifetime - 1_000);
+  const young = await fresh();
+  clock.advance(2_000);
+  refused(t, await take(token), 'TOKEN_EXPIRED', 'too old');
+  t.equal((await take(young)).statusCode, 204, 'and one that is not');
+  clock.advance(day);
+}

@@ -1,0 +1,178 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { roles, users } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { refusesBadTokens } from '../helpers/link-tokens.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
+import { changeUser, createPolicy, createRole, createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+
+const allowed = 'https://app.example.com/welcome';
+const service = await startTestApp(t, { USER_INVITE_URL_ALLOW_LIST: allowed, MAX_BATCH_MUTATION: '5' });
+const { app, post } = service;
+const role = await createRole(app);
+const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const password = 'an entirely new password';
+
+const invite = (body: object, headers = admin.headers) => post('/users/invite', body, headers);
+const accept = (token: string, chosen = password) => post('/users/invite/accept', { token, password: chosen });
+const found = async (email: string) => (await app.db.select().from(users).where(eq(users.email, email)))[0];
+let count = 0;
+const address = () => `invited-${++count}@example.com`;
+
+t.test('an invitation is sent, accepted, and used up', async (t) => {
+  const email = address();
+  const answer = await invite({ email, role });
+  t.equal(answer.statusCode, 204, answer.body);
+  t.match(await found(email), { status: 'invited', role, password: null, provider: 'default' });
+  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet');
+
+  const [mail] = await mailsTo(app, email);
+  const link = linkIn(mail ?? { text: '' });
+  t.equal(link.href.split('?')[0], `${app.config.PUBLIC_URL}/account/accept-invite`);
+  const token = link.searchParams.get('token') ?? '';
+  t.equal((await accept(token)).statusCode, 204);
+  t.match(await found(email), { status: 'active', role });
+  t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+  refused(t, await accept(token, 'another password'), 'INVALID_INVITE', 'used');
+
+  const user = await found(email);
+  await changeUser(app, user?.id ?? '', { status: 'invited' });
+  refused(t, await accept(token), 'INVALID_INVITE', 'used, even when the user is invited again');
+});
+
+t.test('who is there already', async (t) => {
+  const another = await createRole(app);
+  const email = address();
+  await invite({ email, role });
+  t.equal((await invite({ email: email.toUpperCase(), role: another })).statusCode, 204);
+  t.match(await found(email), { role: another, status: 'invited' });
+  t.equal((await mailsTo(app, email)).length, 2, 'the mail comes again, to the stored address');
+
+  for (const status of ['active', 'suspended', 'unverified', 'draft', 'archived']) {
+    const user = await createUser(app, { status });
+    await leavesAlone(t, app, status, async () => {
+      t.equal((await invite({ email: user.email, role: another })).statusCode, 204, status);
+    });
+    t.strictSame(await mailsTo(app, user.email), [], status);
+  }
+});
+
+t.test('several at once, all or none', async (t) => {
+  const list = [address(), address()];
+  t.equal((await invite({ email: [...list, list[0]?.toUpperCase()], role })).statusCode, 204);
+  for (const email of list) t.equal((await mailsTo(app, email)).length, 1);
+  t.equal((await invite({ email: [], role })).statusCode, 204);
+  await leavesAlone(t, app, 'all or none', async () => {
+    refused(t, await invite({ email: [address(), 'x'], role }), 'INVALID_PAYLOAD', 'one is no address');
+    refused(t, await invite({ email: Array.from({ length: 6 }, address), role }), 'INVALID_PAYLOAD', 'too many');
+  });
+});
+
+t.test('what is refused changes nothing', async (t) => {
+  const email = address();
+  const reader = await tokenHolder(app, {
+    policies: [await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }])],
+  });
+  await leavesAlone(t, app, 'refused', async () => {
+    const bad = [
+      {},
+      { email },
+      { role },
+      { email: 7, role },
+      { email: 'x', role },
+      { email: 'a@example.com, b@example.com', role },
+      { email, role: 'x' },
+      { email, role: null },
+      { email, role, status: 'active' },
+      { email, role, invite_url: 7 },
+      { email, role, invite_url: 'https://evil.example/' },
+    ];
+    for (const body of bad) refused(t, await invite(body), 'INVALID_PAYLOAD', JSON.stringify(body));
+    const unknown = { email, role: '00000000-0000-4000-8000-000000000000' };
+    refused(t, await invite(unknown), 'INVALID_FOREIGN_KEY', 'unknown role');
+    refused(t, await invite({ email, role }, reader.headers), 'FORBIDDEN', 'no right');
+    refused(t, await post('/users/invite', { email, role }), 'FORBIDDEN', 'a stranger');
+    const url = { email, role, invite_url: 'https://evil.example/' };
+    refused(t, await invite(url, reader.headers), 'INVALID_PAYLOAD', 'the URL is looked at first');
+  });
+  t.equal((await invite({ email, role, invite_url: allowed })).statusCode, 204);
+  t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
+});
+
+t.test('nobody invites to more than they may do themselves', async (t) => {
+  const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
+  const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
+  const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
+  const readsAll = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }]);
+  const reading = await createRole(app, { policies: [readsAll] });
+  const under = await createRole(app, { parent: administrators?.id ?? '' });
+  const same = await createRole(app, { policies: [await policyWith(app, [inviting])] });
+  for (const [name, target] of Object.entries({ administrators: administrators?.id, under, reading })) {
+    await leavesAlone(t, app, name, async () => {
+      refused(t, await invite({ email: address(), role: target }, inviter.headers), 'FORBIDDEN', name);
+    });
+  }
+  t.equal((await invite({ email: address(), role }, inviter.headers)).statusCode, 204, 'a role without rights');
+  t.equal((await invite({ email: address(), role: same }, inviter.headers)).statusCode, 204, 'rights that they have');
+  for (const missing of inviting.fields) {
+    const fields = inviting.fields.filter((field) => field !== missing);
+    const less = await tokenHolder(app, { policies: [await policyWith(app, [{ ...inviting, fields }])] });
+    refused(t, await invite({ email: address(), role }, less.headers), 'FORBIDDEN', `without ${missing}`);
+  }
+});
+
+t.test('a token that is no good', async (t) => {
+  const fresh = async () => {
+    const email = address();
+    await invite({ email, role });
+    return tokenFor(app, email);
+  };
+  const user = await createUser(app);
+  await post('/auth/password/request', { email: user.email });
+  const others = [await tokenFor(app, user.email)];
+  await refusesBadTokens(t, service, { take: (token) => accept(token), fresh, others, lifetime: 7 * day });
+  const token = await fresh();
+  for (const body of [{}, { token }, { password }, { token, password, role }, { token, password: 7 }]) {
+    refused(t, await post('/users/invite/accept', body), 'INVALID_PAYLOAD', JSON.stringify(body));
+  }
+  await leavesAlone(t, app, 'a poor password', async () => {
+    refused(t, await accept(token, 'password1'), 'FAILED_VALIDATION', 'common');
+    refused(t, await accept(token, 'seven77'), 'FAILED_VALIDATION', 'short');
+  });
+  t.equal((await accept(token)).statusCode, 204);
+});
+
+t.test('an invitation dies with the address, and with the user', async (t) => {
+  for (const change of ['address', 'user', 'status'] as const) {
+    const email = address();
+    await invite({ email, role });
+    const token = await tokenFor(app, email);
+    const user = await found(email);
+    if (change === 'user') await app.db.delete(users).where(eq(users.email, email));
+    else await changeUser(app, user?.id ?? '', change === 'address' ? { email: address() } : { status: 'suspended' });
+    refused(t, await accept(token), 'INVALID_INVITE', change);
+  }
+});
+
+t.test('of fifty who accept at once one wins', async (t) => {
+  const email = address();
+  await invite({ email, role });
+  const token = await tokenFor(app, email);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, number) => accept(token, `the password of number ${number}`)),
+  );
+  const winners = answers.flatMap(({ statusCode }, number) => (statusCode === 204 ? [number] : []));
+  t.equal(winners.length, 1);
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_INVITE', 'the others');
+  t.equal((await post('/auth/login', { email, password: `the password of number ${winners[0]}` })).statusCode, 200);
+});
+
+t.test('ten who invite one address at once make one user', async (t) => {
+  const email = address();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => invite({ email, role })));
+  t.strictSame([...new Set(answers.map(({ statusCode }) => statusCode))], [204]);
+  t.equal((await app.db.select().from(users).where(eq(users.email, email))).length, 1);
+});

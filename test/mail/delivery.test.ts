@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import PostalMime from 'postal-mime';
+import t, { type Test } from 'tap';
+import { rows } from '../../db/client.js';
+import { startTestApp } from '../helpers/app.js';
+import { linkIn } from '../helpers/mails.js';
+import { createUser } from '../helpers/records.js';
+import { freePort } from '../helpers/service.js';
+import { startSmtp } from '../helpers/smtp.js';
+
+async function start(t: Test, variables: Record<string, string> = {}) {
+  const port = await freePort();
+  const service = await startTestApp(t, {
+    EMAIL_TRANSPORT: 'smtp',
+    EMAIL_SMTP_HOST: '127.0.0.1',
+    EMAIL_SMTP_PORT: String(port),
+    EMAIL_FROM: 'Acme & Söhne <hello@acme.example>',
+    EMAIL_RETRY_DELAY: '1s',
+    ...variables,
+  });
+  const ask = (email: string) => service.post('/auth/password/request', { email });
+  /** Delivers until nothing is left to be tried, or the time is over. */
+  const deliver = async (until: () => boolean, milliseconds = 15_000) => {
+    const end = performance.now() + milliseconds;
+    while (!until() && performance.now() < end) {
+      await service.app.mail.deliverNow();
+      await sleep(50);
+    }
+  };
+  const jobs = () =>
+    rows<{ id: string; state: string; reason: string | null }>(
+      service.app.db,
+      sql`select id, state, output ->> 'reason' as reason from pgboss.job order by created_on`,
+    );
+  return { ...service, port, ask, deliver, jobs };
+}
+
+t.test('a mail goes over SMTP, as one mail to one address', async (t) => {
+  const { app, port, ask, deliver } = await start(t);
+  const { mails } = await startSmtp(t, port);
+  const user = await createUser(app, { email: 'Ada@example.com', firstName: 'Äda', language: 'de-DE' });
+  await ask('ADA@example.com');
+  await deliver(() => mails.length > 0);
+  t.equal(mails.length, 1);
+  t.strictSame(mails[0]?.to, [user.email]);
+  const mail = await PostalMime.parse(mails[0]?.raw ?? '');
+  t.strictSame(mail.from, { name: 'Acme & Söhne', address: 'hello@acme.example' });
+  t.strictSame(mail.to, [{ name: '', address: 'Ada@example.com' }]);
+  t.match(mail.subject, 'Setzen Sie Ihr Passwort');
+  t.match(mail.html, 'Guten Tag Äda,');
+  t.match(mail.text, 'Guten Tag Äda,');
+  t.equal(linkIn({ text: mail.text ?? '' }).pathname, '/account/reset-password');
+  t.match(mail.messageId, /^<[0-9a-f-]{36}@acme\.example>$/);
+  const headers = Object.fromEntries(mail.headers.map(({ key, value }) => [key, value]));
+  t.match(headers, { 'auto-submitted': 'auto-generated', 'content-language': 'de-DE' });
+});
+
+t.test('a server that is down, refuses or breaks off loses nothing and delays nobody', async (t) => {
+  const { app, port, ask, deliver, jobs } = await start(t);
+  const users = await Promise.all(Array.from({ length: 6 }, () => createUser(app)));
+  const start_ = performance.now();
+  for (const { email } of users) t.equal((await ask(email)).statusCode, 204);
+  t.ok(performance.now() - start_ < 5_000, 'nobody waits for the server');
+  await app.mail.deliverNow();
+  t.match(await jobs(), [{ state: 'retry', reason: /ECONNREFUSED|connect/ }]);
+
+  let refusals = 0;
+  const refusing = await startSmtp(t, port, {
+    onRcptTo: (_address, _session, done) => {
+      refusals++;
+      done(Object.assign(new Error('Try again later'), { responseCode: 451 }));
+    },
+  });
+  await deliver(() => refusals >= 6);
+  t.ok(refusals >= 6, 'it was tried');
+  t.strictSame(refusing.mails, []);
+  await refusing.close();
+
+  const { mails } = await startSmtp(t, port);
+  await deliver(() => mails.length >= 6, 40_000);
+  t.strictSame(mails.flatMap(({ to }) => to).sort(), users.map(({ email }) => email).sort(), 'each came once');
+  await sleep(100);
+  t.strictSame([...new Set((await jobs()).map(({ state }) => state))], ['completed']);
+});
+
+t.test('cut off after the mail was taken it comes twice, with one Message-ID', async (t) => {
+  const { app, port, ask, deliver } = await start(t);
+  const taken: string[] = [];
+  const cutting = await startSmtp(t, port, {
+    onData: (stream) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        taken.push(Buffer.concat(chunks).toString());
+        cutting.cut();
+      });
+    },
+  });
+  const user = await createUser(app);
+  await ask(user.email);
+  void app.mail.deliverNow();
+  for (let tries = 0; taken.length === 0 && tries < 200; tries++) await sleep(25);
+  t.equal(taken.length, 1);
+  await cutting.close();
+  const { mails } = await startSmtp(t, port);
+  await deliver(() => mails.length > 0, 40_000);
+  const ids = await Promise.all(
+    [taken[0] ?? '', mails[0]?.raw ?? ''].map(async (raw) => (await PostalMime.parse(raw)).messageId),
+  );
+  t.ok(ids[0]);
+  t.equal(ids[0], ids[1]);
+});
+
+t.test('a mail that was given up is kept, and can be sent again', async (t) => {
+  const { app, port, ask, deliver, jobs } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
+  const user = await createUser(app);
+  await ask(user.email);
+  await app.mail.deliverNow();
+  const [job] = await jobs();
+  t.match(job, { state: 'failed', reason: /connect/ });
+  const { mails } = await startSmtp(t, port);
+  t.equal(await app.mail.retry(job?.id ?? ''), true);
+  await deliver(() => mails.length > 0);
+  t.equal(mails.length, 1);
+});
+
+t.test('in production without a transport mails wait, and the service runs', async (t) => {
+  const { app, ask, jobs } = await start(t, { EMAIL_TRANSPORT: 'mailbox', NODE_ENV: 'production' });
+  const user = await createUser(app);
+  t.equal((await ask(user.email)).statusCode, 204);
+  t.equal(await app.mail.deliverNow(), 0);
+  t.match(await jobs(), [{ state: 'created' }]);
+  t.equal(app.mail.hasMailbox, false);
+});

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { createHome, freePort, type Service, startService } from '../helpers/service.js';
+import { startSmtp } from '../helpers/smtp.js';
+
+/** `npm run test:kills` does it fifty times. */
+const kills = Number(process.env.KILLS ?? 2);
+
+const token = 'the-static-token-of-the-administrator';
+const authorization = { authorization: `Bearer ${token}` };
+
+t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t) => {
+  const port = await freePort();
+  const { mails } = await startSmtp(t, port);
+  const home = await createHome(t, { prepared: true });
+  const variables = {
+    ADMIN_TOKEN: token,
+    ADMIN_PASSWORD: 'the password of the administrator',
+    PASSWORD_HASH_MEMORY: '8192',
+    PASSWORD_HASH_TIME: '1',
+    REGISTRATION_ANSWER_TIME: '5ms',
+    EMAIL_TRANSPORT: 'smtp',
+    EMAIL_SMTP_HOST: '127.0.0.1',
+    EMAIL_SMTP_PORT: String(port),
+    EMAIL_RETRY_DELAY: '1s',
+  };
+  const acknowledged: string[] = [];
+  let count = 0;
+
+  /** Each of the three kinds of mail, over and over, until the service is gone. */
+  const askOnAndOn = async (service: Service, role: string) => {
+    for (;;) {
+      const address = `somebody-${++count}@example.com`;
+      const expected = [
+        ['/users/invite', { email: address, role }, authorization],
+        ['/users/register', { email: `new-${address}`, password: 'a good long password' }, {}],
+        ['/auth/password/request', { email: 'admin@example.com' }, {}],
+      ] as const;
+      for (const [path, body, headers] of expected) {
+        const status = await service.post(path, body, headers).then(
+          (answer) => answer.status,
+          () => 0,
+        );
+        if (status === 0) return;
+        if (status === 204) acknowledged.push(body.email);
+        else t.match(String(status), /^503$/, path);
+      }
+      await sleep(20);
+    }
+  };
+
+  let role = '';
+  for (let kill = 0; kill < kills; kill++) {
+    const service = await startService(home, variables);
+    if (role === '') {
+      const made = await service.post('/roles', { name: 'Invited' }, authorization);
+      role = ((await made.json()) as { data: { id: string } }).data.id;
+      const settings = { method: 'PATCH', headers: { ...authorization, 'content-type': 'application/json' } };
+      await fetch(`${service.url}/settings`, { ...settings, body: '{"public_registration": true}' });
+    }
+    const asking = [askOnAndOn(service, role), askOnAndOn(service, role)];
+    await sleep(100 + ((kill * 137) % 900));
+    await service.stop('SIGKILL');
+    await Promise.all(asking);
+  }
+
+  const last = await startService(home, variables);
+  const arrived = () => {
+    const left = [...acknowledged];
+    for (const { to } of mails) {
+      const place = left.indexOf(to[0] ?? '');
+      if (place >= 0) left.splice(place, 1);
+    }
+    return left;
+  };
+  // On PostgreSQL a mail that was on its way waits for its minute to be over: another process might have it.
+  for (const end = performance.now() + 180_000; arrived().length > 0 && performance.now() < end; ) await sleep(250);
+  t.comment(`${acknowledged.length} acknowledged, ${mails.length} mails`);
+  t.ok(acknowledged.length > kills);
+  t.strictSame(arrived(), []);
+  t.strictSame(await last.stop(), { code: 0, signal: null });
+});

@@ -1,0 +1,176 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { settings, users } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { refusesBadTokens } from '../helpers/link-tokens.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
+import { changeUser, createRole, createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone } from '../helpers/rights.js';
+
+const allowed = 'https://app.example.com/verify';
+const service = await startTestApp(t, { USER_REGISTER_URL_ALLOW_LIST: allowed, REGISTRATION_ANSWER_TIME: '20ms' });
+const { app, post, get } = service;
+const password = 'the password of a newcomer';
+const role = await createRole(app);
+
+const set = (values: Partial<typeof settings.$inferInsert>) => app.db.update(settings).set(values);
+const register = (body: object) => post('/users/register', body);
+const verify = (token: string, headers = {}) =>
+  get(`/users/register/verify-email?token=${encodeURIComponent(token)}`, headers);
+const found = async (email: string) => (await app.db.select().from(users).where(eq(users.email, email)))[0];
+let count = 0;
+const address = () => `newcomer-${++count}@example.com`;
+
+t.test('registration is closed until it is opened, and nobody can tell', async (t) => {
+  const email = address();
+  await leavesAlone(t, app, 'closed', async () => {
+    const answer = await register({ email, password });
+    t.equal(answer.statusCode, 204);
+    t.equal(answer.body, '');
+  });
+  t.strictSame(await mailsTo(app, email), []);
+  await set({ publicRegistration: true, publicRegistrationRole: role });
+});
+
+t.test('a stranger registers, verifies the address, and logs in', async (t) => {
+  const email = address();
+  const body = { email, password, first_name: 'Ada', last_name: 'Lovelace' };
+  t.equal((await register({ ...body, role: 'x', status: 'active', token: 'x'.repeat(20) })).statusCode, 204);
+  t.match(await found(email), { status: 'unverified', role, firstName: 'Ada', lastName: 'Lovelace', tokenHash: null });
+  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet');
+
+  const [mail] = await mailsTo(app, email);
+  const link = linkIn(mail ?? { text: '' });
+  t.equal(link.href.split('?')[0], `${app.config.PUBLIC_URL}/users/register/verify-email`);
+  const answer = await get(`${link.pathname}${link.search}`);
+  t.equal(answer.statusCode, 204);
+  t.match(await found(email), { status: 'active' });
+  t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+  const token = link.searchParams.get('token') ?? '';
+  refused(t, await verify(token), 'INVALID_PAYLOAD', 'used');
+  await changeUser(app, (await found(email))?.id ?? '', { status: 'unverified' });
+  refused(t, await verify(token), 'INVALID_PAYLOAD', 'used, even when the user is unverified again');
+});
+
+t.test('a browser is sent to a page', async (t) => {
+  const email = address();
+  await register({ email, password });
+  const token = await tokenFor(app, email);
+  const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+  const ok = await verify(token, browser);
+  t.equal(ok.statusCode, 302);
+  t.equal(ok.headers.location, '/account/verified');
+  t.match(await found(email), { status: 'active' });
+  t.equal((await verify(token, browser)).headers.location, '/account/verified?reason=INVALID_PAYLOAD');
+  t.equal((await verify('x', browser)).headers.location, '/account/verified?reason=INVALID_TOKEN');
+});
+
+t.test('whatever comes of it, the answer is the same', async (t) => {
+  const taken = await createUser(app);
+  const suspended = await createUser(app, { status: 'suspended' });
+  const cases: Record<string, { body: object; with?: Partial<typeof settings.$inferInsert> }> = {
+    'the address is taken': { body: { email: taken.email.toUpperCase(), password } },
+    'the address is of somebody suspended': { body: { email: suspended.email, password } },
+    'a short password': { body: { email: address(), password: 'short' } },
+    'a common password': { body: { email: address(), password: 'iloveyou1' } },
+    'a password against the policy': { body: { email: address(), password }, with: { authPasswordPolicy: '/^\\d+$/' } },
+    'an address that is not wanted': {
+      body: { email: address(), password },
+      with: { publicRegistrationEmailFilter: { email: { _ends_with: '@example.org' } } },
+    },
+  };
+  const open = await register({ email: address(), password });
+  for (const [what, { body, with: values }] of Object.entries(cases)) {
+    if (values) await set(values);
+    await leavesAlone(t, app, what, async () => {
+      const answer = await register(body);
+      t.strictSame([answer.statusCode, answer.body], [204, ''], what);
+      const { 'x-request-id': _id, date: _date, ...headers } = answer.headers;
+      const { 'x-request-id': __id, date: __date, ...wanted } = open.headers;
+      t.strictSame(headers, wanted, what);
+    });
+    await set({ authPasswordPolicy: null, publicRegistrationEmailFilter: null });
+  }
+  const wanted = 'somebody@example.org';
+  await set({ publicRegistrationEmailFilter: { email: { _ends_with: '@example.org' } } });
+  await register({ email: wanted, password });
+  t.match(await found(wanted), { status: 'unverified' });
+  await set({ publicRegistrationEmailFilter: null });
+  t.strictSame(await mailsTo(app, taken.email), []);
+});
+
+t.test('who registers again gets the mail again, and keeps the first password', async (t) => {
+  const email = address();
+  await register({ email, password });
+  await register({ email: email.toUpperCase(), password: 'the password of a stranger', first_name: 'Mallory' });
+  t.match(await found(email), { firstName: null });
+  t.equal((await mailsTo(app, email)).length, 2);
+  await verify(await tokenFor(app, email));
+  t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+  refused(
+    t,
+    await post('/auth/login', { email, password: 'the password of a stranger' }),
+    'INVALID_CREDENTIALS',
+    'other',
+  );
+});
+
+t.test('without verification the user is active at once', async (t) => {
+  await set({ publicRegistrationVerifyEmail: false });
+  const email = address();
+  await register({ email, password });
+  t.strictSame(await mailsTo(app, email), []);
+  t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+  await set({ publicRegistrationVerifyEmail: true });
+});
+
+t.test('what any client can see of its own request is told', async (t) => {
+  const email = address();
+  const bad = [
+    {},
+    { email },
+    { password },
+    { email: 'x', password },
+    { email: [email], password },
+    { email, password: '' },
+    { email, password: 7 },
+    { email, password: 'x'.repeat(1_025) },
+    { email, password, first_name: 7 },
+    { email, password, first_name: 'x'.repeat(51) },
+    { email, password, verification_url: 'https://evil.example/verify' },
+    { email, password, verification_url: '' },
+  ];
+  const known = await createUser(app);
+  await leavesAlone(t, app, 'refused', async () => {
+    for (const body of bad) refused(t, await register(body), 'INVALID_PAYLOAD', JSON.stringify(body).slice(0, 60));
+    const url = { email: known.email, password, verification_url: 'https://evil.example/verify' };
+    refused(t, await register(url), 'INVALID_PAYLOAD', 'the same for an address that is known');
+  });
+  t.equal((await register({ email, password, verification_url: allowed })).statusCode, 204);
+  t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
+});
+
+t.test('a token that is no good', async (t) => {
+  const fresh = async () => {
+    const email = address();
+    await register({ email, password });
+    return tokenFor(app, email);
+  };
+  const user = await createUser(app);
+  await post('/auth/password/request', { email: user.email });
+  const others = [await tokenFor(app, user.email)];
+  await refusesBadTokens(t, service, { take: (token) => verify(token), fresh, others, lifetime: 7 * day });
+  refused(t, await get('/users/register/verify-email'), 'INVALID_TOKEN', 'none');
+  refused(t, await get('/users/register/verify-email?token='), 'INVALID_TOKEN', 'empty');
+});
+
+t.test('of fifty who verify at once one wins', async (t) => {
+  const email = address();
+  await register({ email, password });
+  const token = await tokenFor(app, email);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => verify(token)));
+  t.equal(answers.filter(({ statusCode }) => statusCode === 204).length, 1);
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'the others');
+});
