@@ -24,6 +24,7 @@ import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js'
 import { mailPlugin } from './plugins/mail/index.js';
 import type { MailTransport } from './plugins/mail/transport.js';
 import { mailboxPlugin } from './plugins/mailbox/index.js';
+import { pagesPlugin } from './plugins/pages/index.js';
 import { passwordResetPlugin } from './plugins/password-reset/index.js';
 import { passwordRulesPlugin } from './plugins/password-rules/index.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
@@ -111,6 +112,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(invitesPlugin);
     await app.register(registrationPlugin);
     await app.register(healthPlugin, { version });
+    await app.register(pagesPlugin);
     await app.register(routeRulesPlugin, { accessMap, beforeTfa });
     await app.register(swaggerPlugin, { version });
     await app.register(routes);

@@ -1,3 +1,4 @@
+import { accountRoutes } from './account/index.js';
 import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
 import { invitesRoutes } from './invites/index.js';
@@ -97,5 +98,6 @@ export async function routes(app: App): Promise<void> {
   await app.register(permissionsRoutes, { prefix: '/permissions' });
   await app.register(settingsRoutes, { prefix: '/settings' });
   await app.register(serverRoutes, { prefix: '/server' });
+  await app.register(accountRoutes, { prefix: '/account' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });
 }

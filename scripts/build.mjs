@@ -8,7 +8,9 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test'];
 /** What the service reads besides its code. */
-const assets = ['db/migrations', 'locales', 'plugins/mail/templates', 'plugins/mailbox/templates'];
+const assets = ['db/migrations', 'locales', 'pages/templates', 'plugins/mail/templates', 'plugins/mailbox/templates'];
+/** What the pages load in the browser: each a bundle of its own. */
+const browserEntryPoints = ['visitor.ts', 'signed-in.ts', 'account.css'];
 const outdir = join(root, 'dist');
 
 const sources = folders.flatMap((folder) =>
@@ -29,7 +31,19 @@ const { outputFiles } = await build({
   logLevel: 'warning',
   write: false,
 });
-for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
+const { outputFiles: browserFiles } = await build({
+  entryPoints: browserEntryPoints.map((name) => join(root, 'pages/browser', name)),
+  outdir: join(outdir, 'pages/assets'),
+  bundle: true,
+  minify: true,
+  platform: 'browser',
+  target: 'es2022',
+  format: 'esm',
+  legalComments: 'inline',
+  logLevel: 'warning',
+  write: false,
+});
+for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
@@ -52,7 +66,8 @@ function copyIfChanged(path) {
 
 /** Deletes what an earlier build left behind of sources that are gone, so that no stale test runs. */
 function removeOrphans() {
-  const kept = new Set(entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')));
+  const made = browserFiles.map(({ path }) => relative(outdir, path));
+  const kept = new Set([...entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')), ...made]);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const source = relative(outdir, file).replace(/\.map$/, '');

@@ -2,12 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 
-/** The layers, and what each may import of ours: `schemas ← db ← plugins ← app ← server`, `schemas ← routes ← app`. */
+/**
+ * The layers, and what each may import of ours: `schemas ← db ← plugins ← app ← server`, `schemas ← routes ← app`. Pages
+ * run in the browser, and share nothing with the rest.
+ */
 const allowed: Record<string, string[]> = {
   schemas: ['schemas'],
   db: ['schemas', 'db'],
   plugins: ['schemas', 'db', 'plugins'],
   routes: ['schemas', 'routes'],
+  pages: ['pages'],
   'app.ts': ['schemas', 'db', 'plugins', 'routes'],
   'server.ts': ['app.ts', 'plugins'],
 };
@@ -32,7 +36,7 @@ function importsOf(text: string): Source['imports'] {
 }
 
 const files = [
-  ...['schemas', 'db', 'plugins', 'routes'].flatMap((folder) =>
+  ...['schemas', 'db', 'plugins', 'routes', 'pages'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   ),
   'app.ts',

@@ -26,16 +26,16 @@ t.test('a route that keeps the rules gets its access', async (t) => {
   t.equal((await app.inject('/1')).body, 'anonymous');
 });
 
-t.test('the API reference is open, and no other route can hide', async (t) => {
+t.test('the API reference and the pages are open, and no other route can hide', async (t) => {
   const app = fastify();
   await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
   const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
-  const reference = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml'];
-  for (const path of reference) app.get(path, { schema: { hide: true } }, answer);
-  for (const path of ['/docsx', '/openapi.json.bak', '/users/docs']) {
+  const open = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml', '/account', '/account/login', '/mailbox'];
+  for (const path of open) app.get(path, { schema: { hide: true } }, answer);
+  for (const path of ['/docsx', '/openapi.json.bak', '/users/docs', '/accounts', '/users/account', '/mailboxes']) {
     t.throws(() => app.get(path, { schema: { hide: true } }, answer), /has no operationId/, path);
   }
-  for (const path of reference) t.equal((await app.inject(path)).body, 'open', path);
+  for (const path of open) t.equal((await app.inject(path)).body, 'open', path);
   await t.rejects(boot({ hide: true }), /GET \/0 has no operationId/);
 });
 

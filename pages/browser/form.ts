@@ -1,0 +1,105 @@
+import { ApiFailure } from './api-failure.js';
+import { find } from './dom.js';
+import { failureText, text } from './texts.js';
+
+type Values = Record<string, string>;
+
+/** Where the fault most likely is, when the API does not name a field. */
+const fieldOfCode: Readonly<Record<string, string>> = { INVALID_CREDENTIALS: 'password', INVALID_OTP: 'otp' };
+
+export interface FormControl {
+  element: HTMLFormElement;
+  showStatus(message: string): void;
+  showFailure(failure: unknown): void;
+}
+
+/**
+ * Lets a form be sent by script. What is missing or ill-formed is said at its field, what the API refuses above the form;
+ * either way the focus goes to the first field at fault.
+ * @param scope begins the names of the form's own error texts
+ */
+export function handleForm(
+  selector: string,
+  scope: string,
+  submit: (values: Values, form: FormControl) => Promise<void>,
+): FormControl {
+  const element = find<HTMLFormElement>(selector);
+  const around = element.closest('section') ?? find('main');
+  const alert = find('[data-alert]', around);
+  const status = find('[data-status]', around);
+  let isBusy = false;
+
+  const form: FormControl = {
+    element,
+    showStatus: (message) => {
+      alert.textContent = '';
+      status.textContent = message;
+    },
+    showFailure: (failure) => {
+      status.textContent = '';
+      const message = failureText(scope, failure);
+      const { code, field } = failure instanceof ApiFailure ? failure : new ApiFailure('unknown');
+      const name = field ?? fieldOfCode[code];
+      const input = inputsOf(element).find((candidate) => candidate.name === name);
+      if (input && code === 'FAILED_VALIDATION') showFault(input, message);
+      else alert.textContent = message;
+      input?.focus();
+      if (input instanceof HTMLInputElement) input.select();
+    },
+  };
+
+  element.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    if (isBusy || !isValid(element)) return;
+    isBusy = true;
+    element.setAttribute('aria-busy', 'true');
+    alert.textContent = '';
+    status.textContent = '';
+    try {
+      await submit(valuesOf(element), form);
+    } catch (failure) {
+      if (!(failure instanceof ApiFailure)) console.error(failure);
+      form.showFailure(failure);
+    } finally {
+      isBusy = false;
+      element.removeAttribute('aria-busy');
+    }
+  });
+  // Until now a form could only have been sent in the way of old, to nowhere.
+  for (const button of element.querySelectorAll<HTMLButtonElement>('button[type=submit]')) button.disabled = false;
+  return form;
+}
+
+const inputsOf = (form: HTMLFormElement) =>
+  [...form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')].filter(
+    (input) => !input.closest('[hidden]'),
+  );
+
+const valuesOf = (form: HTMLFormElement): Values =>
+  Object.fromEntries(inputsOf(form).map(({ name, value }) => [name, value]));
+
+/** Says at each field what is wrong with it, and leads to the first. */
+function isValid(form: HTMLFormElement): boolean {
+  const inputs = inputsOf(form);
+  for (const input of inputs) showFault(input, faultOf(input));
+  const first = inputs.find((input) => input.getAttribute('aria-invalid') === 'true');
+  first?.focus();
+  return first === undefined;
+}
+
+function faultOf(input: HTMLInputElement | HTMLSelectElement): string {
+  const { validity, value, name } = input;
+  if (validity.valueMissing) return text(`fault_missing_${name}`);
+  if (validity.typeMismatch) return text('fault_email');
+  // A browser minds the length only of what was typed, not of what a password manager filled in.
+  if (input instanceof HTMLInputElement && value.length < input.minLength) return text('fault_too_short');
+  return '';
+}
+
+function showFault(input: HTMLInputElement | HTMLSelectElement, message: string): void {
+  const place = document.getElementById(`${input.id}-fault`);
+  if (!place) return;
+  place.textContent = message;
+  if (message === '') input.removeAttribute('aria-invalid');
+  else input.setAttribute('aria-invalid', 'true');
+}

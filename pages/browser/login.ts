@@ -1,0 +1,80 @@
+import { callInSession, callWithCookie, endSession } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { find, leaveTo } from './dom.js';
+import { type FormControl, handleForm } from './form.js';
+import { page } from './page-data.js';
+import { showProviders } from './providers.js';
+import { failureText, text } from './texts.js';
+
+export function startLogin(): void {
+  const settled = page.hasSession ? settleSession() : Promise.resolve();
+  if (page.offers.providers) showProviders();
+  if (page.reason !== undefined) {
+    find('[data-alert]').textContent = failureText('provider', new ApiFailure(page.reason));
+  } else if (page.isSignedOut) {
+    find('[data-status]').textContent = text('status_signed_out');
+  }
+  if (page.offers.passwordLogin) startPasswordLogin(settled);
+}
+
+/**
+ * Who is signed in already goes on at once. A session cookie that is of no use any more is taken away: with it every
+ * call would be refused, signing in too.
+ */
+async function settleSession(): Promise<void> {
+  try {
+    await callInSession('GET', '/users/me?fields=id');
+  } catch (failure) {
+    if (failure instanceof ApiFailure && failure.isSignedOut) await endSession().catch(() => {});
+    return;
+  }
+  await leaveTo(page.redirect);
+}
+
+function startPasswordLogin(settled: Promise<void>): void {
+  handleForm('#login', 'login', async ({ otp, ...values }, form) => {
+    await settled;
+    // Authenticator apps show the code in groups.
+    const code = otp?.replace(/\s/g, '');
+    try {
+      await callWithCookie('POST', '/auth/login', {
+        ...credentials(form, values),
+        mode: 'session',
+        ...(code ? { otp: code } : {}),
+      });
+    } catch (failure) {
+      const isOtpFailure = failure instanceof ApiFailure && failure.code === 'INVALID_OTP';
+      if (!isOtpFailure || code) throw onlyOnItsStep(form, failure);
+      showStep(form, 'code');
+      return;
+    }
+    await leaveTo(page.redirect);
+  });
+
+  const startOver = find('[data-start-over]');
+  startOver.addEventListener('click', () => showStep({ element: find('#login') }, 'credentials'));
+}
+
+/** Those that were typed, also while the code is asked for and they are hidden. */
+function credentials({ element }: FormControl, { email, password }: Record<string, string>) {
+  return {
+    email: email ?? find<HTMLInputElement>('[name=email]', element).value,
+    password: password ?? find<HTMLInputElement>('[name=password]', element).value,
+  };
+}
+
+/** A failure that is about the password is shown where the password is. */
+function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
+  if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') showStep(form, 'credentials');
+  return failure;
+}
+
+function showStep({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {
+  for (const step of element.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
+  find('[data-start-over]', element).hidden = name !== 'code';
+  find('[data-alert]').textContent = '';
+  const otp = find<HTMLInputElement>('[name=otp]', element);
+  otp.value = '';
+  if (name === 'code') otp.focus();
+  else find<HTMLInputElement>('[name=password]', element).select();
+}

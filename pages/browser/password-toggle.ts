@@ -1,0 +1,14 @@
+/** Lets people see the password that they are typing. */
+export function enablePasswordToggles(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>('.password-toggle')) {
+    const input = document.getElementById(button.getAttribute('aria-controls') ?? '');
+    if (!(input instanceof HTMLInputElement)) continue;
+    const show = (isShown: boolean) => {
+      input.type = isShown ? 'text' : 'password';
+      button.setAttribute('aria-pressed', String(isShown));
+    };
+    button.addEventListener('click', () => show(input.type === 'password'));
+    // A password must not stay on the screen, nor be remembered by the browser as a text that was typed once.
+    input.form?.addEventListener('submit', () => show(false));
+  }
+}

@@ -1,0 +1,38 @@
+import { callSignedIn } from './api.js';
+import { find, withQuery } from './dom.js';
+import { handleForm } from './form.js';
+import type { OwnAccount } from './own-account.js';
+import { page } from './page-data.js';
+import { text } from './texts.js';
+
+const fields = ['first_name', 'last_name', 'language'] as const;
+
+/** Lets the user change their names and language. @returns whether there is anything that they may change */
+export function showProfile({ me, mayUpdate }: OwnAccount): boolean {
+  if (!fields.some(mayUpdate)) return false;
+  const stored = Object.fromEntries(fields.map((name) => [name, me[name] ?? '']));
+  const form = find<HTMLFormElement>('#profile');
+  const languages = find<HTMLSelectElement>('[name=language]', form);
+  const isKnown = [...languages.options].some(({ value }) => value === stored.language);
+  // A language that these pages do not speak is kept as it is.
+  if (!isKnown && stored.language) languages.add(new Option(stored.language, stored.language));
+  for (const name of fields) {
+    const input = find<HTMLInputElement | HTMLSelectElement>(`[name=${name}]`, form);
+    input.value = stored[name] ?? '';
+    input.disabled = !mayUpdate(name);
+  }
+
+  handleForm('#profile', 'profile', async (values, { showStatus }) => {
+    const changed = fields.filter((name) => mayUpdate(name) && values[name] !== stored[name]);
+    const changes = Object.fromEntries(changed.map((name) => [name, values[name] || null]));
+    if (changed.length > 0) await callSignedIn('PATCH', '/users/me', changes);
+    for (const name of changed) stored[name] = values[name] ?? '';
+    if (changed.includes('language') && stored.language && stored.language !== page.language) {
+      location.assign(withQuery(page.links.account, { lang: stored.language }));
+      return;
+    }
+    showStatus(text('status_saved'));
+  });
+  find('[data-section=profile]').hidden = false;
+  return true;
+}

@@ -1,0 +1,54 @@
+import { endSession } from './api.js';
+import { find, leaveTo, withQuery } from './dom.js';
+import { readOwnAccount } from './own-account.js';
+import { page } from './page-data.js';
+import { showPassword } from './password.js';
+import { enablePasswordToggles } from './password-toggle.js';
+import { showProfile } from './profile.js';
+import { failureText, text } from './texts.js';
+import { showTwoFactor } from './two-factor.js';
+
+const alert = find('main > [data-alert]');
+
+async function start(): Promise<void> {
+  const account = await readOwnAccount();
+  const { me, mustSetUpTfa } = account;
+  const isAskedFor = new URLSearchParams(location.search).has('lang');
+  if (!isAskedFor && me.language && me.language !== page.language && isSpoken(me.language)) {
+    await leaveTo(withQuery(page.links.account, { lang: me.language }));
+  }
+  if (me.email) {
+    find('[data-signed-in-as]').textContent = text('status_signed_in_as', { email: me.email });
+    for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email;
+  }
+  const shown = [showProfile(account), showPassword(account), showTwoFactor(account)];
+  find('[data-must-set-up-tfa]').hidden = !mustSetUpTfa;
+  find('[data-nothing-to-change]').hidden = mustSetUpTfa || shown.includes(true);
+  find('[data-content]').hidden = false;
+}
+
+const isSpoken = (language: string) =>
+  [...document.querySelectorAll<HTMLElement>('.languages a')].some(({ lang }) => lang === language);
+
+function enableSignOut(): void {
+  const button = find<HTMLButtonElement>('[data-sign-out]');
+  button.addEventListener('click', async () => {
+    try {
+      await endSession();
+      await leaveTo(withQuery(page.links.login, { notice: 'signed-out' }));
+    } catch (failure) {
+      alert.textContent = failureText('account', failure);
+    }
+  });
+  button.disabled = false;
+}
+
+enablePasswordToggles();
+enableSignOut();
+try {
+  await start();
+} catch (failure) {
+  alert.textContent = failureText('account', failure);
+} finally {
+  find('[data-loading]').hidden = true;
+}

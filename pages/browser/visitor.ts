@@ -1,0 +1,17 @@
+import { startForgotPassword } from './forgot-password.js';
+import { startLogin } from './login.js';
+import { page } from './page-data.js';
+import { enablePasswordToggles } from './password-toggle.js';
+import { startRegister } from './register.js';
+import { startTokenPage } from './token-page.js';
+
+const starts: Readonly<Record<string, () => void>> = {
+  login: startLogin,
+  'forgot-password': startForgotPassword,
+  'reset-password': () => startTokenPage('reset', '/auth/password/reset'),
+  'accept-invite': () => startTokenPage('invite', '/users/invite/accept'),
+  register: startRegister,
+};
+
+enablePasswordToggles();
+starts[page.page]?.();

@@ -1,0 +1,38 @@
+import plugin from 'fastify-plugin';
+import { loadAssets } from './assets.js';
+import { createProjectReader } from './project.js';
+import { createPages, type Pages } from './service.js';
+import { loadTemplates } from './templates.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    pages: Pages;
+  }
+}
+
+/** `app.pages`: the pages for people, under `/account`. */
+export const pagesPlugin = plugin(
+  async (app) => {
+    const { config, health, locales, log } = app;
+    const project = createProjectReader(
+      async () => (await health.info()).project,
+      (error) => log.warn({ err: error }, 'a page is shown without the settings of the project'),
+    );
+    app.decorate(
+      'pages',
+      createPages({
+        locales,
+        assets: loadAssets(),
+        renderTemplate: loadTemplates(),
+        project,
+        offers: () => ({
+          passwordLogin: !config.AUTH_DISABLE_DEFAULT,
+          providers: app.hasRoute({ method: 'GET', url: '/auth' }),
+          twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
+        }),
+        base: new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, ''),
+      }),
+    );
+  },
+  { name: 'pages', dependencies: ['config', 'locales', 'health'] },
+);

@@ -1,0 +1,40 @@
+import type { ServerInfo } from '../../schemas/server.js';
+
+export type Project = ServerInfo['project'];
+
+/** Milliseconds. */
+const patience = 1_000;
+
+const defaults: Project = {
+  project_name: 'Gatehouse',
+  project_color: null,
+  project_logo: null,
+  default_language: 'en-US',
+  public_registration: false,
+  public_registration_verify_email: true,
+};
+
+/**
+ * The public settings of the project as they are now. While the database is away: as they were last read, or the
+ * defaults, so that whoever comes is told what is wrong by a page, not by an error.
+ */
+export function createProjectReader(
+  read: () => Promise<Project>,
+  onFailure: (error: unknown) => void,
+): () => Promise<Project> {
+  let latest = defaults;
+  return async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('Reading the settings took too long.')), patience);
+    });
+    try {
+      latest = await Promise.race([read(), timeout]);
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      clearTimeout(timer);
+    }
+    return latest;
+  };
+}

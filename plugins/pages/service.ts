@@ -1,0 +1,146 @@
+import type { Locale, Locales } from '../locales.js';
+import { acceptedLanguages } from './accepted-languages.js';
+import type { Asset, Assets } from './assets.js';
+import { contentSecurityPolicy } from './content-security-policy.js';
+import type { Project } from './project.js';
+import { redirectTarget } from './redirect-target.js';
+import { themeName } from './theme.js';
+
+export type PageName =
+  | 'login'
+  | 'forgot-password'
+  | 'reset-password'
+  | 'accept-invite'
+  | 'register'
+  | 'verified'
+  | 'account';
+
+/** What a request for a page brings along. */
+export interface Visit {
+  query: Readonly<Record<string, unknown>>;
+  acceptLanguage: string | undefined;
+  /** Whether there is a session cookie, be it of any use or none. */
+  hasSession: boolean;
+}
+
+export interface RenderedPage {
+  html: string;
+  headers: Record<string, string>;
+}
+
+export interface Pages {
+  render(name: PageName, visit: Visit): Promise<RenderedPage>;
+  /** Where who is not signed in is sent. */
+  loginUrl(visit: Visit): string;
+  asset: Assets;
+}
+
+/** What this service offers. */
+export interface Offers {
+  /** Signing in with e-mail and password. */
+  passwordLogin: boolean;
+  providers: boolean;
+  twoFactor: boolean;
+}
+
+interface Dependencies {
+  locales: Locales;
+  assets: Assets;
+  renderTemplate(name: string, view: object): Promise<string>;
+  project(): Promise<Project>;
+  offers(): Offers;
+  /** The path of the service in its public URL, without a slash at the end. */
+  base: string;
+}
+
+/** Texts that scripts need, told by the beginnings of their names. */
+const scriptTexts = /^(error|fault|status|action|choice)_/;
+
+/** Why an e-mail address was not verified, as far as there is a text of its own. */
+const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']);
+
+export function createPages({ locales, assets, renderTemplate, project, offers, base }: Dependencies): Pages {
+  const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${(assets(name) as Asset).version}`;
+
+  const linksOf = (chosen: string | undefined) => {
+    const to = (page: string) => `${base}/account${page}${chosen === undefined ? '' : `?lang=${chosen}`}`;
+    return {
+      account: to(''),
+      login: to('/login'),
+      forgotPassword: to('/forgot-password'),
+      register: to('/register'),
+    };
+  };
+
+  return {
+    asset: assets,
+
+    loginUrl: ({ query }) => linksOf(asText(query.lang) && locales.pick(asText(query.lang)).tag).login,
+
+    render: async (name, { query, acceptLanguage, hasSession }) => {
+      const settings = await project();
+      const lang = asText(query.lang);
+      const locale = locales.pick(lang, ...acceptedLanguages(acceptLanguage), settings.default_language);
+      const links = linksOf(lang && locale.tag);
+      const redirect = redirectTarget(query.redirect);
+      const reason = asText(query.reason);
+      const offered = offers();
+      const theme = themeName(settings.project_color);
+
+      const data = {
+        page: name,
+        language: locale.tag,
+        base,
+        links,
+        redirect: redirect ?? links.account,
+        hasSession,
+        offers: offered,
+        verifiesEmail: settings.public_registration_verify_email,
+        reason: name === 'login' ? reason : undefined,
+        isSignedOut: query.notice === 'signed-out',
+        texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
+      };
+      const html = await renderTemplate(name, {
+        page: name,
+        t: locale.pages,
+        lang: locale.tag,
+        languages: languagesOf(locales, locale, { redirect, reason }),
+        project: { name: settings.project_name, logo: settings.project_logo, language: settings.default_language },
+        registration: settings.public_registration && offered.passwordLogin,
+        offers: offered,
+        reason: reason === undefined ? null : knownReasons.has(reason) ? reason : 'unknown',
+        links,
+        assets: {
+          style: assetUrl('account.css'),
+          theme: theme === undefined ? null : assetUrl(theme),
+          script: assetUrl(name === 'account' ? 'signed-in.js' : 'visitor.js'),
+        },
+        data: inScript(data),
+      });
+      return { html, headers: headersOf(locale, settings) };
+    },
+  };
+}
+
+/** A link to the same page in each language. */
+function languagesOf(locales: Locales, current: Locale, kept: Record<string, string | undefined>) {
+  return locales.all.map(({ tag, name }) => {
+    const parameters = new URLSearchParams({ lang: tag });
+    for (const [key, value] of Object.entries(kept)) if (value !== undefined) parameters.set(key, value);
+    return { tag, name, href: `?${parameters}`, current: tag === current.tag };
+  });
+}
+
+const headersOf = (locale: Locale, { project_logo: logo }: Project) => ({
+  'content-type': 'text/html; charset=utf-8',
+  'content-language': locale.tag,
+  'content-security-policy': contentSecurityPolicy(logo),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+});
+
+/** JSON to stand inside of a script element, which no `<` in it can end. */
+const inScript = (data: object) => JSON.stringify(data).replaceAll('<', '\\u003c');
+
+const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

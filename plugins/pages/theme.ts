@@ -1,0 +1,27 @@
+import { type Colour, parseColour, readableOn, textOn, toHex } from './colour.js';
+
+/** What the accent colour stands on, as `pages/browser/account.css` has it. */
+export const surfaces = {
+  light: ['#ffffff', '#f5f6f8'],
+  dark: ['#181b21', '#101216'],
+} as const;
+
+const namePattern = /^theme-([0-9a-f]{6})\.css$/;
+
+/** The name of the style sheet for a project's colour; undefined when the colour is none that we can read. */
+export function themeName(colour: string | null): string | undefined {
+  const parsed = colour === null ? undefined : parseColour(colour);
+  return parsed && `theme-${toHex(parsed)}.css`;
+}
+
+/** The style sheet of that name. It is made from its name alone, so that any instance can answer it. */
+export function themeCss(name: string): string | undefined {
+  const [, hex] = namePattern.exec(name) ?? [];
+  const colour = hex === undefined ? undefined : parseColour(`#${hex}`);
+  if (!colour) return undefined;
+  const rule = (on: readonly string[]) => {
+    const accent = readableOn(colour, on.map(parseColour) as Colour[]);
+    return `:root{--accent:#${toHex(accent)};--on-accent:#${toHex(textOn(accent))}}`;
+  };
+  return `${rule(surfaces.light)}@media (prefers-color-scheme:dark){${rule(surfaces.dark)}}\n`;
+}

@@ -1,0 +1,28 @@
+import { Type } from '@sinclair/typebox';
+import { ApiError } from '../../schemas/errors.js';
+import type { App } from '../app.js';
+
+const forEver = 'public, max-age=31536000, immutable';
+const askAgain = 'public, no-cache';
+
+/** Scripts and styles. A URL with the version of what is there can be kept; any other is to be asked for again. */
+export function assetRoutes(app: App): void {
+  app.get(
+    '/assets/:name',
+    { schema: { hide: true, params: Type.Object({ name: Type.String() }) } },
+    async (request, reply) => {
+      const asset = app.pages.asset(request.params.name);
+      if (!asset) throw new ApiError('ROUTE_NOT_FOUND', { path: request.url.split('?', 1)[0] ?? '' });
+      const etag = `"${asset.version}"`;
+      const isCurrent = (request.query as { v?: unknown }).v === asset.version;
+      reply.headers({
+        etag,
+        'cache-control': isCurrent ? forEver : askAgain,
+        'content-type': asset.mediaType,
+        'x-content-type-options': 'nosniff',
+      });
+      const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+      return known?.includes(etag) ? reply.code(304).send() : reply.send(asset.body);
+    },
+  );
+}
