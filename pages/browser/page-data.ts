@@ -5,7 +5,7 @@ export interface PageData {
   language: string;
   /** The path of the service, without a slash at the end. */
   base: string;
-  links: { account: string; login: string; forgotPassword: string; register: string };
+  links: { account: string; login: string };
   /** Where to go after signing in; the service has made sure that it is a path of its own origin. */
   redirect: string;
   /** Whether there is a session cookie, be it of any use or none. */

@@ -1,0 +1,63 @@
+import t from 'tap';
+import { settings } from '../../db/schema.js';
+import { codeOf, startTestApp } from '../helpers/app.js';
+
+const { app, get } = await startTestApp(t);
+const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
+const pages = ['login', 'forgot-password', 'reset-password', 'accept-invite', 'register', 'verified'].map(
+  (name) => `/account/${name}`,
+);
+
+const urlsIn = (html: string) =>
+  [...html.matchAll(/(?:src|href)="(\/account\/assets\/[^"]*)"/g)].map(([, url = '']) => url);
+
+t.test('all that a page transfers is under 60 kB, and can be kept', async (t) => {
+  await app.db.update(settings).set({ publicRegistration: true, projectColor: '#7a1fa2' });
+  for (const lang of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'zh-CN']) {
+    for (const page of [...pages, '/account']) {
+      const { body, statusCode } = await get(`${page}?lang=${lang}`, cookie);
+      t.equal(statusCode, 200);
+      const urls = urlsIn(body);
+      t.equal(urls.length, 3, `${page}: two style sheets and a script`);
+      const assets = await Promise.all(urls.map((url) => get(url)));
+      for (const asset of assets) {
+        t.equal(asset.statusCode, 200);
+        t.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable');
+        t.equal(asset.headers['x-content-type-options'], 'nosniff');
+      }
+      const size = [body, ...assets.map((asset) => asset.body)].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      t.ok(size < 60_000, `${page} ${lang}: ${size} bytes`);
+    }
+  }
+  await app.db.update(settings).set({ publicRegistration: false, projectColor: null });
+});
+
+t.test('an asset has its type, and is sent once', async (t) => {
+  const [style = '', script = ''] = urlsIn((await get('/account/login')).body);
+  t.equal((await get(style)).headers['content-type'], 'text/css; charset=utf-8');
+  const { headers } = await get(script);
+  t.equal(headers['content-type'], 'text/javascript; charset=utf-8');
+  for (const known of [String(headers.etag), `W/${headers.etag}`, `"other", ${headers.etag}`]) {
+    const again = await get(script, { 'if-none-match': known });
+    t.equal(again.statusCode, 304, known);
+    t.equal(again.body, '');
+    t.equal(again.headers.etag, headers.etag);
+  }
+  t.equal((await get(script, { 'if-none-match': '"other"' })).statusCode, 200);
+});
+
+t.test('without its version, or with another, it is to be asked for again', async (t) => {
+  for (const url of ['/account/assets/visitor.js', '/account/assets/visitor.js?v=other']) {
+    const { statusCode, headers } = await get(url);
+    t.equal(statusCode, 200);
+    t.equal(headers['cache-control'], 'public, no-cache');
+  }
+});
+
+t.test('there are no other assets', async (t) => {
+  for (const name of ['nothing.js', '..%2f..%2fpackage.json', 'theme-.css', 'theme-zzzzzz.css', 'constructor', '']) {
+    const response = await get(`/account/assets/${name}`);
+    t.equal(response.statusCode, 404, name);
+    t.equal(codeOf(response), 'ROUTE_NOT_FOUND', name);
+  }
+});

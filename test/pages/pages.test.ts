@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { settings } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+
+const { app, get } = await startTestApp(t);
+
+const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
+const visitorPages = ['login', 'forgot-password', 'reset-password', 'accept-invite', 'register', 'verified'];
+const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const change = (values: Partial<typeof settings.$inferInsert>) => app.db.update(settings).set(values);
+const textsOf = (tag: string) =>
+  JSON.parse(readFileSync(`locales/${tag}.json`, 'utf8')) as { pages: Record<string, string> };
+const dataOf = (html: string) =>
+  JSON.parse(/<script type="application\/json" id="page-data">(.*?)<\/script>/s.exec(html)?.[1] ?? '{}');
+const titleOf = (html: string) => /<h1[^>]*>([^<]*)</.exec(html)?.[1];
+
+t.test('every page, in every language', async (t) => {
+  const paths = [...visitorPages.map((name) => `/account/${name}`), '/account'];
+  for (const tag of languages) {
+    for (const path of paths) {
+      const { statusCode, headers, body } = await get(`${path}?lang=${tag}`, path === '/account' ? cookie : {});
+      const what = `${path} ${tag}`;
+      t.equal(statusCode, 200, what);
+      t.match(
+        headers,
+        {
+          'content-type': 'text/html; charset=utf-8',
+          'content-language': tag,
+          'content-security-policy': policy,
+          'x-content-type-options': 'nosniff',
+          'referrer-policy': 'no-referrer',
+          'cache-control': 'no-store',
+        },
+        what,
+      );
+      t.match(body, `<html lang="${tag}">`, what);
+      t.notMatch(body, /\{\{|\{%|\bundefined\b|\[object /, `${what}: nothing of the template is left over`);
+      t.notMatch(
+        body,
+        /<script(?! type="(application\/json" id="page-data">|module" src="))/,
+        `${what}: no inline script`,
+      );
+      t.notMatch(body, /\s(style|on[a-z]+)=/, `${what}: no inline style or handler`);
+    }
+  }
+  t.equal(titleOf((await get('/account/login?lang=de-DE')).body), 'Anmelden');
+  t.equal(titleOf((await get('/account/login?lang=zh-CN')).body), '登录');
+});
+
+t.test('the language is the one asked for, the browser’s, or the project’s', async (t) => {
+  const languageOf = async (query: string, accept?: string) =>
+    (await get(`/account/login${query}`, accept === undefined ? {} : { 'accept-language': accept })).headers[
+      'content-language'
+    ];
+  t.equal(await languageOf('?lang=fr-FR', 'de'), 'fr-FR');
+  t.equal(await languageOf('?lang=de'), 'de-DE');
+  t.equal(await languageOf('', 'es-MX,es;q=0.9,en;q=0.8'), 'es-ES');
+  t.equal(await languageOf('', 'en;q=0.5, de;q=0.9'), 'de-DE');
+  t.equal(await languageOf('', 'fr;q=0, zh'), 'zh-CN');
+  t.equal(await languageOf('?lang[]=de', ';;q=,,*'), 'en-US');
+  await change({ defaultLanguage: 'fr-FR' });
+  t.equal(await languageOf('', 'pt'), 'fr-FR');
+  await change({ defaultLanguage: 'en-US' });
+  t.match((await get('/account/login?lang=de')).body, 'href="/account/forgot-password?lang=de-DE"', 'and stays');
+});
+
+t.test('all languages have the same texts, with the same placeholders', async (t) => {
+  const english = textsOf('en-US').pages;
+  const placeholders = (text = '') => (text.match(/\{\w+\}/g) ?? []).sort();
+  t.ok(Object.keys(english).length > 50);
+  for (const tag of languages) {
+    const { pages } = textsOf(tag);
+    t.strictSame(Object.keys(pages).sort(), Object.keys(english).sort(), tag);
+    for (const [key, text] of Object.entries(pages)) {
+      t.ok(text.trim(), `${tag} ${key}`);
+      t.strictSame(placeholders(text), placeholders(english[key]), `${tag} ${key}`);
+    }
+  }
+});
+
+t.test('what comes from outside is text, wherever it shows', async (t) => {
+  const evil = `"'><script>alert(1)</script>{{ t.email }}`;
+  await change({ projectName: evil, projectLogo: `https://cdn.example.com/"><script>alert(1)</script>` });
+  const query = new URLSearchParams({ lang: evil, token: evil, redirect: `/${evil}`, reason: evil, notice: evil });
+  for (const page of [...visitorPages.map((name) => `/account/${name}`), '/account']) {
+    const { statusCode, body } = await get(`${page}?${query}`, cookie);
+    t.equal(statusCode, 200, page);
+    t.notMatch(body, '<script>alert', page);
+    t.equal(body.match(/<script/g)?.length, 2, page);
+    t.match(
+      body,
+      '&#34;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;{{ t.email }}</title>',
+      `${page}: the name as it is`,
+    );
+    t.notMatch(body.replace(/href="\?[^"]*"/g, ''), 'token', `${page}: the token is not repeated`);
+    t.type(dataOf(body).texts, 'object', `${page}: the data can be read`);
+  }
+  await change({ projectName: 'Gatehouse', projectLogo: null });
+});
+
+t.test('the logo may be loaded from where it is, and nothing else', async (t) => {
+  const images = async (projectLogo: string | null) => {
+    await change({ projectLogo });
+    const { headers } = await get('/account/login');
+    return /img-src ([^;]*)/.exec(String(headers['content-security-policy']))?.[1];
+  };
+  t.equal(await images('https://cdn.example.com/logo.svg'), "'self' data: https://cdn.example.com");
+  t.equal(await images('http://localhost:9000/logo.svg'), "'self' data: http://localhost:9000");
+  t.equal(await images('/files/logo.svg'), "'self' data:");
+  t.equal(await images('data:image/svg+xml,x'), "'self' data:");
+  t.equal(await images('javascript:alert(1)'), "'self' data:");
+  t.equal(await images("https://a;script-src'unsafe-inline'/logo.svg"), "'self' data:");
+  t.equal(await images('https://*/logo.svg'), "'self' data:");
+  await change({ projectLogo: null });
+});
+
+t.test('after signing in it goes on to a path of our own, and nowhere else', async (t) => {
+  const targetOf = async (redirect: string) =>
+    dataOf((await get(`/account/login?${new URLSearchParams({ redirect })}`)).body).redirect;
+  t.equal(await targetOf('/docs?x=1&y=<#z'), '/docs?x=1&y=%3C#z');
+  t.equal(await targetOf('/'), '/');
+  for (const bad of [
+    '',
+    'docs',
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n\\evil.example',
+    '/.//evil.example',
+    '/./\\evil.example',
+    '/a/..//evil.example',
+    '/%2e//evil.example',
+    'https://evil.example',
+    'https:evil.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '?x',
+  ]) {
+    t.equal(await targetOf(bad), '/account', JSON.stringify(bad));
+  }
+  t.equal(dataOf((await get('/account/login?redirect=/a&redirect=/b')).body).redirect, '/account', 'twice');
+});
+
+t.test('who has no session is sent to sign in, and no cookie is an obstacle', async (t) => {
+  const visitor = await get('/account?lang=de');
+  t.equal(visitor.statusCode, 302);
+  t.equal(visitor.headers.location, '/account/login?lang=de-DE');
+  t.equal(visitor.headers['cache-control'], 'no-store');
+  t.equal((await get('/account')).headers.location, '/account/login');
+  t.equal((await get('/account/')).headers.location, '/account/login');
+  t.equal((await get('/account', cookie)).statusCode, 200);
+  for (const name of visitorPages) {
+    for (const value of ['x', 'a.b.c', '%', '"']) {
+      const headers = { cookie: `gatehouse_session_token=${value}`, authorization: 'Bearer nonsense' };
+      t.equal(
+        (await get(`/account/${name}?access_token=x&access_token=y`, headers)).statusCode,
+        200,
+        `${name} ${value}`,
+      );
+    }
+  }
+  t.equal(dataOf((await get('/account/login', cookie)).body).hasSession, true);
+  t.equal(dataOf((await get('/account/login')).body).hasSession, false);
+});
+
+t.test('registration is offered when it is open', async (t) => {
+  const closed = await get('/account/register');
+  t.equal(titleOf(closed.body), 'Registration is closed');
+  t.notMatch(closed.body, '<form');
+  t.notMatch((await get('/account/login')).body, '/account/register"');
+  await change({ publicRegistration: true });
+  t.match((await get('/account/register')).body, '<form id="register"');
+  t.match((await get('/account/login')).body, 'href="/account/register"');
+  await change({ publicRegistration: false });
+});
+
+t.test('the page after a verification says what went wrong and what to do', async (t) => {
+  const { pages } = textsOf('en-US');
+  const shown = async (query: string) => {
+    const { body } = await get(`/account/verified${query}`);
+    return `${titleOf(body)}: ${/<p>([^<]*)</.exec(body)?.[1]}`;
+  };
+  t.equal(await shown(''), `${pages.verified_title}: ${pages.verified}`);
+  for (const reason of ['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']) {
+    t.equal(await shown(`?reason=${reason}`), `${pages.unverified_title}: ${pages[`unverified_${reason}`]}`);
+  }
+  for (const reason of ['INTERNAL_SERVER_ERROR', '__proto__', 'title', '<b>']) {
+    t.equal(await shown(`?reason=${reason}`), `${pages.unverified_title}: ${pages.unverified_unknown}`, reason);
+  }
+});
+
+t.test('pages are no part of the API', async (t) => {
+  const paths = Object.keys((app.swagger() as { paths?: object }).paths ?? {});
+  t.strictSame(
+    paths.filter((path) => path.startsWith('/account')),
+    [],
+  );
+});

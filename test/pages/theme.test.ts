@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import { type Colour, contrast, parseColour } from '../../plugins/pages/colour.js';
+import { surfaces, themeCss, themeName } from '../../plugins/pages/theme.js';
+
+const colour = (text = '') => parseColour(text) as Colour;
+
+t.test('colours are read as CSS writes them', async (t) => {
+  for (const [text, expected] of [
+    ['#36f', [51, 102, 255]],
+    ['#3366FF', [51, 102, 255]],
+    [' #3366ff80 ', [51, 102, 255]],
+    ['#36f8', [51, 102, 255]],
+    ['rgb(51, 102, 255)', [51, 102, 255]],
+    ['rgb(51 102 255 / 50%)', [51, 102, 255]],
+    ['rgba(20%,40%,100%,1)', [51, 102, 255]],
+    ['hsl(225, 100%, 60%)', [51, 102, 255]],
+    ['hsl(225deg 100% 60%)', [51, 102, 255]],
+    ['hsl(0 0% 100%)', [255, 255, 255]],
+  ] as const) {
+    t.strictSame(parseColour(text), expected, text);
+  }
+  for (const text of [
+    '',
+    '#',
+    '#12345',
+    '#ggg',
+    'rgb()',
+    'rgb(1,2)',
+    'rgb(a,b,c)',
+    'url(x)',
+    '#fff;}*{color:red',
+    'hsl(1,2)',
+  ]) {
+    t.equal(parseColour(text), undefined, text);
+    t.equal(themeName(text), undefined, text);
+  }
+  t.equal(themeName(null), undefined);
+});
+
+t.test('whatever the project’s colour is, text in it and on it can be read', async (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
+      const css = themeCss(themeName(`#${value.toString(16).padStart(6, '0')}`) ?? '') ?? '';
+      const [light, dark] = [...css.matchAll(/--accent:(#\w{6});--on-accent:(#\w{6})/g)];
+      for (const [found, on] of [
+        [light, surfaces.light],
+        [dark, surfaces.dark],
+      ] as const) {
+        const [accent, text] = [colour(found?.[1]), colour(found?.[2])];
+        for (const surface of on) if (contrast(accent, colour(surface)) < 4.5) return false;
+        if (contrast(accent, text) < 4.5) return false;
+      }
+      return true;
+    }),
+    { examples: [[0], [0xffffff], [0xffff00], [0x0000ff], [0x777777]] },
+  );
+  t.match(themeCss('theme-1a237e.css'), ':root{--accent:#1a237e;--on-accent:#ffffff}', 'and is left alone if it can');
+});
+
+t.test('the surfaces are those of the style sheet', async (t) => {
+  const css = readFileSync('pages/browser/account.css', 'utf8');
+  const found = [...css.matchAll(/--(?:surface|ground): (#\w{6});/g)].map(([, value]) => value);
+  t.strictSame(found.sort(), [...surfaces.light, ...surfaces.dark].sort());
+});
