@@ -30,12 +30,14 @@ t.test('the API reference and the pages are open, and no other route can hide', 
   const app = fastify();
   await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
   const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
-  const open = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml', '/account', '/account/login', '/mailbox'];
-  for (const path of open) app.get(path, { schema: { hide: true } }, answer);
+  const open = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml', '/account', '/account/login'];
+  const anonymous = ['/mailbox', '/mailbox/1'];
+  for (const path of [...open, ...anonymous]) app.get(path, { schema: { hide: true } }, answer);
   for (const path of ['/docsx', '/openapi.json.bak', '/users/docs', '/accounts', '/users/account', '/mailboxes']) {
     t.throws(() => app.get(path, { schema: { hide: true } }, answer), /has no operationId/, path);
   }
   for (const path of open) t.equal((await app.inject(path)).body, 'open', path);
+  for (const path of anonymous) t.equal((await app.inject(path)).body, 'anonymous', path);
   await t.rejects(boot({ hide: true }), /GET \/0 has no operationId/);
 });
 
