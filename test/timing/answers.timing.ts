@@ -1,11 +1,11 @@
 /**
- * Shows that a login with an unknown e-mail address takes as long as one with a wrong password: pairs of both over real
- * HTTP, in random order, against a service in a process of its own with the default cost of hashing, and Welch's t-test
- * over their times. Not part of `npm test`: it takes minutes, and wants a machine with little else to do.
+ * Shows that the time of an answer does not tell whether an e-mail address is known: pairs of requests over real HTTP, in
+ * random order, against a service in a process of its own with the default cost of hashing, and Welch's t-test over their
+ * times. Not part of `npm test`: it takes minutes, and wants a machine with little else to do.
  *
- *   npm run test:timing -- [--pairs 2000] [--handicap 3]
+ *   npm run test:timing -- [--case login] [--pairs 2000] [--handicap 3]
  *
- * `--handicap` adds so many milliseconds to one side, to see that a difference is found.
+ * `--case` is one of those below; `--handicap` adds so many milliseconds to one side, to see that a difference is found.
  * With TEST_ENGINE=postgres and DATABASE_URL it runs on PostgreSQL.
  */
 import { spawn } from 'node:child_process';
@@ -25,26 +25,60 @@ import { mean, median, standardDeviation, welch } from '../helpers/statistics.js
 const limit = 3.3;
 
 const { values } = parseArgs({
-  options: { pairs: { type: 'string', default: '2000' }, handicap: { type: 'string', default: '0' } },
+  options: {
+    case: { type: 'string', default: 'login' },
+    pairs: { type: 'string', default: '2000' },
+    handicap: { type: 'string', default: '0' },
+  },
 });
 const [pairs, handicap] = [Number(values.pairs), Number(values.handicap)];
 if (!(Number.isInteger(pairs) && pairs > 1 && handicap >= 0)) throw new Error('--pairs and --handicap are numbers.');
 
 const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
+const adminToken = 'the-static-token-of-the-administrator';
 const password = 'not the password of anybody at all';
-const sides = {
-  unknown: { email: 'nimda@example.com', password },
-  wrong: { email: admin.email, password },
+const notAllowed = 'https://elsewhere.example/';
+let count = 0;
+const stranger = () => `stranger-${++count}@example.com`;
+
+interface Case {
+  path: string;
+  status: number;
+  body(email: string): object;
+}
+
+const cases: Record<string, Case> = {
+  login: { path: '/auth/login', status: 401, body: (email) => ({ email, password }) },
+  reset: { path: '/auth/password/request', status: 204, body: (email) => ({ email }) },
+  'reset-error': {
+    path: '/auth/password/request',
+    status: 400,
+    body: (email) => ({ email, reset_url: notAllowed }),
+  },
+  register: { path: '/users/register', status: 204, body: (email) => ({ email, password }) },
+  'register-error': {
+    path: '/users/register',
+    status: 400,
+    body: (email) => ({ email, password, verification_url: notAllowed }),
+  },
 };
+const chosen = cases[values.case];
+if (!chosen) throw new Error(`--case is one of ${Object.keys(cases).join(', ')}.`);
+
+const sides = { unknown: stranger, known: () => admin.email };
 type Side = keyof typeof sides;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /** @returns the status of the answer */
-async function logIn(port: number, body: object): Promise<number | undefined> {
+async function post(port: number, path: string, body: object, method = 'POST'): Promise<number | undefined> {
   const text = JSON.stringify(body);
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
-  const sent = request({ agent, host: '127.0.0.1', port, path: '/auth/login', method: 'POST', headers }).end(text);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(method === 'POST' ? {} : { authorization: `Bearer ${adminToken}` }),
+  };
+  const sent = request({ agent, host: '127.0.0.1', port, path, method, headers }).end(text);
   const [response] = await once(sent, 'response');
   await once(response.resume(), 'end');
   return response.statusCode;
@@ -59,15 +93,15 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function measure(port: number): Promise<Record<Side, number[]>> {
-  const times: Record<Side, number[]> = { unknown: [], wrong: [] };
+async function measure(port: number, { path, status, body }: Case): Promise<Record<Side, number[]>> {
+  const times: Record<Side, number[]> = { unknown: [], known: [] };
   for (let pair = -100; pair < pairs; pair++) {
-    const order: Side[] = Math.random() < 0.5 ? ['unknown', 'wrong'] : ['wrong', 'unknown'];
+    const order: Side[] = Math.random() < 0.5 ? ['unknown', 'known'] : ['known', 'unknown'];
     for (const side of order) {
       const start = performance.now();
-      const status = await logIn(port, sides[side]);
+      const answered = await post(port, path, body(sides[side]()));
       const time = performance.now() - start + (side === 'unknown' ? handicap : 0);
-      if (status !== 401) throw new Error(`A refused login was answered with ${status}.`);
+      if (answered !== status) throw new Error(`The answer is ${answered}, not ${status}.`);
       // The first hundred are for warming up.
       if (pair >= 0) times[side].push(time);
     }
@@ -81,7 +115,7 @@ function report(times: Record<Side, number[]>): boolean {
     const [average, middle, spread] = [mean(all), median(all), standardDeviation(all)].map((ms) => ms.toFixed(3));
     console.log(`${side.padEnd(8)} mean ${average} ms, median ${middle} ms, standard deviation ${spread} ms`);
   }
-  const { difference, standardError, t, degreesOfFreedom } = welch(times.unknown, times.wrong);
+  const { difference, standardError, t, degreesOfFreedom } = welch(times.unknown, times.known);
   const margin = 1.96 * standardError;
   console.log(`difference of the means ${difference.toFixed(3)} ms ± ${margin.toFixed(3)} ms (95 %)`);
   console.log(`Welch’s t = ${t.toFixed(2)} with ${degreesOfFreedom.toFixed(0)} degrees of freedom, limit ${limit}`);
@@ -100,6 +134,7 @@ const service = spawn(process.execPath, [fileURLToPath(new URL('../../server.js'
     SECRET: 'a secret for tests, long enough to be taken',
     ADMIN_EMAIL: admin.email,
     ADMIN_PASSWORD: admin.password,
+    ADMIN_TOKEN: adminToken,
     LOG_LEVEL: 'warn',
     DATA_DIR: directory,
     ...(database?.url ? { DATABASE_URL: database.url } : {}),
@@ -107,12 +142,15 @@ const service = spawn(process.execPath, [fileURLToPath(new URL('../../server.js'
 });
 const ended = once(service, 'exit');
 try {
-  for (let tries = 0; (await logIn(port, admin).catch(() => undefined)) !== 200; tries++) {
+  for (let tries = 0; (await post(port, '/auth/login', admin).catch(() => undefined)) !== 200; tries++) {
     if (tries > 600 || service.exitCode !== null) throw new Error('The service does not start.');
     await sleep(100);
   }
-  console.log(`${pairs} pairs of logins on the ${engine} engine${handicap ? `, one side ${handicap} ms slower` : ''}`);
-  const isAlike = report(await measure(port));
+  await post(port, '/settings', { public_registration: true }, 'PATCH');
+  console.log(
+    `${values.case}: ${pairs} pairs on the ${engine} engine${handicap ? `, one side ${handicap} ms slower` : ''}`,
+  );
+  const isAlike = report(await measure(port, chosen));
   console.log(isAlike ? 'They cannot be told apart.' : 'They can be told apart.');
   process.exitCode = isAlike ? 0 : 1;
 } finally {
