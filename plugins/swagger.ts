@@ -12,6 +12,7 @@ const tags = [
   { name: 'Policies', description: 'Policies group permissions.' },
   { name: 'Permissions', description: 'Who may do what with which items.' },
   { name: 'Settings', description: 'Settings of the project.' },
+  { name: 'Mails', description: 'The queue of mails.' },
   { name: 'Server', description: 'The service itself.' },
 ];
 

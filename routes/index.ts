@@ -3,6 +3,7 @@ import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
 import { invitesRoutes } from './invites/index.js';
 import { mailboxRoutes } from './mailbox/index.js';
+import { mailsRoutes } from './mails/index.js';
 import { permissionsRoutes } from './permissions/index.js';
 import { policiesRoutes } from './policies/index.js';
 import { registrationRoutes } from './registration/index.js';
@@ -40,6 +41,9 @@ export const accessMap = {
 
   register: 'anonymous',
   verifyEmail: 'anonymous',
+
+  listMails: 'authenticated',
+  retryMail: 'authenticated',
 
   readMyRoles: 'authenticated',
   listRoles: 'permission',
@@ -97,6 +101,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(policiesRoutes, { prefix: '/policies' });
   await app.register(permissionsRoutes, { prefix: '/permissions' });
   await app.register(settingsRoutes, { prefix: '/settings' });
+  await app.register(mailsRoutes, { prefix: '/mails' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(accountRoutes, { prefix: '/account' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });

@@ -1,7 +1,10 @@
 import plugin from 'fastify-plugin';
 import type { Executor } from '../../db/client.js';
 import { createJobQueue } from '../../db/job-queue.js';
+import { type QueuedMail, readQueuedMails } from '../../db/queries/mails.js';
 import { senderOf } from '../../schemas/config.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Caller } from '../access/service.js';
 import { createDelivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
 import { createMailTemplates } from './templates.js';
@@ -17,8 +20,10 @@ declare module 'fastify' {
 export interface Mail {
   /** Has a mail sent, if the transaction of what it speaks of comes to its end. */
   enqueue(tx: Executor, job: MailJob): Promise<void>;
-  /** Puts a mail that was given up into the queue again. @returns whether there was such a mail */
-  retry(id: string): Promise<boolean>;
+  /** Mails in the queue, the newest first. @throws {ApiError} FORBIDDEN to all but administrators */
+  list(caller: Caller, state: QueuedMail['state'] | null, limit: number): Promise<QueuedMail[]>;
+  /** Puts a mail that was given up into the queue again. @throws {ApiError} FORBIDDEN to all but administrators, and when there is no such mail */
+  retry(caller: Caller, id: string): Promise<void>;
   /** Whether mails are kept in the mailbox for development. */
   readonly hasMailbox: boolean;
   /** Delivers what is due now, without waiting for the turn of the background. @returns how many were attempted */
@@ -77,7 +82,15 @@ export const mailPlugin = plugin<MailOptions>(
 
     app.decorate('mail', {
       enqueue: (tx, job) => queue.send(tx, job),
-      retry: (id) => queue.retry(id),
+      list: async (caller, state, limit) => {
+        requireAdministrator(caller);
+        return readQueuedMails(db, state, limit);
+      },
+      retry: async (caller, id) => {
+        requireAdministrator(caller);
+        // Like any item that is not there (contract 2.8).
+        if (!(await queue.retry(id))) throw new ApiError('FORBIDDEN');
+      },
       hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
       deliverNow: async () => worker?.run() ?? 0,
     });
@@ -90,3 +103,7 @@ export const mailPlugin = plugin<MailOptions>(
   },
   { name: 'mail', dependencies: ['config', 'database', 'clock', 'tokens', 'locales'] },
 );
+
+function requireAdministrator(caller: Caller): void {
+  if (!caller.admin) throw new ApiError('FORBIDDEN');
+}

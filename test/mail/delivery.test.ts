@@ -5,7 +5,9 @@ import t, { type Test } from 'tap';
 import { rows } from '../../db/client.js';
 import { startTestApp } from '../helpers/app.js';
 import { linkIn } from '../helpers/mails.js';
-import { createUser } from '../helpers/records.js';
+import { createPolicy, createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { tokenHolder } from '../helpers/rights.js';
 import { freePort } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 
@@ -112,17 +114,36 @@ t.test('cut off after the mail was taken it comes twice, with one Message-ID', a
   t.equal(ids[0], ids[1]);
 });
 
-t.test('a mail that was given up is kept, and can be sent again', async (t) => {
-  const { app, port, ask, deliver, jobs } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
+t.test('a mail that was given up is kept, seen by administrators, and can be sent again', async (t) => {
+  const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
+  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const member = await tokenHolder(app);
+  const mails = async (query = '') => (await get(`/mails${query}`, admin.headers)).json().data;
   const user = await createUser(app);
   await ask(user.email);
+  t.match(await mails(), [
+    { kind: 'reset', state: 'waiting', user: null, email: user.email, attempts: 0, reason: null },
+  ]);
   await app.mail.deliverNow();
-  const [job] = await jobs();
-  t.match(job, { state: 'failed', reason: /connect/ });
-  const { mails } = await startSmtp(t, port);
-  t.equal(await app.mail.retry(job?.id ?? ''), true);
-  await deliver(() => mails.length > 0);
-  t.equal(mails.length, 1);
+  const [mail] = await mails('?state=failed');
+  t.match(mail, { state: 'failed', attempts: 1, next_attempt_at: null, reason: /connect/ });
+  t.match(mail.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.strictSame(await mails('?state=waiting'), []);
+  t.equal((await mails('?limit=1')).length, 1);
+
+  refused(t, await get('/mails', member.headers), 'FORBIDDEN', 'a member');
+  refused(t, await get('/mails'), 'INVALID_CREDENTIALS', 'a stranger');
+  refused(t, await get('/mails?state=lost', admin.headers), 'INVALID_QUERY', 'a state that there is not');
+  refused(t, await get('/mails?limit=0', admin.headers), 'INVALID_QUERY', 'a limit that there is not');
+  refused(t, await post(`/mails/${mail.id}/retry`, {}, member.headers), 'FORBIDDEN', 'a member');
+  refused(t, await post(`/mails/${user.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'no such mail');
+  refused(t, await post('/mails/x/retry', {}, admin.headers), 'INVALID_PAYLOAD', 'no identifier');
+
+  const smtp = await startSmtp(t, port);
+  t.equal((await post(`/mails/${mail.id}/retry`, {}, admin.headers)).statusCode, 204);
+  await deliver(() => smtp.mails.length > 0);
+  t.equal(smtp.mails.length, 1);
+  refused(t, await post(`/mails/${mail.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'it was sent');
 });
 
 t.test('in production without a transport mails wait, and the service runs', async (t) => {

@@ -114,6 +114,8 @@ t.test('the OpenAPI document', async (t) => {
       'POST /users/invite/accept',
       'POST /users/register',
       'GET /users/register/verify-email',
+      'GET /mails',
+      'POST /mails/{id}/retry',
     ];
     t.strictSame(operations.map(({ what }) => what).sort(), expected.sort());
   });
@@ -160,7 +162,8 @@ t.test('the OpenAPI document', async (t) => {
     for (const { what, operation } of operations) {
       const method = what.split(' ', 1)[0] ?? '';
       if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
-      if (['PATCH', 'POST', 'SEARCH'].includes(method)) t.ok(operation.requestBody, `${what} has a body`);
+      const isCommand = what === 'POST /mails/{id}/retry';
+      if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
   });
 

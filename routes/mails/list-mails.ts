@@ -1,0 +1,27 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { ListMailsQuery, MailList } from '../../schemas/mails.js';
+import { type App, anyCredential } from '../app.js';
+
+export function listMails(app: App): void {
+  app.get(
+    '/',
+    {
+      schema: {
+        operationId: 'listMails',
+        tags: ['Mails'],
+        summary: 'See the mails in the queue',
+        description: 'For administrators. The newest first.',
+        security: anyCredential,
+        querystring: ListMailsQuery,
+        response: {
+          200: { ...MailList, description: 'The mails.' },
+          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+        },
+      },
+    },
+    async (request) => {
+      const { state = null, limit = '100' } = request.query;
+      return { data: await app.mail.list(request.currentUser, state, Number(limit)) };
+    },
+  );
+}

@@ -1,0 +1,43 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
+
+export const MailState = Type.Union(
+  [Type.Literal('waiting'), Type.Literal('sending'), Type.Literal('failed'), Type.Literal('sent')],
+  {
+    description:
+      '`waiting`: for its first or next attempt. `sending`: under way. `failed`: given up after the last attempt, and kept for 90 days. `sent`: taken over by the mail server, or dropped because nobody was to get it any more; kept for an hour.',
+  },
+);
+export type MailState = Static<typeof MailState>;
+
+/** A mail in the queue. What it says is written when it is sent, so there is no text, and no token, to be shown. */
+export const Mail = named(
+  'Mail',
+  Closed(
+    {
+      id: Uuid('Identifier of the mail; its Message-ID begins with it.'),
+      kind: Type.Union([Type.Literal('invite'), Type.Literal('registration'), Type.Literal('reset')], {
+        description: 'What it is for.',
+      }),
+      state: MailState,
+      user: Nullable(Uuid('The user it is for; null when only an address is known.')),
+      email: Nullable(
+        Type.String({ description: 'The address that somebody asked for; null when the user is known.' }),
+      ),
+      attempts: Type.Integer({ minimum: 0, description: 'Attempts that have failed.' }),
+      created_at: Timestamp('When it was put into the queue.'),
+      next_attempt_at: Nullable(Timestamp('When it is tried next; null when it is not.')),
+      reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
+    },
+    { description: 'A mail in the queue.' },
+  ),
+);
+
+export const ListMailsQuery = Type.Object({
+  state: Type.Optional(MailState),
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9]\\d{0,2}|1000)$', default: '100', description: 'How many at the most: 1 to 1000.' }),
+  ),
+});
+
+export const MailList = Data(Type.Array(Mail));
