@@ -310,7 +310,10 @@ const mail = {
   EMAIL_SMTP_IGNORE_TLS: flag({ default: false, description: 'Whether STARTTLS is left unused even where offered.' }),
   EMAIL_SENDMAIL_PATH: text({ default: '/usr/sbin/sendmail', description: 'The program of the transport `sendmail`.' }),
   EMAIL_TEMPLATES_PATH: Type.Optional(
-    text({ description: 'Folder of templates that replace those of the service, one by one (see mail-templates.md).' }),
+    text({
+      description:
+        'Folder of templates that replace those of the service, one by one (see [Mail templates](mail-templates.md)).',
+    }),
   ),
   EMAIL_RETRY_LIMIT: integer(0, 16, {
     default: 14,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
+import { ConfigError } from '../config.js';
 import type { Locale, Locales } from '../locales.js';
 import { colorOf, inkOn, logoOf } from './branding.js';
 import { durationIn } from './duration.js';
@@ -46,7 +47,7 @@ export function createMailTemplates({
   folder?: string | undefined;
 }): MailTemplates {
   const own = folder === undefined ? undefined : resolve(folder);
-  if (own !== undefined && !existsSync(own)) throw new Error(`EMAIL_TEMPLATES_PATH: there is no folder ${own}.`);
+  if (own !== undefined && !existsSync(own)) throw new ConfigError([`EMAIL_TEMPLATES_PATH: there is no folder ${own}`]);
   const root = own === undefined ? [builtIn] : [own, builtIn];
   const common = { root, cache: true, strictVariables: true, strictFilters: true, ...limits };
   const settings = { ...common, relativeReference: false, ownPropertyOnly: true };
@@ -111,7 +112,8 @@ const sample = (language: Locale): MailInput => ({
 });
 
 function refuse(error: unknown, kind: MailKind): never {
-  throw new Error(`The template of the mail "${kind}" is faulty: ${error instanceof Error ? error.message : error}`);
+  const reason = error instanceof Error ? error.message : String(error);
+  throw new ConfigError([`EMAIL_TEMPLATES_PATH: the template of the mail "${kind}" is faulty: ${reason}`]);
 }
 
 /**

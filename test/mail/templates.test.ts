@@ -142,6 +142,12 @@ t.test('own templates go before the built-in ones, one by one', async (t) => {
   t.match(mail.text, 'Hello Ada,', 'the text is the built-in one');
   t.equal((await own.render('invite', input(locales.pick('de')))).text, `Nur auf Deutsch: ${url}`);
   t.match((await own.render('reset', input(english))).html, '<!doctype html>');
+
+  const all = createMailTemplates({
+    locales,
+    folder: folderWith({ 'message.html.liquid': '<p>{{ texts.title }}</p>' }),
+  });
+  t.equal((await all.render('reset', input(english))).html, '<p>Choose a new password</p>');
 });
 
 t.test('a faulty template of one’s own is found at start, with its name', async (t) => {
@@ -156,7 +162,7 @@ t.test('a faulty template of one’s own is found at start, with its name', asyn
   };
   for (const [what, content] of Object.entries(faults)) {
     const own = createMailTemplates({ locales, folder: folderWith({ 'reset.html.liquid': content }) });
-    await t.rejects(own.check(), /The template of the mail "reset" is faulty/, what);
+    await t.rejects(own.check(), /the template of the mail "reset" is faulty/, what);
   }
   t.throws(() => createMailTemplates({ locales, folder: '/no/such/folder' }), /EMAIL_TEMPLATES_PATH/);
 });
