@@ -34,8 +34,8 @@ export interface JobQueue<Data extends object> {
 
 const day = 86_400;
 
-/** Lets everything that is under way be long overdue. */
-const abandonAll = `update pgboss.job set started_on = started_on - interval '1 day' where state = 'active'`;
+/** What was under way is due again at once: it has not failed, its process has. */
+const takeBackAll = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
 
 /**
  * A queue in the database itself (pg-boss), on either engine. Any number of processes share it; a job is lost with none
@@ -69,9 +69,9 @@ export function createJobQueue<Data extends object>(
         const queue = { name, ...options, retryBackoff: true, retentionDays: 30 };
         await boss.createQueue(name, queue);
         await boss.updateQueue(name, queue);
-        // What a process left behind that is gone by now; on the embedded engine that is all there is.
-        if (connection.engine === 'embedded') await connection.runScript(abandonAll);
-        await boss.expire();
+        // What was left behind by a process that is gone by now: on the embedded engine all of it.
+        if (connection.engine === 'embedded') await connection.runScript(takeBackAll);
+        else await boss.expire();
       }),
     send: async (tx, data) => {
       const id = await boss.send(name, data, { db: sqlOf(tx) });

@@ -45,7 +45,7 @@ t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t)
         if (status === 204) acknowledged.push(body.email);
         else t.match(String(status), /^503$/, path);
       }
-      await sleep(20);
+      await sleep(40);
     }
   };
 
