@@ -57,11 +57,15 @@ function writeIfChanged(path, contents) {
   renameSync(draft, path);
 }
 
-/** Copies a file, or all files of a folder, to the same place under `dist/`. */
+/** Copies a file to the same place under `dist/`; or all files of a folder, which has no others then. */
 function copyIfChanged(path) {
   const source = join(root, path);
   if (!statSync(source).isDirectory()) return writeIfChanged(join(outdir, path), readFileSync(source));
-  for (const entry of readdirSync(source)) copyIfChanged(join(path, entry));
+  const entries = readdirSync(source);
+  for (const entry of entries) copyIfChanged(join(path, entry));
+  const target = join(outdir, path);
+  for (const entry of readdirSync(target))
+    if (!entries.includes(entry)) rmSync(join(target, entry), { recursive: true });
 }
 
 /** Deletes what an earlier build left behind of sources that are gone, so that no stale test runs. */

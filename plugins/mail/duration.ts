@@ -5,11 +5,23 @@ const units = [
   ['second', 1_000],
 ] as const;
 
-/** A duration in words, such as "7 days" or "24 Stunden"; in the largest unit that leaves no remainder, but a lone day is 24 hours. */
-export function durationIn(language: string, milliseconds: number): string {
-  const [unit, size] = units.find(
-    ([name, length]) => milliseconds % length === 0 && milliseconds / length >= (name === 'day' ? 2 : 1),
-  ) ?? ['second', 1_000];
-  const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' });
-  return format.format(Math.max(1, Math.round(milliseconds / size)));
+/**
+ * A duration in words: "7 days", "24 hours", "1 hour, 30 minutes". Of the two largest units; the rest is dropped, so that
+ * no more is promised than there is.
+ */
+export function durationInWords(milliseconds: number, language: string): string {
+  // Below two days, people count in hours.
+  const usable = units.filter(([unit, length]) => milliseconds >= (unit === 'day' ? 2 * length : length));
+  let rest = milliseconds;
+  const parts = usable.slice(0, 2).map(([unit, length]) => {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    return { unit, count };
+  });
+  const words = (parts.length > 0 ? parts : [{ unit: 'second', count: 1 }])
+    .filter(({ count }) => count > 0)
+    .map(({ unit, count }) =>
+      new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count),
+    );
+  return new Intl.ListFormat(language, { type: 'unit' }).format(words);
 }

@@ -41,7 +41,8 @@ export const mailPlugin = plugin<MailOptions>(
     const { config, db, clock, linkTokens, locales } = app;
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
-    await templates.check();
+    // Those of the service itself are checked by its tests.
+    if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
     const queue = createJobQueue<MailJob>(
       app.databaseConnection,
       'mail',

@@ -1,129 +1,110 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Liquid } from 'liquidjs';
+import type { Liquid } from 'liquidjs';
 import { ConfigError } from '../config.js';
-import type { Locale, Locales } from '../locales.js';
-import { colorOf, inkOn, logoOf } from './branding.js';
-import { durationIn } from './duration.js';
-import type { MailKind } from './jobs.js';
+import type { Locales } from '../locales.js';
+import { createEngine, explainTemplateError } from './template-engine.js';
+import { type MailKind, type MailPart, mailKinds, readTemplates, type TemplateSet } from './template-files.js';
+import { sampleInputs } from './template-samples.js';
+import { textsOf } from './texts.js';
+import { type MailInput, oneLine, variablesOf } from './variables.js';
 
-export interface MailInput {
-  language: Locale;
-  project: { name: string | null; color: string | null; logo: string | null };
-  variables: { url: string; email: string; first_name?: string | null; last_name?: string | null };
-  /** How long the link can be used, in milliseconds. */
-  validFor: number;
-}
-
-export interface MailContent {
+export interface RenderedMail {
   subject: string;
   html: string;
   text: string;
-  /** BCP 47 tag. */
+  /** The tag of its language, such as `de-DE`. */
   language: string;
 }
 
 export interface MailTemplates {
-  render(kind: MailKind, input: MailInput): Promise<MailContent>;
-  /** Renders every mail in every language. @throws with the file and what is wrong in it */
+  render(kind: MailKind, input: MailInput): Promise<RenderedMail>;
+  /**
+   * Renders every kind of mail in every language, so that a faulty template is found at start and not with a customer.
+   * @throws {ConfigError} with every fault, its file and its line
+   */
   check(): Promise<void>;
 }
 
-const builtIn = fileURLToPath(new URL('templates', import.meta.url));
-const kinds: readonly MailKind[] = ['invite', 'registration', 'reset'];
-/** What a template may use up, in liquidjs's terms: characters, milliseconds, and things in memory. */
-const limits = { parseLimit: 200_000, renderLimit: 1_000, memoryLimit: 10_000_000 };
+interface Engines {
+  set: TemplateSet;
+  html: Liquid;
+  plain: Liquid;
+}
 
-/**
- * Renders mails from Liquid templates. One in `folder` goes before the built-in one: `<kind>.<language>.html.liquid`,
- * then `<kind>.html.liquid`, then `message.html.liquid`; `.text.liquid` likewise.
- */
-export function createMailTemplates({
-  locales,
-  folder,
-}: {
+export interface MailTemplatesOptions {
   locales: Locales;
+  /** EMAIL_TEMPLATES_PATH: own templates, which go before the built-in ones. */
   folder?: string | undefined;
-}): MailTemplates {
-  const own = folder === undefined ? undefined : resolve(folder);
-  if (own !== undefined && !existsSync(own)) throw new ConfigError([`EMAIL_TEMPLATES_PATH: there is no folder ${own}`]);
-  const root = own === undefined ? [builtIn] : [own, builtIn];
-  const common = { root, cache: true, strictVariables: true, strictFilters: true, ...limits };
-  const settings = { ...common, relativeReference: false, ownPropertyOnly: true };
-  // In HTML everything that is put in is escaped, unless a template says `raw`.
-  const engines = { html: new Liquid({ ...settings, outputEscape: 'escape' }), text: new Liquid(settings) };
+}
 
-  const templateFor = (kind: MailKind, tag: string, format: 'html' | 'text'): string => {
-    const names = [`${kind}.${tag}.${format}.liquid`, `${kind}.${format}.liquid`];
-    return (own && names.find((name) => existsSync(join(own, name)))) ?? `message.${format}.liquid`;
-  };
+export function createMailTemplates({ locales, folder }: MailTemplatesOptions): MailTemplates {
+  const tags = locales.all.map(({ tag }) => tag);
+  const folderFaults: string[] = [];
+  const engines = new Map<string, Engines>();
+  for (const [tag, set] of readTemplates(folder, tags, folderFaults)) {
+    engines.set(tag, { set, html: createEngine(set, 'html'), plain: createEngine(set, 'text') });
+  }
+  const reference = locales.pick();
 
-  /** The texts of a mail with everything filled in, not escaped yet. */
-  const textsOf = async (kind: MailKind, { language, variables, validFor }: MailInput, project: string) => {
-    const name = nameToGreet([variables.first_name, variables.last_name]);
-    const values = { project, email: variables.email, name, duration: durationIn(language.tag, validFor) };
-    const texts = { ...language.mail.common, ...language.mail[kind] };
-    texts.greeting = (name ? texts.greetingByName : texts.greeting) ?? '';
-    const filled = await Promise.all(
-      Object.entries(texts).map(async ([key, text]) => [key, await engines.text.parseAndRender(text, values)]),
-    );
-    return Object.fromEntries(filled) as Record<string, string>;
-  };
-
-  const render: MailTemplates['render'] = async (kind, input) => {
-    const { language, variables } = input;
-    const name = input.project.name || 'Gatehouse';
-    const color = colorOf(input.project.color);
-    const texts = await textsOf(kind, input, name);
-    const subject = oneLine(texts.subject ?? '');
-    const scope = {
-      texts,
+  function renderNow(kind: MailKind, input: MailInput): RenderedMail {
+    const { tag } = input.language;
+    const ofLanguage = engines.get(tag);
+    if (!ofLanguage) throw new Error(`There are no mails in ${tag}.`);
+    const variables = variablesOf(input);
+    const texts = textsOf(input.language, reference, kind, variables);
+    const subject = oneLine(renderPart(ofLanguage, kind, 'subject', { ...variables, texts }));
+    const all = { ...variables, texts, subject };
+    return {
       subject,
-      language: language.tag,
-      project: { name, color, ink: inkOn(color), logo: logoOf(input.project.logo) },
-      url: variables.url,
-      email: variables.email,
-      first_name: variables.first_name ?? '',
-      last_name: variables.last_name ?? '',
+      html: `${renderPart(ofLanguage, kind, 'html', all).trim()}\n`,
+      text: tidy(renderPart(ofLanguage, kind, 'text', all)),
+      language: tag,
     };
-    const [html, text] = await Promise.all([
-      engines.html.renderFile(templateFor(kind, language.tag, 'html'), scope),
-      engines.text.renderFile(templateFor(kind, language.tag, 'text'), scope),
-    ]);
-    return { subject, html, text, language: language.tag };
-  };
+  }
+
+  /** What is wrong with a mail, or undefined. */
+  function faultOf(kind: MailKind, input: MailInput): string | undefined {
+    try {
+      const { subject, html, text } = renderNow(kind, input);
+      const { set } = engines.get(input.language.tag) as Engines;
+      const file = (part: MailPart) => set.get(`${kind}.${part}.liquid`)?.path;
+      if (subject === '') return `${file('subject')}: the subject is empty`;
+      const { url } = input.variables;
+      if (!html.includes(url.replaceAll('&', '&amp;'))) return `${file('html')}: ${withoutLink}`;
+      if (!text.includes(url)) return `${file('text')}: ${withoutLink}`;
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
 
   return {
-    render,
+    render: async (kind, input) => renderNow(kind, input),
     check: async () => {
-      for (const language of locales.all) {
-        for (const kind of kinds) await render(kind, sample(language)).catch((error: unknown) => refuse(error, kind));
-      }
+      const mails = locales.all.flatMap((language) =>
+        mailKinds.flatMap((kind) => sampleInputs(language).map((input) => faultOf(kind, input))),
+      );
+      const faults = new Set([...folderFaults, ...mails.filter((fault) => fault !== undefined)]);
+      if (faults.size > 0) throw new ConfigError([...faults]);
     },
   };
 }
 
-const sample = (language: Locale): MailInput => ({
-  language,
-  project: { name: 'Example', color: null, logo: null },
-  variables: { url: 'https://example.com/?token=x', email: 'ada@example.com', first_name: 'Ada', last_name: null },
-  validFor: 86_400_000,
-});
+const withoutLink = 'the mail does not have its link; put {{ url }} into it';
 
-function refuse(error: unknown, kind: MailKind): never {
-  const reason = error instanceof Error ? error.message : String(error);
-  throw new ConfigError([`EMAIL_TEMPLATES_PATH: the template of the mail "${kind}" is faulty: ${reason}`]);
+/** Rendered in one go: so its limit of time counts the template's own time, and not that of other work in between. */
+function renderPart({ set, html, plain }: Engines, kind: MailKind, part: MailPart, variables: object): string {
+  const name = `${kind}.${part}.liquid`;
+  try {
+    return String((part === 'html' ? html : plain).renderFileSync(name, {}, { globals: variables }));
+  } catch (error) {
+    throw new Error(explainTemplateError(error, set, name));
+  }
 }
 
-/**
- * A name to greet somebody with. Strangers choose their names themselves, and other people's addresses: one that mail
- * programs would make a link of is left out.
- */
-const nameToGreet = (parts: readonly (string | null | undefined)[]): string => {
-  const name = oneLine(parts.filter(Boolean).join(' '));
-  return /[/:@]|\.[\p{L}\d]/u.test(name) ? '' : name;
-};
-
-/** A subject is one line: what is in it must not become another header. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+/** Conditions and includes leave blank lines behind. */
+function tidy(text: string): string {
+  return `${text
+    .replaceAll('\r\n', '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()}\n`;
+}

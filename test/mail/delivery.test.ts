@@ -49,7 +49,7 @@ t.test('a mail goes over SMTP, as one mail to one address', async (t) => {
   const mail = await PostalMime.parse(mails[0]?.raw ?? '');
   t.strictSame(mail.from, { name: 'Acme & Söhne', address: 'hello@acme.example' });
   t.strictSame(mail.to, [{ name: '', address: 'Ada@example.com' }]);
-  t.match(mail.subject, 'Setzen Sie Ihr Passwort');
+  t.match(mail.subject, 'Passwort');
   t.match(mail.html, 'Guten Tag Äda,');
   t.match(mail.text, 'Guten Tag Äda,');
   t.equal(linkIn({ text: mail.text ?? '' }).pathname, '/account/reset-password');

@@ -1,168 +1,418 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { type Locale, loadLocales } from '../../plugins/locales.js';
-import { createMailTemplates, type MailInput } from '../../plugins/mail/templates.js';
+import { ConfigError } from '../../plugins/config.js';
+import { type Locale, type Locales, loadLocales } from '../../plugins/locales.js';
+import { mailKinds } from '../../plugins/mail/template-files.js';
+import { createMailTemplates } from '../../plugins/mail/templates.js';
+import { type MailInput, variablesOf } from '../../plugins/mail/variables.js';
 
 const locales = loadLocales();
-const kinds = ['invite', 'registration', 'reset'] as const;
-const url = 'https://app.example.com/?a=1&token=x.y-z_0';
-const day = 86_400_000;
-
-const input = (language: Locale, more: Partial<MailInput> = {}): MailInput => ({
-  language,
-  project: { name: 'Acme', color: null, logo: null },
-  variables: { url, email: 'ada@example.com', first_name: 'Ada', last_name: null },
-  validFor: 7 * day,
-  ...more,
-});
 const english = locales.pick('en-US');
 const templates = createMailTemplates({ locales });
+const url = 'https://accounts.example.com/account/reset-password?from=mail&token=abc.def.ghi';
+const day = 86_400_000;
 
-function folderWith(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-templates-'));
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
-  return folder;
+interface Changes {
+  language?: Locale;
+  project?: Partial<MailInput['project']>;
+  variables?: Partial<MailInput['variables']>;
+  validFor?: number;
 }
 
-t.test('every mail in every language', async (t) => {
+function input({ language = english, project, variables, validFor = 7 * day }: Changes = {}): MailInput {
+  return {
+    language,
+    project: { name: 'Northwind', color: null, logo: null, ...project },
+    variables: { url, email: 'ada@example.com', first_name: null, last_name: null, ...variables },
+    validFor,
+  };
+}
+
+/** The languages that there are, and one more. */
+function withLanguage(extra: Locale): Locales {
+  return { all: [...locales.all, extra], pick: locales.pick };
+}
+
+async function faultsOf(folder: string | undefined, available = locales): Promise<readonly string[]> {
+  try {
+    await createMailTemplates({ locales: available, folder }).check();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+}
+
+t.test('every mail in every language says all that it has to', async (t) => {
   await templates.check();
-  t.strictSame(locales.all.map(({ tag }) => tag).sort(), ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']);
-  const subjects = new Set<string>();
   for (const language of locales.all) {
-    for (const kind of kinds) {
-      const mail = await templates.render(kind, input(language));
-      t.match(mail.subject, 'Acme');
-      subjects.add(mail.subject);
-      t.match(mail.html, `<html lang="${language.tag}">`);
-      t.match(mail.html, url.replaceAll('&', '&amp;'));
-      t.match(mail.text, url);
-      for (const part of [mail.html, mail.text]) {
-        t.match(part, 'ada@example.com');
-        t.match(part, 'Ada');
-        t.notMatch(part, /\{\{|\{%|undefined|null|NaN|\[object/);
+    for (const kind of mailKinds) {
+      for (const first_name of ['Ada', null, '']) {
+        const mail = await templates.render(kind, input({ language, variables: { first_name } }));
+        const what = `${kind} in ${language.tag}, ${first_name ? 'with' : 'without'} a name`;
+        const escapedUrl = url.replace('&', '&amp;');
+        t.equal(mail.language, language.tag, what);
+        t.match(mail.html, new RegExp(`^<!doctype html>\\n<html lang="${language.tag}" dir="ltr">`), what);
+        t.equal(mail.html.split(`href="${escapedUrl}"`).length, 3, `${what}: the button and the link under it`);
+        t.ok(mail.html.includes(`>${escapedUrl}</a>`), `${what}: the link to copy`);
+        t.ok(mail.text.split('\n').includes(url), `${what}: the link on a line of its own`);
+        for (const part of [mail.subject, mail.html, mail.text]) {
+          t.ok(part.includes('Northwind'), what);
+          t.notMatch(part, /\{\{|\{%|\}\}|%\}|undefined|null|\[object/, what);
+          t.notMatch(part, / ,| {2}(?=\S)\S+,$/m, `${what}: no gap for a name`);
+        }
+        for (const part of [mail.html, mail.text]) {
+          t.equal(part.includes('Ada'), first_name === 'Ada', what);
+          t.match(part, /7\s?(days|Tage|jours|días|天)/, what);
+          t.ok(part.includes('ada@example.com'), `${what}: why one gets this mail`);
+        }
+        t.notMatch(mail.text, /<|&amp;|\n{3}/, what);
       }
     }
   }
-  t.equal(subjects.size, 15);
 });
 
-t.test('all languages have the same texts, with the same places to fill in', async (t) => {
+t.test('each kind and each language has words of its own', async (t) => {
+  const subjects = new Set<string>();
+  const bodies = new Set<string>();
+  for (const language of locales.all) {
+    for (const kind of mailKinds) {
+      const { subject, text } = await templates.render(kind, input({ language }));
+      subjects.add(subject);
+      bodies.add(text);
+    }
+  }
+  t.equal(subjects.size, locales.all.length * mailKinds.length);
+  t.equal(bodies.size, locales.all.length * mailKinds.length);
+});
+
+t.test('all languages have the same texts with the same placeholders', async (t) => {
+  const placeholders = (text: string) => [...new Set(text.match(/\{\{.*?\}\}|\{%.*?%\}/g))].sort();
   const shape = ({ mail }: Locale) =>
     Object.fromEntries(
-      Object.entries(mail).flatMap(([group, texts]) =>
-        Object.entries(texts).map(([key, text]) => [`${group}.${key}`, (text.match(/\{\{.*?\}\}/g) ?? []).sort()]),
-      ),
+      Object.entries(mail).map(([section, texts]) => [
+        section,
+        Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, placeholders(text)])),
+      ]),
     );
+  t.strictSame(Object.keys(english.mail).sort(), ['common', ...mailKinds].sort());
   for (const language of locales.all) t.strictSame(shape(language), shape(english), language.tag);
 });
 
-t.test('the language is the recipient’s, then the project’s, then English', async (t) => {
-  const picked = (...wanted: (string | null)[]) => locales.pick(...wanted).tag;
-  t.equal(picked('de-DE'), 'de-DE');
-  t.equal(picked('de'), 'de-DE');
-  t.equal(picked('de-AT'), 'de-DE');
-  t.equal(picked('DE_ch'), 'de-DE');
-  t.equal(picked(null, 'fr-FR'), 'fr-FR');
-  t.equal(picked('xx', 'fr'), 'fr-FR');
-  t.equal(picked('../../package', '__proto__', null), 'en-US');
-});
-
-t.test('what comes from outside is text, never markup', async (t) => {
-  const evil = '<img src=x onerror=alert(1)>"\'&';
-  const mail = await templates.render(
-    'registration',
-    input(english, {
-      project: { name: evil, color: '#fff;background:url(x)', logo: 'javascript:alert(1)' },
-      variables: { url: `https://a.example/?${'"'}<b>&token=1`, email: `"${evil}"@example.com`, first_name: evil },
-    }),
-  );
-  t.notMatch(mail.html, /<img|<b>|javascript:|url\(x\)/);
-  t.match(mail.html, '&lt;img src=x onerror=alert(1)&gt;');
-  t.match(mail.text, evil, 'and stands in the text as it is');
-});
-
-t.test('a subject is one line', async (t) => {
-  const name = 'Acme\r\nBcc: everybody@example.com\n\u2028x';
-  const { subject } = await templates.render('reset', input(english, { project: { name, color: null, logo: null } }));
-  t.equal(subject, 'Reset your password for Acme Bcc: everybody@example.com x');
-});
-
-t.test('nobody is greeted with a link', async (t) => {
-  for (const first of ['visit evil.example', 'https://evil.example', 'me@evil', 'evil/path']) {
-    const { text } = await templates.render(
-      'registration',
-      input(english, { variables: { url, email: 'a@b.co', first_name: first } }),
+t.test('nothing that people enter becomes HTML', async (t) => {
+  const hostile = `<img src=x onerror="alert(1)"> & 'Söhne'`;
+  const escaped = '&lt;img src=x onerror=&#34;alert(1)&#34;&gt; &amp; &#39;Söhne&#39;';
+  const link = `https://example.com/?a=1&b="><script>alert(2)</script>'`;
+  for (const kind of mailKinds) {
+    const mail = await templates.render(
+      kind,
+      input({
+        project: { name: hostile, color: 'red"><script>', logo: 'https://example.com/"><script>alert(3)</script>' },
+        variables: { first_name: hostile, email: `"${hostile}"@example.com`, url: link },
+      }),
     );
-    t.match(text, 'Hello,\n');
-    t.notMatch(text, first);
+    t.notMatch(mail.html, /<script|<img src=x|"alert/i, kind);
+    t.ok(mail.html.includes(`Hello ${escaped},`), 'the name');
+    t.ok(mail.html.includes(`&#34;${escaped}&#34;@example.com`), 'the address');
+    t.match(
+      mail.html,
+      /href="https:\/\/example\.com\/\?a=1&amp;b=&#34;&gt;&lt;script&gt;alert\(2\)&lt;\/script&gt;&#39;"/,
+    );
+    t.ok(mail.text.includes(`Hello ${hostile},`), 'the name as text');
+    t.ok(mail.text.includes(`"${hostile}"@example.com`), 'the address as text');
+    t.ok(mail.text.split('\n').includes(link), 'the link as text');
+    t.ok(mail.subject.includes(hostile), 'the subject');
   }
-  const { text } = await templates.render(
+  const { html } = await templates.render('reset', input({ variables: { url: 'javascript:alert("x")//<b>' } }));
+  t.match(html, 'href="javascript:alert(&#34;x&#34;)//&lt;b&gt;"');
+});
+
+t.test('what people enter is no template', async (t) => {
+  const first_name = '{{ url }}{% include "layout" %}';
+  const { html, text } = await templates.render('reset', input({ variables: { first_name } }));
+  t.ok(text.includes(`Hello ${first_name},`));
+  t.ok(html.includes('Hello {{ url }}{% include &#34;layout&#34; %},'));
+});
+
+t.test('a subject is one line, and so is what stands in a text', async (t) => {
+  const name = 'North\r\nBcc: all@example.com\u0000\u2028\u0085wind';
+  const { subject, text } = await templates.render(
     'invite',
-    input(english, { variables: { url, email: 'a@b.co', first_name: 'Dr. Ada' } }),
+    input({ project: { name }, variables: { first_name: 'Ada\n\nYour account is blocked' } }),
   );
-  t.match(text, 'Hello Dr. Ada,');
+  t.equal(subject, 'Your invitation to North Bcc: all@example.com wind');
+  t.match(text, 'Hello Ada Your account is blocked,\n');
+  t.notMatch(text, /\p{Cc}(?<!\n)/u);
 });
 
-t.test('how long the link can be used', async (t) => {
-  const says = async (tag: string, validFor: number) =>
-    (await templates.render('reset', input(locales.pick(tag), { validFor }))).text;
-  t.match(await says('en-US', 7 * day), '7 days');
-  t.match(await says('en-US', day), '24 hours');
-  t.match(await says('en-US', 3_600_000), '1 hour.');
-  t.match(await says('en-US', 90 * 60_000), '90 minutes');
-  t.match(await says('de-DE', 2 * day), '2 Tage');
-  t.match(await says('fr-FR', 2 * day), /2\sjours/);
-  t.match(await says('zh-CN', 2 * day), '2天');
+t.test('a name that carries a link or a message to strangers is left out', async (t) => {
+  const carriers = ['Win at evil.example', 'https://evil', 'www.evil.example', 'x'.repeat(61)];
+  for (const first_name of carriers) {
+    const { html, text } = await templates.render('registration', input({ variables: { first_name } }));
+    t.match(text, /^Hello,\n/, first_name);
+    t.notOk(html.includes(first_name), first_name);
+  }
+  for (const first_name of ['J. R. R.', 'J.R.R.', 'Anne-Marie', "D'Arcy", '小丽', 'Dr. María', 'ibn ʿAbd Allāh']) {
+    const { text } = await templates.render('registration', input({ variables: { first_name } }));
+    t.ok(text.startsWith(`Hello ${first_name},\n`), first_name);
+  }
 });
 
-t.test('the look of the project', async (t) => {
-  const html = async (color: string | null, logo: string | null = null) =>
-    (await templates.render('invite', input(english, { project: { name: 'Acme', color, logo } }))).html;
-  t.match(await html('#0A0'), 'bgcolor="#00aa00"');
-  t.match(await html('#ffffff'), 'color:#000000;text-decoration', 'dark text on a light button');
-  t.match(await html('#000080'), 'color:#ffffff;text-decoration');
-  for (const color of [null, '', 'red', '#12', '#1234567'])
-    t.match(await html(color), 'bgcolor="#2b5fd9"', String(color));
-  t.match(await html(null, 'https://a.example/logo.png'), '<img src="https://a.example/logo.png" alt="Acme"');
-  for (const logo of ['data:image/png;base64,x', 'file:///etc/passwd', 'logo.png'])
-    t.notMatch(await html(null, logo), '<img', logo);
+t.test('the time is told in the words and plurals of the language', async (t) => {
+  const cases: [string, number, string][] = [
+    ['en-US', 7 * day, 'valid for 7 days and'],
+    ['en-US', day, 'valid for 24 hours and'],
+    ['en-US', 2 * day, 'valid for 2 days and'],
+    ['en-US', 3_600_000, 'valid for 1 hour and'],
+    ['en-US', 5_400_000, 'valid for 1 hour, 30 minutes and'],
+    ['en-US', 2.5 * day + 61_000, 'valid for 2 days, 12 hours and'],
+    ['en-US', 60_000, 'valid for 1 minute and'],
+    ['en-US', 1_999, 'valid for 1 second and'],
+    ['en-US', 0, 'valid for 1 second and'],
+    ['de-DE', 3_600_000, 'Der Link ist 1 Stunde gültig'],
+    ['de-DE', 7 * day, 'Der Link ist 7 Tage gültig'],
+    ['fr-FR', 3_600_000, 'valable 1 heure et'],
+    ['fr-FR', day, 'valable 24 heures et'],
+    ['es-ES', 60_000, 'durante 1 minuto y'],
+    ['es-ES', 7 * day, 'durante 7 días y'],
+    ['zh-CN', 7 * day, '在7天内有效'],
+  ];
+  for (const [tag, validFor, expected] of cases) {
+    const { text } = await templates.render('reset', input({ language: locales.pick(tag), validFor }));
+    t.ok(text.replaceAll('\u00a0', ' ').includes(expected), `${tag}: ${expected}`);
+  }
 });
 
-t.test('own templates go before the built-in ones, one by one', async (t) => {
-  const folder = folderWith({
-    'invite.html.liquid': '<p>{{ project.name }}: <a href="{{ url }}">{{ first_name }}</a> {{ texts.action }}</p>',
-    'invite.de-DE.text.liquid': 'Nur auf Deutsch: {{ url }}',
+t.test('the HTML is for mail clients: light and dark, wide and narrow', async (t) => {
+  const { html } = await templates.render('invite', input());
+  t.match(html, '<meta name="color-scheme" content="light dark">');
+  t.match(html, '@media (prefers-color-scheme: dark)');
+  t.match(html, '<meta name="viewport" content="width=device-width, initial-scale=1">');
+  t.match(html, 'max-width:600px');
+  t.match(html, /<div style="display:none;[^>]*>Choose a password to activate your account\./, 'the preheader');
+  t.notMatch(html, /<(script|link|form|iframe|svg)\b|@import|url\(/i);
+  for (const [table] of html.matchAll(/<table\b[^>]*>/g)) t.match(table, 'role="presentation"');
+  const classes = new Set([...html.matchAll(/class="([^"]*)"/g)].flatMap(([, names = '']) => names.split(' ')));
+  for (const name of classes) t.match(html, new RegExp(`^ +\\.${name}[ ,].*\\{`, 'm'), `there is a rule for .${name}`);
+  t.ok(Buffer.byteLength(html) < 20_000, 'far below the size at which clients cut a mail');
+});
+
+t.test("the button has the project's colour, and text that can be read on it", async (t) => {
+  const button = async (color: string | null) => {
+    const { html } = await templates.render('invite', input({ project: { color } }));
+    const [, border, background, text] =
+      html.match(/border:1px solid ([^;]+);[^>]*background-color:([^;]+);[^>]*>\s*<a [^>]*[^-]color:([^;]+);/) ?? [];
+    return { border, background, text };
+  };
+  t.strictSame(await button('#336699'), { border: '#336699', background: '#336699', text: '#ffffff' });
+  t.strictSame(await button('#FC0'), { border: '#ffcc00', background: '#ffcc00', text: '#000000' });
+  t.strictSame(await button('#fff'), { border: '#7b828d', background: '#ffffff', text: '#000000' });
+  t.strictSame(await button('#000'), { border: '#7b828d', background: '#000000', text: '#ffffff' });
+  const standard = await button(null);
+  t.match(standard.background, /^#[0-9a-f]{6}$/);
+  for (const color of ['', 'red', '#12', '#12345g', '#1234', '#fff;background:url(//x)', 'rgb(1,2,3)', '"><b>']) {
+    t.strictSame(await button(color), standard, color);
+  }
+});
+
+t.test('the logo stands for the name, when it is on the web', async (t) => {
+  const header = async (logo: string | null) => {
+    const { html } = await templates.render('invite', input({ project: { logo, name: 'A & B' } }));
+    return html.match(/<img[^>]*>/)?.[0];
+  };
+  const image = await header('https://cdn.example.com/logo.png?a=1&b=2');
+  t.match(image, 'src="https://cdn.example.com/logo.png?a=1&amp;b=2"');
+  t.match(image, 'alt="A &amp; B"');
+  t.match(await header('http://cdn.example.com/logo.png'), 'src="http://cdn.example.com/logo.png"');
+  for (const logo of [
+    null,
+    '',
+    'logo.png',
+    '/logo.png',
+    'javascript:alert(1)',
+    'data:image/png;base64,AA',
+    'file:///x',
+  ]) {
+    t.equal(await header(logo), undefined, String(logo));
+  }
+});
+
+t.test('own templates go before the built-in ones', async (t) => {
+  const folder = t.testdir({
+    'invite.html.liquid': '<p>{{ project }} <a href="{{ url }}">{{ texts.button }}</a> {{ first_name }}</p>',
+    'reset.de-DE.html.liquid':
+      "{% layout 'layout.html.liquid' %}{% block content %}<a href='{{ url }}'>Los</a>{% endblock %}",
+    'reset.subject.liquid': 'Key\nfor {{ project }}: {{ texts.subject }}',
+    'reset.de-DE.subject.liquid': 'Schlüssel',
+    'registration.text.liquid': "{{ url }}\r\n\r\n\r\n\r\n{% render '_footer.text.liquid' %}",
+    '_footer.text.liquid': 'Sent to {{ email }} <&>',
+    '_footer.fr-FR.text.liquid': 'Envoyé à {{ email }}',
+    'notes.txt': '{{ broken',
+    pictures: { 'invite.html.liquid': '{{ broken' },
   });
   const own = createMailTemplates({ locales, folder });
   await own.check();
-  const mail = await own.render('invite', input(english));
-  t.equal(mail.html, `<p>Acme: <a href="${url.replace('&', '&amp;')}">Ada</a> Accept the invitation</p>`);
-  t.match(mail.text, 'Hello Ada,', 'the text is the built-in one');
-  t.equal((await own.render('invite', input(locales.pick('de')))).text, `Nur auf Deutsch: ${url}`);
-  t.match((await own.render('reset', input(english))).html, '<!doctype html>');
+  const hostile = input({ variables: { first_name: '<b>', email: "o'ada@example.com" } });
 
-  const all = createMailTemplates({
-    locales,
-    folder: folderWith({ 'message.html.liquid': '<p>{{ texts.title }}</p>' }),
-  });
-  t.equal((await all.render('reset', input(english))).html, '<p>Choose a new password</p>');
+  const invite = await own.render('invite', hostile);
+  t.equal(
+    invite.html,
+    `<p>Northwind <a href="${url.replace('&', '&amp;')}">Accept invitation</a> &lt;b&gt;</p>\n`,
+    'escaped without being told to',
+  );
+  t.equal(invite.subject, 'Your invitation to Northwind', 'the rest is built in');
+  t.match(invite.text, "Sent to o'ada@example.com <&>\n", 'a partial of the built-in ones can be replaced');
+
+  const registration = await own.render('registration', hostile);
+  t.equal(registration.text, `${url}\n\nSent to o'ada@example.com <&>\n`);
+  const french = await own.render('registration', input({ language: locales.pick('fr-FR') }));
+  t.equal(french.text, `${url}\n\nEnvoyé à ada@example.com\n`);
+
+  const german = await own.render('reset', input({ language: locales.pick('de-DE') }));
+  t.match(german.html, /<!doctype html>[\s\S]*>Los<\/a>/);
+  t.equal(german.subject, 'Schlüssel');
+  const reset = await own.render('reset', input());
+  t.notMatch(reset.html, 'Los</a>');
+  t.equal(reset.subject, 'Key for Northwind: Reset your Northwind password');
 });
 
-t.test('a faulty template of one’s own is found at start, with its name', async (t) => {
-  const faults: Record<string, string> = {
-    'a tag that is not closed': '{% if url %}',
-    'a variable that there is not': '{{ links }}',
-    'a filter that there is not': '{{ url | shout }}',
-    'a file outside': "{% include '../../../../../../etc/passwd' %}",
-    'an absolute file': "{% render '/etc/passwd' %}",
-    'a loop without end': '{% for i in (1..100000000) %}x{% endfor %}',
-    'a property of the language': '{{ project.constructor.name }}',
-  };
-  for (const [what, content] of Object.entries(faults)) {
-    const own = createMailTemplates({ locales, folder: folderWith({ 'reset.html.liquid': content }) });
-    await t.rejects(own.check(), /the template of the mail "reset" is faulty/, what);
+t.test('the example in the documentation works, and all variables are in it', async (t) => {
+  const documentation = readFileSync('docs/mail-templates.md', 'utf8');
+  const examples = documentation.matchAll(/^`([\w.]+)`[^`]*```liquid\n(.*?)```/gms);
+  const files = Object.fromEntries([...examples].map(([, file, source]) => [file, source]));
+  t.equal(Object.keys(files).length, 4);
+  const own = createMailTemplates({ locales, folder: t.testdir(files) });
+  await own.check();
+  const mail = await own.render('invite', input({ variables: { first_name: 'Ada' } }));
+  t.equal(mail.subject, 'Welcome to Northwind');
+  t.match(mail.html, 'Welcome aboard, Ada!');
+  t.match(mail.html, '1 Harbour Street');
+  t.equal(mail.text.split('\n')[0], 'Welcome aboard, Ada!');
+  for (const name of [...Object.keys(variablesOf(input())), 'texts', 'subject']) {
+    t.match(documentation, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|$`, 'm'), name);
   }
-  t.throws(() => createMailTemplates({ locales, folder: '/no/such/folder' }), /EMAIL_TEMPLATES_PATH/);
+});
+
+t.test('a faulty own template is found, with its file and its line', async (t) => {
+  const link = '<a href="{{ url }}">x</a>\n';
+  const cases: [string, string, string][] = [
+    ['invite.html.liquid', `${link}{{ frist_name }}`, ', line 2: undefined variable: frist_name'],
+    [
+      'invite.html.liquid',
+      `${link}\n{% if first_name %}{{ texts.helo }}{% endif %}`,
+      ', line 3: undefined variable: texts.helo',
+    ],
+    ['invite.de-DE.html.liquid', `${link}{{ url | shout }}`, ', line 2: undefined filter: shout'],
+    ['reset.text.liquid', '{{ url }}\n{% if email %}', ', line 2: tag {% if email %} not closed'],
+    ['reset.subject.liquid', '{{ project', ', line 1: output "{{ project" not closed'],
+    ['layout.html.liquid', `${link}{% nonsense %}`, ', line 2: tag "nonsense" not found'],
+    ['_footer.text.liquid', '\n\n{{ nobody }}', ', line 3: undefined variable: nobody'],
+    [
+      'invite.html.liquid',
+      `${link}{% include '../../../package.json' %}`,
+      ', line 2: there is no template "../../../package.json"',
+    ],
+    ['invite.html.liquid', `${link}{% render '/etc/passwd' %}`, ', line 2: there is no template "/etc/passwd"'],
+    [
+      'invite.html.liquid',
+      `${link}{% layout './../invite.html.liquid' %}`,
+      ', line 2: there is no template "./../invite.html.liquid"',
+    ],
+    ['invite.html.liquid', `${link}{% include 'constructor' %}`, ', line 2: there is no template "constructor"'],
+    ['invite.html.liquid', `${link}{% include '__proto__' %}`, ', line 2: there is no template "__proto__"'],
+    ['invite.html.liquid', `${link}{{ url.constructor }}`, ', line 2: undefined variable: url.constructor'],
+    [
+      'invite.zh-CN.html.liquid',
+      `${link}{% for i in (1..1000000000) %}x{% endfor %}`,
+      ', line 2: it takes too much memory',
+    ],
+    [
+      'invite.zh-CN.html.liquid',
+      `${link}{% assign a = url %}{% for i in (1..99) %}{% assign a = a | append: a %}{% endfor %}`,
+      ', line 2: it takes too much memory',
+    ],
+    ['invite.html.liquid', '<p>Welcome!</p>', ': the mail does not have its link; put {{ url }} into it'],
+    ['invite.text.liquid', 'Welcome!', ': the mail does not have its link; put {{ url }} into it'],
+    ['invite.subject.liquid', '\n', ': the subject is empty'],
+    ['invite.de.html.liquid', link, ': there is no language de; there are de-DE, en-US, es-ES, fr-FR, zh-CN'],
+    ['invitation.html.liquid', link, ': no mail uses a template of this name; they are named like '],
+    ['invite.htm.liquid', link, ': no mail uses a template of this name; they are named like '],
+    ['layout.subject.liquid', link, ': no mail uses a template of this name; they are named like '],
+  ];
+  for (const [file, source, expected] of cases) {
+    const folder = t.testdir({ [file]: source });
+    const faults = await faultsOf(folder);
+    const fault = faults[0] ?? 'none';
+    t.equal(faults.length, 1, `${file}: ${source}`);
+    t.ok(fault.startsWith(join(folder, file)), fault);
+    t.ok(fault.includes(expected), fault);
+  }
+});
+
+t.test('a template that runs for ever is stopped', async (t) => {
+  const loops = '{% for a in (1..3000) %}{% for b in (1..3000) %}{% if a == b %}x{% endif %}{% endfor %}{% endfor %}';
+  const endless = {
+    'invite.zh-CN.html.liquid': loops,
+    'reset.zh-CN.html.liquid': "{% include 'reset.html.liquid' %}",
+    '_footer.zh-CN.text.liquid': "{% include '_message.text.liquid' %}{% render '_footer.text.liquid' %}",
+    'layout.zh-CN.html.liquid': "{% layout 'layout.html.liquid' %}",
+  };
+  for (const [file, source] of Object.entries(endless)) {
+    const faults = await faultsOf(t.testdir({ [file]: source }));
+    t.ok(faults.length > 0, file);
+    // On a slow machine, time runs out before the stack does.
+    for (const fault of faults) t.match(fault, /includes itself without end|takes longer than a second/, file);
+    if (source === loops) t.match(faults[0], /invite\.zh-CN\.html\.liquid, line 1: it takes longer than a second$/);
+  }
+});
+
+t.test('all faults are told at once', async (t) => {
+  const folder = t.testdir({ 'invite.html.liquid': '{{ a }}', 'reset.text.liquid': '{{ b }}', 'x.liquid': '' });
+  const faults = await faultsOf(folder);
+  t.equal(faults.length, 3);
+  t.match(await faultsOf(join(folder, 'gone')), [/^EMAIL_TEMPLATES_PATH: .*gone cannot be read \(ENOENT\)$/]);
+  t.match(await faultsOf(join(folder, 'x.liquid')), [/^EMAIL_TEMPLATES_PATH: .* cannot be read \(ENOTDIR\)$/]);
+});
+
+t.test('a language is one file', async (t) => {
+  const words = (texts: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, `IL ${text}`]));
+  const mail = Object.fromEntries(Object.entries(english.mail).map(([section, texts]) => [section, words(texts)]));
+  const italian: Locale = { tag: 'it-IT', name: 'Italiano', mail, pages: {} };
+  const arabic: Locale = { tag: 'ar-EG', name: 'العربية', mail, pages: {} };
+
+  const own = createMailTemplates({ locales: withLanguage(italian) });
+  await own.check();
+  const rendered = await own.render('reset', input({ language: italian }));
+  t.equal(rendered.subject, 'IL Reset your Northwind password');
+  t.match(rendered.html, '<html lang="it-IT" dir="ltr">');
+  t.match(rendered.text, 'valid for 7 giorni and');
+  const rightToLeft = createMailTemplates({ locales: withLanguage(arabic) });
+  t.match((await rightToLeft.render('reset', input({ language: arabic }))).html, '<html lang="ar-EG" dir="rtl">');
+
+  const faulty = (section: string, changes: Record<string, string>) =>
+    withLanguage({ ...italian, mail: { ...mail, [section]: { ...mail[section], ...changes } } });
+  t.strictSame(await faultsOf(undefined, faulty('reset', { title: '' })), [
+    'locales/it-IT.json: mail.reset.title is missing',
+  ]);
+  t.strictSame(await faultsOf(undefined, faulty('invite', { intro: '{{ projct }}' })), [
+    'locales/it-IT.json: mail.invite.intro, line 1: undefined variable: projct',
+  ]);
+  t.strictSame(await faultsOf(undefined, faulty('reset', { intro: "{% include 'layout.html.liquid' %}" })), [
+    'locales/it-IT.json: mail.reset.intro, line 1: there is no template "layout.html.liquid"',
+  ]);
+  const empty = { tag: 'it-IT', name: 'Italiano', pages: {} } as unknown as Locale;
+  t.match(await faultsOf(undefined, withLanguage(empty)), [/^locales\/it-IT\.json: mail\.common\.\w+ is missing$/]);
+  await t.rejects(templates.render('reset', input({ language: italian })), /no mails in it-IT/);
+});
+
+t.test('a text of a language is plain text: it is escaped, too', async (t) => {
+  const mail = { ...english.mail, reset: { ...english.mail.reset, title: 'Terms & <conditions>' } };
+  const custom: Locale = { tag: 'en-GB', name: 'English', mail, pages: {} };
+  const { html } = await createMailTemplates({ locales: withLanguage(custom) }).render(
+    'reset',
+    input({ language: custom }),
+  );
+  t.match(html, 'Terms &amp; &lt;conditions&gt;');
 });

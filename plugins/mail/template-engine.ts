@@ -1,0 +1,56 @@
+import { Liquid, LiquidError } from 'liquidjs';
+import type { TemplateSet } from './template-files.js';
+
+/** Bounds of one template: characters to parse, milliseconds to render, things to hold in memory. */
+const limits = { parseLimit: 1_000_000, renderLimit: 1_000, memoryLimit: 10_000_000 };
+
+/**
+ * Templates find each other in `set` alone, never on disk. A misspelt variable or filter is an error rather than a gap
+ * in a mail; only a condition may ask for what there is not.
+ */
+export function createEngine(set: TemplateSet, output: 'html' | 'text'): Liquid {
+  const sources: Record<string, string> = Object.create(null);
+  for (const [name, { source }] of set) sources[name] = source;
+  return new Liquid({
+    templates: sources,
+    cache: true,
+    strictVariables: true,
+    lenientIf: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    ...(output === 'html' ? { outputEscape: 'escape' as const } : {}),
+    ...limits,
+  });
+}
+
+interface Token {
+  file?: string;
+  /** The whole source that it stands in. */
+  input: string;
+  getPosition(): [line: number, column: number];
+}
+
+/** What is wrong with a template, and in which file and line. */
+export function explainTemplateError(error: unknown, set: TemplateSet, asked: string): string {
+  const what = error instanceof Error ? error.message : String(error);
+  const token = LiquidError.is(error) ? (error as LiquidError & { token?: Token }).token : undefined;
+  const file = token ? (token.file ?? fileOf(token.input, set, asked)) : asked;
+  const path = set.get(file)?.path ?? file;
+  if (what.startsWith('Maximum call stack')) return `${path}: it includes itself without end, or is nested too deeply`;
+  const plain = inPlainWords(what.replace(/(, file:.*)?, line:\d+, col:\d+$/s, ''));
+  return token ? `${path}, line ${token.getPosition()[0]}: ${plain}` : `${path}: ${plain}`;
+}
+
+/** Liquid does not say in which file a variable is undefined, only in which source. */
+function fileOf(source: string, set: TemplateSet, asked: string): string {
+  if (set.get(asked)?.source === source) return asked;
+  return [...set].find(([, template]) => template.source === source)?.[0] ?? asked;
+}
+
+function inPlainWords(what: string): string {
+  const missing = /^ENOENT: .*?"(.*)" in /s.exec(what)?.[1];
+  if (missing !== undefined) return `there is no template ${JSON.stringify(missing)}`;
+  if (what === 'template render limit exceeded') return 'it takes longer than a second';
+  if (what === 'memory alloc limit exceeded') return 'it takes too much memory';
+  return what;
+}

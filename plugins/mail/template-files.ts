@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const mailKinds = ['invite', 'registration', 'reset'] as const;
+export const mailParts = ['subject', 'html', 'text'] as const;
+export type MailKind = (typeof mailKinds)[number];
+export type MailPart = (typeof mailParts)[number];
+
+interface TemplateFile {
+  path: string;
+  source: string;
+}
+
+/** The templates of one language, by the name under which they are asked for: `invite.html.liquid`. */
+export type TemplateSet = ReadonlyMap<string, TemplateFile>;
+
+const builtInFolder = fileURLToPath(new URL('./templates/', import.meta.url));
+const namePattern = /^(?<name>_?[a-z][a-z0-9_-]*)(?:\.(?<tag>[a-z]{2,3}(?:-[a-z0-9]+)*))?\.(?<part>[a-z]+)\.liquid$/i;
+const naming =
+  'they are named like invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid or layout.html.liquid, partials like _footer.html.liquid';
+
+/**
+ * The built-in templates, each replaced by the own one of the same name, and that by the own one for the language. They
+ * are read once: no template can reach any other file.
+ * @param faults collects what is wrong with the own folder
+ */
+export function readTemplates(
+  folder: string | undefined,
+  tags: readonly string[],
+  faults: string[],
+): ReadonlyMap<string, TemplateSet> {
+  const builtIn = readFolder(builtInFolder);
+  const sets = new Map(tags.map((tag) => [tag, new Map(builtIn)]));
+  const own = folder === undefined ? [] : [...readOwnFolder(folder, faults)];
+  const owned = own.map(([file, template]) => ({ template, ...partsOf(file) }));
+  // Those for all languages come first, so that those for one replace them.
+  for (const { template, name, tag, part } of owned.sort((a, b) => Number(!!a.tag) - Number(!!b.tag))) {
+    if (!isUsed(name, part)) {
+      faults.push(`${template.path}: no mail uses a template of this name; ${naming}`);
+    } else if (tag && !sets.has(tag)) {
+      faults.push(`${template.path}: there is no language ${tag}; there are ${tags.join(', ')}`);
+    } else {
+      for (const set of tag ? [sets.get(tag)] : sets.values()) set?.set(`${name}.${part}.liquid`, template);
+    }
+  }
+  return sets;
+}
+
+function partsOf(file: string): { name: string; tag: string | undefined; part: string } {
+  const { name = '', tag, part = '' } = namePattern.exec(file)?.groups ?? {};
+  return { name, tag, part };
+}
+
+function isUsed(name: string, part: string): boolean {
+  if (mailKinds.some((kind) => kind === name)) return mailParts.some((known) => known === part);
+  return (name === 'layout' || name.startsWith('_')) && (part === 'html' || part === 'text');
+}
+
+function readOwnFolder(folder: string, faults: string[]): Map<string, TemplateFile> {
+  try {
+    return readFolder(resolve(folder));
+  } catch (error) {
+    const { path, code } = error as NodeJS.ErrnoException;
+    faults.push(`EMAIL_TEMPLATES_PATH: ${path ?? folder} cannot be read (${code})`);
+    return new Map();
+  }
+}
+
+function readFolder(folder: string): Map<string, TemplateFile> {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.liquid') && statSync(join(folder, file)).isFile())
+    .map((file) => [file, { path: join(folder, file), source: readFileSync(join(folder, file), 'utf8') }] as const);
+  return new Map(files);
+}

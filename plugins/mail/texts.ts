@@ -1,0 +1,33 @@
+import type { Locale } from '../locales.js';
+import { createEngine, explainTemplateError } from './template-engine.js';
+import type { MailKind } from './template-files.js';
+import type { MailVariables } from './variables.js';
+
+/** Texts have placeholders, but include nothing. */
+const noTemplates = new Map();
+const engine = createEngine(noTemplates, 'text');
+
+/**
+ * The texts of one language for one kind of mail, with their placeholders filled in. This is plain text: the template
+ * that puts it out escapes it.
+ * @param reference a language that has all texts, to tell which are missing
+ */
+export function textsOf(locale: Locale, reference: Locale, kind: MailKind, variables: MailVariables) {
+  const texts: Record<string, string> = {};
+  for (const section of ['common', kind]) {
+    const given = locale.mail?.[section] ?? {};
+    for (const key of Object.keys({ ...reference.mail[section], ...given })) {
+      texts[key] = fillIn(given[key], `locales/${locale.tag}.json: mail.${section}.${key}`, variables);
+    }
+  }
+  return texts;
+}
+
+function fillIn(text: unknown, place: string, variables: MailVariables): string {
+  if (typeof text !== 'string' || text.trim() === '') throw new Error(`${place} is missing`);
+  try {
+    return String(engine.renderSync(engine.parse(text, place), variables));
+  } catch (error) {
+    throw new Error(explainTemplateError(error, noTemplates, place));
+  }
+}
