@@ -1,11 +1,13 @@
 // Runs the test suite on one engine and closes with one line of numbers: `node scripts/test.mjs embedded|postgres [files]`.
+// `browser` runs the tests that need one, on the embedded engine.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [engine = 'embedded', ...chosen] = process.argv.slice(2);
+const [suite = 'embedded', ...chosen] = process.argv.slice(2);
+const engine = suite === 'browser' ? 'embedded' : suite;
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
@@ -15,8 +17,9 @@ if (engine === 'postgres' && !process.env.DATABASE_URL) {
 
 run(['scripts/build.mjs']);
 mkdirSync(`${root}.tmp`, { recursive: true });
-const report = `${root}.tmp/${engine}.tap`;
-const files = chosen.length > 0 ? chosen : ['dist/test/**/*.test.js'];
+const report = `${root}.tmp/${suite}.tap`;
+const files =
+  chosen.length > 0 ? chosen : [suite === 'browser' ? 'dist/test/**/*.browser.js' : 'dist/test/**/*.test.js'];
 rmSync(report, { force: true });
 // tap itself would leave a core free, which on a small machine is half of it.
 const options = ['--reporter=terse', `--jobs=${availableParallelism()}`, `--output-file=${report}`];

@@ -1,0 +1,108 @@
+import t from 'tap';
+import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
+import { createHome, startService } from '../helpers/service.js';
+
+const service = await startService(await createHome(t, { prepared: true }), variables);
+const browser = await startBrowser(t);
+const call = await asAdministrator(service);
+await call('PATCH', '/settings', { public_registration: true, project_color: '#ffcc00' });
+
+const { email, password } = administrator;
+const schemes = ['light', 'dark'] as const;
+const visitorPages = [
+  '/account/login',
+  '/account/login?reason=INVALID_CREDENTIALS',
+  '/account/login?notice=signed-out',
+  '/account/forgot-password',
+  '/account/reset-password',
+  '/account/reset-password?token=x',
+  '/account/accept-invite',
+  '/account/accept-invite?token=x',
+  '/account/register',
+  '/account/verified',
+  '/account/verified?reason=TOKEN_EXPIRED',
+];
+
+/** Shows every fault of the forms that are there. */
+async function sendEmpty({ page }: Person) {
+  const submit = page.locator('form:visible button[type=submit]').first();
+  if ((await submit.count()) > 0) await submit.click();
+}
+
+t.test('axe finds no barrier on any page, light or dark', async (t) => {
+  for (const colorScheme of schemes) {
+    const person = await newPerson(browser, service, { colorScheme, bypassCSP: true });
+    for (const path of visitorPages) {
+      await person.open(path);
+      t.strictSame(await barriers(person), [], `${path} ${colorScheme}`);
+      await sendEmpty(person);
+      t.strictSame(await barriers(person), [], `${path} ${colorScheme}, with faults`);
+    }
+    await signIn(person, email, password);
+    await seesOwnAccount(person);
+    await person.page.getByRole('button', { name: 'Save' }).click();
+    await person.said('status');
+    t.strictSame(await barriers(person), [], `/account ${colorScheme}`);
+  }
+});
+
+t.test('no page complains, and none is wider than the smallest of screens', async (t) => {
+  const person = await newPerson(browser, service, { viewport: { width: 320, height: 600 } });
+  const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
+  for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+    for (const path of visitorPages) {
+      await person.open(`${path}${path.includes('?') ? '&' : '?'}lang=${lang}`);
+      await sendEmpty(person);
+      t.equal(await isTooWide(), false, `${path} ${lang}`);
+      t.strictSame(person.complaints(), [], `${path} ${lang}`);
+    }
+  }
+  await signIn(person, email, password);
+  await seesOwnAccount(person);
+  t.equal(await isTooWide(), false, '/account');
+  t.strictSame(person.complaints(), [], '/account');
+});
+
+t.test('with the keyboard alone', async (t) => {
+  const user = await createUser(service, ['first_name', 'password']);
+  const person = await newPerson(browser, service);
+  const { keyboard } = person.page;
+  const tabTo = async (id: string) => {
+    for (let steps = 0; steps < 20; steps++) {
+      await keyboard.press('Tab');
+      if ((await focused(person)) === id) return;
+    }
+    throw new Error(`Tab does not lead to ${id}.`);
+  };
+  await person.open('/account/login');
+  await tabTo('email');
+  await keyboard.type(user.email);
+  await tabTo('password');
+  await keyboard.type(user.password);
+  await keyboard.press('Enter');
+  await seesOwnAccount(person);
+  await tabTo('first-name');
+  await keyboard.type('Ada');
+  await keyboard.press('Enter');
+  t.equal(await person.said('status'), 'Saved.');
+  await tabTo('new-password');
+  await keyboard.type('another good password');
+  await keyboard.press('Tab');
+  t.equal(
+    await person.page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
+    'solid',
+    'what has the focus can be seen',
+  );
+  await keyboard.press('Space');
+  t.equal(await person.page.getByLabel('New password').getAttribute('type'), 'text');
+  await keyboard.press('Tab');
+  await keyboard.press('Enter');
+  await person.page.getByText('Password changed.').waitFor();
+  const ids = new Set<string>();
+  for (let steps = 0; steps < 60; steps++) {
+    await keyboard.press('Tab');
+    ids.add(await person.page.evaluate('document.activeElement.tagName'));
+  }
+  t.ok(ids.has('BODY') || ids.has('A'), 'and there is a way out of every field');
+});

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { focused, newPerson, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { administrator, createUser, variables } from '../helpers/people.js';
+import { createHome, startService } from '../helpers/service.js';
+
+const service = await startService(await createHome(t, { prepared: true }), variables);
+const browser = await startBrowser(t);
+const someone = () => newPerson(browser, service);
+const { email, password } = administrator;
+
+t.test('sign in and out', async (t) => {
+  const person = await someone();
+  await signIn(person, email, password);
+  await seesOwnAccount(person);
+  await person.page.getByText(`Signed in as ${email}`).waitFor();
+  const [cookie, ...others] = await person.context.cookies();
+  t.strictSame(others, []);
+  t.match(cookie, { name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' });
+  t.equal(await person.page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
+
+  await person.open('/account/login');
+  await seesOwnAccount(person);
+  t.pass('who is signed in needs not do it again');
+
+  await person.page.getByRole('button', { name: 'Sign out' }).click();
+  t.equal(await person.said('status'), 'You are signed out.');
+  t.strictSame(await person.context.cookies(), []);
+  await person.open('/account');
+  t.match(person.page.url(), /\/account\/login$/);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a wrong password, and then the right one', async (t) => {
+  const person = await someone();
+  await signIn(person, email, 'not the password');
+  t.match(await person.said('alert'), 'Check both, or reset your password.');
+  t.equal(await focused(person), 'password');
+  t.match(person.complaints(), [/401/]);
+  await person.page.keyboard.type(password);
+  await person.page.keyboard.press('Enter');
+  await seesOwnAccount(person);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('what is missing or ill-formed is said at its field, and nothing is sent', async (t) => {
+  const person = await someone();
+  await person.open('/account/login');
+  const sent: string[] = [];
+  person.page.on('request', (request) => sent.push(request.url()));
+  const submit = () => person.page.getByRole('button', { name: 'Sign in' }).click();
+  await submit();
+  t.equal(await person.said('fault'), 'Enter your e-mail address.');
+  t.equal(await focused(person), 'email');
+  await person.page.getByLabel('E-mail address').fill('ada');
+  await submit();
+  t.match(await person.said('fault'), 'such as name@example.com');
+  await person.page.getByLabel('E-mail address').fill(email);
+  await submit();
+  t.equal(await person.said('fault'), 'Enter a password.');
+  t.equal(await focused(person), 'password');
+  t.equal(await person.page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid'), 'true');
+  t.strictSame(sent, []);
+});
+
+t.test('after signing in it goes on to where one wanted to go, if that is ours', async (t) => {
+  for (const [redirect, end] of [
+    ['/server/ping?x=1', '/server/ping?x=1'],
+    ['//evil.example/', '/account'],
+    ['/\\evil.example/', '/account'],
+    ['javascript:document.title=1', '/account'],
+  ] as const) {
+    const person = await someone();
+    await signIn(person, email, password, `/account/login?${new URLSearchParams({ redirect })}`);
+    await person.page.waitForURL(`${service.url}${end}`);
+    t.pass(redirect);
+  }
+});
+
+t.test('a session cookie that is of no use any more is no obstacle', async (t) => {
+  const user = await createUser(service, []);
+  const person = await someone();
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  const cookies = await person.context.cookies();
+  await person.page.getByRole('button', { name: 'Sign out' }).click();
+  await person.said('status');
+  for (const value of [cookies[0]?.value ?? '', 'nonsense', 'a.b.c']) {
+    await person.context.addCookies([{ name: 'gatehouse_session_token', value, url: service.url }]);
+    await signIn(person, user.email, user.password);
+    await seesOwnAccount(person);
+    t.pass(value.slice(0, 10));
+    await person.context.clearCookies();
+  }
+  await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: service.url }]);
+  await person.open('/account');
+  await person.page.waitForURL(/\/account\/login\?redirect=/);
+});
+
+t.test('nor is one that has expired, which the API leaves where it is', async (t) => {
+  const brief = { ...variables, SESSION_COOKIE_TTL: '4s' };
+  const short = await startService(await createHome(t, { prepared: true }), brief);
+  const person = await newPerson(browser, short);
+  await signIn(person, email, password);
+  await seesOwnAccount(person);
+  const [cookie] = await person.context.cookies();
+  await sleep(4_100);
+  await person.context.addCookies([{ name: 'gatehouse_session_token', value: cookie?.value ?? '', url: short.url }]);
+  await signIn(person, email, password);
+  await seesOwnAccount(person);
+  t.not((await person.context.cookies())[0]?.value, cookie?.value);
+});
+
+t.test('in the language of the person, and another by choice', async (t) => {
+  const person = await newPerson(browser, service, { locale: 'fr-FR' });
+  await person.open('/account/login?redirect=/server/ping');
+  t.equal(await person.page.locator('h1').textContent(), 'Connexion');
+  await person.page.getByRole('link', { name: 'Deutsch' }).click();
+  await person.page.waitForURL(/lang=de-DE/);
+  t.equal(await person.page.locator('h1').textContent(), 'Anmelden');
+  await person.page.getByLabel('E-Mail-Adresse').fill(email);
+  await person.page.getByLabel('Passwort', { exact: true }).fill('falsch');
+  await person.page.getByRole('button', { name: 'Anmelden' }).click();
+  t.match(await person.said('alert'), 'setzen Sie Ihr Passwort zurück');
+  await person.page.getByLabel('Passwort', { exact: true }).fill(password);
+  await person.page.keyboard.press('Enter');
+  await person.page.waitForURL(/\/server\/ping$/);
+});
+
+t.test('a service that is gone, or has enough, is told of in words', async (t) => {
+  const person = await someone();
+  await person.page.route('**/auth/login', (route) => route.abort());
+  await signIn(person, email, password);
+  t.match(await person.said('alert'), 'Check your connection and try again.');
+  for (const [status, code, headers, words] of [
+    [429, 'REQUESTS_EXCEEDED', { 'retry-after': '30' }, 'Too many attempts. Try again in 30 seconds.'],
+    [429, 'REQUESTS_EXCEEDED', { 'retry-after': '200' }, 'Too many attempts. Try again in 4 minutes.'],
+    [503, 'SERVICE_UNAVAILABLE', {}, 'Try again in a minute.'],
+    [500, 'INTERNAL_SERVER_ERROR', {}, 'tell an administrator'],
+  ] as const) {
+    await person.page.unroute('**/auth/login');
+    const errors = [{ message: 'x', extensions: { code } }];
+    await person.page.route('**/auth/login', (route) => route.fulfill({ status, headers, json: { errors } }));
+    await signIn(person, email, password);
+    t.match(await person.said('alert'), words);
+  }
+  await person.page.unroute('**/auth/login');
+  await person.page.route('**/auth/login', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
+  await signIn(person, email, password);
+  t.match(await person.said('alert'), 'Try again in a minute.', 'also by a proxy');
+});

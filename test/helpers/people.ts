@@ -1,0 +1,51 @@
+import type { Service } from './service.js';
+
+export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
+
+/** What a service in a process of its own is told, so that `administrator` can sign in. */
+export const variables = {
+  ADMIN_PASSWORD: administrator.password,
+  PASSWORD_HASH_MEMORY: '8192',
+  PASSWORD_HASH_TIME: '1',
+};
+
+/** Calls the API of a running service as its administrator. */
+export async function asAdministrator(service: Service) {
+  const login = await service.post('/auth/login', administrator);
+  const { data } = (await login.json()) as { data: { access_token: string } };
+  return async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${service.url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${data.access_token}` },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    const text = await response.text();
+    return text === '' ? {} : (JSON.parse(text) as { data: Record<string, unknown> }).data;
+  };
+}
+
+export interface User {
+  email: string;
+  password: string;
+}
+
+let users = 0;
+
+/**
+ * A user who may read themselves and change the given fields of theirs.
+ * @param policy more about the policy that gives these rights
+ */
+export async function createUser(service: Service, fields: string[], policy: object = {}): Promise<User> {
+  const call = await asAdministrator(service);
+  const email = `user-${++users}@example.com`;
+  const password = 'the password of a user';
+  const { id } = await call('POST', '/policies', { name: 'Self-service', app_access: true, ...policy });
+  if (fields.length > 0) {
+    const own = { id: { _eq: '$CURRENT_USER' } };
+    await call('POST', '/permissions', { policy: id, collection: 'users', action: 'update', fields, permissions: own });
+  }
+  const role = await call('POST', '/roles', { name: 'Self-service', policies: [id] });
+  await call('POST', '/users', { email, password, role: role.id });
+  return { email, password };
+}
