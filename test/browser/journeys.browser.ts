@@ -1,0 +1,90 @@
+import t from 'tap';
+import { newPerson, type Person, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { asAdministrator, createUser, variables } from '../helpers/people.js';
+import { createHome, freePort, startService } from '../helpers/service.js';
+
+const port = String(await freePort());
+const service = await startService(await createHome(t, { prepared: true }), {
+  ...variables,
+  PORT: port,
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
+});
+const browser = await startBrowser(t);
+const call = await asAdministrator(service);
+const password = 'a good long password';
+
+/** Opens the newest mail to an address in the mailbox, and follows its link. */
+async function followMail({ page, open }: Person, email: string): Promise<void> {
+  const mail = page.getByRole('link').filter({ hasText: email }).first();
+  for (let tries = 0; tries < 40 && (await mail.count()) === 0; tries++) {
+    await page.waitForTimeout(250);
+    await open('/mailbox');
+  }
+  await mail.click();
+  await page.frameLocator('iframe').getByRole('link').first().waitFor();
+  await page.getByRole('link', { name: 'Open the link' }).click();
+}
+
+for (const [device, viewport] of Object.entries({
+  desk: { width: 1280, height: 800 },
+  phone: { width: 375, height: 700 },
+})) {
+  t.test(`register, verify, sign in (${device})`, async (t) => {
+    await call('PATCH', '/settings', { public_registration: true });
+    const person = await newPerson(browser, service, { viewport });
+    const { page } = person;
+    const email = `register-${device}@example.com`;
+    await person.open('/account/login');
+    await page.getByRole('link', { name: 'Create an account' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.locator('[data-part=done]').waitFor();
+    await followMail(person, email);
+    await page.waitForURL(/\/account\/verified$/);
+    t.notMatch(page.url(), 'token');
+    await signIn(person, email, password);
+    await seesOwnAccount(person);
+    t.strictSame(person.complaints(), []);
+  });
+
+  t.test(`be invited, accept, sign in (${device})`, async (t) => {
+    const email = `invite-${device}@example.com`;
+    const role = await call('POST', '/roles', { name: 'Invited' });
+    await call('POST', '/users/invite', { email, role: role.id });
+    const person = await newPerson(browser, service, { viewport });
+    const { page } = person;
+    await person.open('/mailbox');
+    await followMail(person, email);
+    await page.waitForURL(/\/account\/accept-invite/);
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Accept invitation' }).click();
+    await page.locator('[data-part=done]').waitFor();
+    await signIn(person, email, password);
+    await seesOwnAccount(person);
+    t.strictSame(person.complaints(), []);
+  });
+
+  t.test(`forget the password, reset it, sign in (${device})`, async (t) => {
+    const { email, password: old } = await createUser(service, []);
+    const person = await newPerson(browser, service, { viewport });
+    const { page } = person;
+    await person.open('/account/login');
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await page.locator('[type=submit]').click();
+    await page.locator('[data-part=done]').waitFor();
+    await followMail(person, email);
+    await page.waitForURL(/\/account\/reset-password/);
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Save password' }).click();
+    await page.locator('[data-part=done]').waitFor();
+    await signIn(person, email, old);
+    t.match(await person.said('alert'), /./, 'the old one is refused');
+    person.complaints();
+    await signIn(person, email, password);
+    await seesOwnAccount(person);
+    t.match(await readable(person), email);
+    t.strictSame(person.complaints(), []);
+  });
+}
