@@ -1,3 +1,5 @@
+import { type Colour, contrast as contrastOf, parseColour } from '../colour.js';
+
 /** What the built-in templates wear when the project has no colour, or one that mail clients may not know. */
 const defaultColor = '#2f5bea';
 
@@ -42,17 +44,10 @@ function webUrl(text: string | null): string | null {
   return protocol === 'https:' || protocol === 'http:' ? href : null;
 }
 
-/** Contrast ratio (WCAG 2.2), from 1 to 21. */
-function contrast(one: string, other: string): number {
-  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (lighter + 0.05) / (darker + 0.05);
-}
+const contrast = (one: string, other: string): number => contrastOf(parsed(one), parsed(other));
 
-/** Relative luminance (WCAG 2.2), from 0 to 1. */
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
-    const value = Number.parseInt(color.slice(start, start + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+function parsed(color: string): Colour {
+  const found = parseColour(color);
+  if (!found) throw new Error(`${color} is no colour.`);
+  return found;
 }

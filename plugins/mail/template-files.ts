@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { MailKind } from './jobs.js';
 
-export const mailKinds = ['invite', 'registration', 'reset'] as const;
+export const mailKinds: readonly MailKind[] = ['invite', 'registration', 'reset'];
 export const mailParts = ['subject', 'html', 'text'] as const;
-export type MailKind = (typeof mailKinds)[number];
 export type MailPart = (typeof mailParts)[number];
 
 interface TemplateFile {

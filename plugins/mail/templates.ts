@@ -1,8 +1,9 @@
 import type { Liquid } from 'liquidjs';
 import { ConfigError } from '../config.js';
 import type { Locales } from '../locales.js';
+import type { MailKind } from './jobs.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
-import { type MailKind, type MailPart, mailKinds, readTemplates, type TemplateSet } from './template-files.js';
+import { type MailPart, mailKinds, readTemplates, type TemplateSet } from './template-files.js';
 import { sampleInputs } from './template-samples.js';
 import { textsOf } from './texts.js';
 import { type MailInput, oneLine, variablesOf } from './variables.js';

@@ -1,6 +1,6 @@
 import type { Locale } from '../locales.js';
+import type { MailKind } from './jobs.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
-import type { MailKind } from './template-files.js';
 import type { MailVariables } from './variables.js';
 
 /** Texts have placeholders, but include nothing. */
