@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, openAsBlob, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, openAsBlob, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
@@ -70,5 +70,11 @@ async function dumpEmptyDatabase(): Promise<void> {
   mkdirSync(join(process.cwd(), '.tmp'), { recursive: true });
   const draft = `${dumpFile}.${process.pid}`;
   writeFileSync(draft, Buffer.from(await dump.arrayBuffer()));
-  renameSync(draft, dumpFile);
+  try {
+    // Not renamed: another test file may be reading the one that it has just made.
+    linkSync(draft, dumpFile);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  unlinkSync(draft);
 }
