@@ -4,8 +4,16 @@ import { failureText, text } from './texts.js';
 
 type Values = Record<string, string>;
 
-/** Where the fault most likely is, when the API does not name a field. */
-const fieldOfCode: Readonly<Record<string, string>> = { INVALID_CREDENTIALS: 'password', INVALID_OTP: 'otp' };
+/** Where the fault is, when the API names no field: by form and error code. */
+const fieldAtFault: Readonly<Record<string, string>> = {
+  login_INVALID_OTP: 'otp',
+  tfa_INVALID_OTP: 'otp',
+  tfa_INVALID_PAYLOAD: 'otp',
+  tfa_begin_INVALID_CREDENTIALS: 'password',
+};
+
+/** Where to go on, when the fault may be in several fields. */
+const fieldToRetry: Readonly<Record<string, string>> = { login_INVALID_CREDENTIALS: 'password' };
 
 export interface FormControl {
   element: HTMLFormElement;
@@ -39,9 +47,9 @@ export function handleForm(
       status.textContent = '';
       const message = failureText(scope, failure);
       const { code, field } = failure instanceof ApiFailure ? failure : new ApiFailure('unknown');
-      const name = field ?? fieldOfCode[code];
-      const input = inputsOf(element).find((candidate) => candidate.name === name);
-      if (input && code === 'FAILED_VALIDATION') showFault(input, message);
+      const atFault = inputNamed(element, field ?? fieldAtFault[`${scope}_${code}`]);
+      const input = atFault ?? inputNamed(element, fieldToRetry[`${scope}_${code}`]);
+      if (atFault) showFault(atFault, message);
       else alert.textContent = message;
       input?.focus();
       if (input instanceof HTMLInputElement) input.select();
@@ -74,6 +82,9 @@ const inputsOf = (form: HTMLFormElement) =>
   [...form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')].filter(
     (input) => !input.closest('[hidden]'),
   );
+
+const inputNamed = (form: HTMLFormElement, name: string | undefined) =>
+  inputsOf(form).find((input) => input.name === name);
 
 const valuesOf = (form: HTMLFormElement): Values =>
   Object.fromEntries(inputsOf(form).map(({ name, value }) => [name, value]));

@@ -72,6 +72,7 @@ function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
 function showStep({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {
   for (const step of element.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
   find('[data-start-over]', element).hidden = name !== 'code';
+  find('[data-others]').hidden = name === 'code';
   find('[data-alert]').textContent = '';
   const otp = find<HTMLInputElement>('[name=otp]', element);
   otp.value = '';

@@ -27,7 +27,7 @@ export function showTwoFactor({ me, mustSetUpTfa, mayUpdate }: OwnAccount): bool
     secret = made.secret;
     element.reset();
     find('.qr-code').replaceChildren(drawQrCode(made.otpauth_url));
-    find<HTMLInputElement>('[data-secret]').value = secret;
+    find('[data-secret]').textContent = secret;
     showStep('enable');
     find<HTMLInputElement>('#tfa-code').focus();
   });
@@ -49,7 +49,7 @@ export function showTwoFactor({ me, mustSetUpTfa, mayUpdate }: OwnAccount): bool
     secret = '';
     element.reset();
     find('.qr-code').replaceChildren();
-    find<HTMLInputElement>('[data-secret]').value = '';
+    find('[data-secret]').textContent = '';
     find('[data-copied]').textContent = '';
     showStatus('');
   };
@@ -86,9 +86,7 @@ function enableCopying(): void {
   // Browsers have a clipboard for scripts only where the connection is safe.
   button.hidden = !navigator.clipboard;
   button.addEventListener('click', async () => {
-    const field = find<HTMLInputElement>('[data-secret]');
-    field.select();
-    await navigator.clipboard.writeText(field.value);
+    await navigator.clipboard.writeText(find('[data-secret]').textContent ?? '');
     find('[data-copied]').textContent = text('status_copied');
   });
 }

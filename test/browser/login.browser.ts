@@ -127,6 +127,38 @@ t.test('in the language of the person, and another by choice', async (t) => {
   await person.page.waitForURL(/\/server\/ping$/);
 });
 
+t.test('a code is asked for when the API asks for one', async (t) => {
+  const person = await someone();
+  const { page } = person;
+  const code = page.getByLabel('Code from your authenticator app');
+  const errors = [{ message: 'x', extensions: { code: 'INVALID_OTP' } }];
+  const sent: Record<string, unknown>[] = [];
+  await page.route('**/auth/login', (route) => {
+    sent.push(route.request().postDataJSON());
+    return route.fulfill({ status: 401, json: { errors } });
+  });
+  await person.open('/account/login');
+  t.equal(await code.isVisible(), false);
+  await signIn(person, email, password);
+  await code.waitFor();
+  t.equal(await focused(person), 'otp');
+  t.equal(await page.getByLabel('Password', { exact: true }).isVisible(), false);
+  await page.keyboard.press('Enter');
+  t.match(await person.said('fault'), 'Enter the code');
+  await code.fill('123 456');
+  await page.keyboard.press('Enter');
+  await page.getByText('The code is not right').waitFor();
+  t.equal(await focused(person), 'otp');
+  const body = { email, password, mode: 'session' };
+  t.strictSame(sent, [body, { ...body, otp: '123456' }]);
+
+  await page.getByRole('button', { name: 'Sign in to another account' }).click();
+  t.equal(await code.isVisible(), false);
+  await page.unroute('**/auth/login');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await seesOwnAccount(person);
+});
+
 t.test('a service that is gone, or has enough, is told of in words', async (t) => {
   const person = await someone();
   await person.page.route('**/auth/login', (route) => route.abort());
