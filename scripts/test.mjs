@@ -21,6 +21,9 @@ const report = `${root}.tmp/${suite}.tap`;
 const files =
   chosen.length > 0 ? chosen : [suite === 'browser' ? 'dist/test/**/*.browser.js' : 'dist/test/**/*.test.js'];
 rmSync(report, { force: true });
+// tap is put together anew when its plugins are others than before, but only for the run after the next.
+const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
+if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
 // tap itself would leave a core free, which on a small machine is half of it.
 const options = ['--reporter=terse', `--jobs=${availableParallelism()}`, `--output-file=${report}`];
 const { status } = run(['node_modules/tap/dist/esm/run.mjs', ...options, ...files], { TEST_ENGINE: engine });

@@ -40,7 +40,7 @@ export async function startTestApp(
   variables: Record<string, string> = {},
   overrides: Overrides = {},
 ): Promise<TestApp> {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase({ hasTables: true });
   const clock = createTestClock();
   const options = { clock: clock.now, database: database.location, ...overrides };
   const app = await buildApp(testConfig(variables), options);

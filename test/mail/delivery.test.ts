@@ -1,3 +1,7 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import PostalMime from 'postal-mime';
@@ -8,7 +12,7 @@ import { linkIn } from '../helpers/mails.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { tokenHolder } from '../helpers/rights.js';
-import { freePort } from '../helpers/service.js';
+import { freePort, listen } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 
 async function start(t: Test, variables: Record<string, string> = {}) {
@@ -84,6 +88,50 @@ t.test('a server that is down, refuses or breaks off loses nothing and delays no
   t.strictSame(mails.flatMap(({ to }) => to).sort(), users.map(({ email }) => email).sort(), 'each came once');
   await sleep(100);
   t.strictSame([...new Set((await jobs()).map(({ state }) => state))], ['completed']);
+});
+
+t.test('a server that hangs is given up, and holds nothing else up', async (t) => {
+  const { app, port, ask, deliver, jobs, get } = await start(t);
+  const held = new Set<Socket>();
+  const silent = createServer((socket) => held.add(socket.on('error', () => {})));
+  t.teardown(() => {
+    for (const socket of held) socket.destroy();
+  });
+  await listen(silent, port);
+  const user = await createUser(app);
+  await ask(user.email);
+  const attempt = app.mail.deliverNow();
+  for (let tries = 0; held.size === 0 && tries < 200; tries++) await sleep(25);
+  const start_ = performance.now();
+  t.equal((await ask(user.email)).statusCode, 204);
+  t.equal((await get('/server/ping')).statusCode, 200);
+  t.ok(performance.now() - start_ < 2_000, 'nobody waits for the server');
+  await attempt;
+  t.match(await jobs(), [{ state: 'retry', reason: /[Tt]ime|[Gg]reeting/ }, { state: 'created' }]);
+  for (const socket of held) socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+  const { mails } = await startSmtp(t, port);
+  await deliver(() => mails.length >= 2, 30_000);
+  t.equal(mails.length, 2);
+});
+
+t.test('a mail goes to the program sendmail', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sendmail-'));
+  const program = join(folder, 'sendmail');
+  writeFileSync(program, `#!/bin/sh\necho "$@" > ${folder}/arguments\ncat > ${folder}/mail\n`, { mode: 0o755 });
+  const { app, ask, jobs } = await start(t, { EMAIL_TRANSPORT: 'sendmail', EMAIL_SENDMAIL_PATH: program });
+  const user = await createUser(app);
+  await ask(user.email);
+  await app.mail.deliverNow();
+  t.match(await jobs(), [{ state: 'completed' }]);
+  const mail = await PostalMime.parse(readFileSync(join(folder, 'mail'), 'utf8'));
+  t.strictSame(mail.to, [{ name: '', address: user.email }]);
+  t.match(readFileSync(join(folder, 'arguments'), 'utf8'), /^-i -f hello@acme\.example /);
+
+  const option = await createUser(app, { email: '-oX@example.com' });
+  await ask(option.email);
+  await app.mail.deliverNow();
+  t.match((await jobs())[1], { state: 'retry', reason: /[Ii]nvalid/ }, 'an address is never an option');
 });
 
 t.test('cut off after the mail was taken it comes twice, with one Message-ID', async (t) => {

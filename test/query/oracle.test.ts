@@ -32,7 +32,7 @@ const seed = process.env.QUERY_SEED === undefined ? {} : { seed: Number(process.
 
 t.setTimeout(3_600_000);
 // Texts are ordered here as they are in the evaluator: by their bytes.
-const database = await createTestDatabase('C');
+const database = await createTestDatabase({ collation: 'C' });
 t.teardown(database.drop);
 const now = new Date();
 const { app } = await startTestApp(t, {}, { database: database.location, clock: () => now });
