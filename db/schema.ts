@@ -85,6 +85,10 @@ export const users = pgTable(
     tfaSecret: text('tfa_secret'),
     /** The TOTP time step of the last accepted code: a code works once (RFC 6238, 5.2). */
     tfaLastStep: integer('tfa_last_step'),
+    /** How many codes in a row were wrong. */
+    tfaFailures: integer('tfa_failures').notNull().default(0),
+    /** Until when no further code is looked at; null: one is. */
+    tfaLockedUntil: moment('tfa_locked_until'),
     status: varchar('status', { length: 16 }).notNull().default('active'),
     /** How many links in mails to this user have been used: one that was is worth nothing from then on. */
     usedLinks: integer('used_links').notNull().default(0),
@@ -172,6 +176,56 @@ export const sessions = pgTable(
     userAgent: varchar('user_agent', { length: 255 }),
   },
   (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_at_index').on(table.expiresAt)],
+);
+
+/** Codes that stand in for the authenticator app, each once: the row goes when its code is used. */
+export const recoveryCodes = pgTable(
+  'recovery_codes',
+  {
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** SHA-256 of the code, in hex. */
+    hash: varchar('hash', { length: 64 }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.user, table.hash] })],
+);
+
+/**
+ * Who a user is at the providers: one row for each account elsewhere that logs them in. The primary one is what
+ * `provider` and `external_identifier` of the user say, and kept in step with them.
+ */
+export const identities = pgTable(
+  'identities',
+  {
+    id: key(),
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    provider: varchar('provider', { length: 128 }).notNull(),
+    /** Identifier of the user at the provider; compared in lower case. */
+    identifier: varchar('identifier', { length: 255 }).notNull(),
+    /** As the provider tells it, for people to recognise the account by. Nothing is decided by it. */
+    email: text('email'),
+    isPrimary: boolean('is_primary').notNull().default(false),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    lastUsedAt: moment('last_used_at'),
+  },
+  (table) => [
+    uniqueIndex('identities_identifier_unique').on(table.provider, sql`lower(${table.identifier} collate "C")`),
+    uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
+    index('identities_user_index').on(table.user),
+  ],
+);
+
+/** Logins by provider that came back already: each may do so once. Rows may go when they have expired. */
+export const spentStates = pgTable(
+  'spent_states',
+  {
+    id: varchar('id', { length: 64 }).primaryKey(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('spent_states_expires_at_index').on(table.expiresAt)],
 );
 
 /** A single row: the settings of the project. */
