@@ -29,7 +29,7 @@ const headers: Record<string, Header> = {
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
   },
   RetryAfter: {
-    description: 'Comes with SERVICE_UNAVAILABLE: after how many seconds to try again.',
+    description: 'Comes with SERVICE_UNAVAILABLE and REQUESTS_EXCEEDED: after how many seconds to try again.',
     schema: { type: 'integer', minimum: 0 },
   },
 };
@@ -49,7 +49,7 @@ export function completeDocument<T extends object>(document: T): T {
     for (const [status, response] of Object.entries(operation.responses)) {
       response.headers = {
         'x-request-id': reference('RequestId'),
-        ...(status === '503' ? { 'retry-after': reference('RetryAfter') } : {}),
+        ...(status === '503' || status === '429' ? { 'retry-after': reference('RetryAfter') } : {}),
         ...response.headers,
       };
     }

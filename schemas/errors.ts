@@ -55,6 +55,14 @@ const catalogue = {
     extensions: { path: Type.String({ description: 'The path that was asked for.' }) },
   },
   UNPROCESSABLE_CONTENT: { status: 422, message: 'This cannot be done.', extensions: Reason },
+  REQUESTS_EXCEEDED: {
+    status: 429,
+    message: 'Too many attempts. Try again later.',
+    extensions: {
+      limit: Type.Integer({ description: 'How many attempts are allowed.' }),
+      reset: Type.String({ format: 'date-time', description: 'From when on the next attempt is allowed.' }),
+    },
+  },
   INTERNAL_SERVER_ERROR: {
     status: 500,
     message: 'Something went wrong on our side. Quote the x-request-id of this answer when you report it.',
@@ -72,9 +80,10 @@ export type ErrorCode = keyof typeof catalogue;
 /** The values of `extensions` besides `code`, for one code. */
 export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalogue)[Code]['extensions']>>;
 
-/** Codes that need no extensions may be raised without any. */
-type ExtensionArguments<Code extends ErrorCode> =
-  Record<never, never> extends ErrorExtensions<Code>
+/** Codes that need no extensions may be raised without any; who is told to wait must be told for how long. */
+type ErrorArguments<Code extends ErrorCode> = Code extends 'REQUESTS_EXCEEDED'
+  ? [extensions: ErrorExtensions<Code>, retryAfter: number]
+  : Record<never, never> extends ErrorExtensions<Code>
     ? [extensions?: ErrorExtensions<Code>]
     : [extensions: ErrorExtensions<Code>];
 
@@ -93,12 +102,12 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly extensions: ErrorExtensions<Code> | Record<never, never>;
   readonly retryAfter: number | undefined;
 
-  constructor(code: Code, ...[extensions]: ExtensionArguments<Code>) {
+  constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
     super(catalogue[code].message);
     this.name = 'ApiError';
     this.code = code;
     this.extensions = extensions ?? {};
-    this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : undefined;
+    this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : retryAfter;
   }
 
   get status(): number {

@@ -10,6 +10,7 @@ const table: Record<string, { status: number; keys: string[]; optional?: string[
   FORBIDDEN: { status: 403, keys: [], optional: ['reason'] },
   INVALID_TOKEN: { status: 403, keys: [] },
   ROUTE_NOT_FOUND: { status: 404, keys: ['path'] },
+  REQUESTS_EXCEEDED: { status: 429, keys: ['limit', 'reset'] },
   SERVICE_UNAVAILABLE: { status: 503, keys: ['service', 'reason'] },
 };
 

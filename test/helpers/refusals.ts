@@ -20,6 +20,7 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_TOKEN: [403],
   ROUTE_NOT_FOUND: [404, 'path'],
   UNPROCESSABLE_CONTENT: [422, 'reason'],
+  REQUESTS_EXCEEDED: [429, 'limit', 'reset'],
   INTERNAL_SERVER_ERROR: [500],
   SERVICE_UNAVAILABLE: [503, 'reason', 'service'],
 };
