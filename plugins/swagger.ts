@@ -6,6 +6,7 @@ import { completeDocument } from './openapi-document.js';
 const tags = [
   { name: 'Authentication', description: 'Sessions: login, refresh, logout.' },
   { name: 'Users', description: 'User accounts.' },
+  { name: 'Two-factor authentication', description: 'A code from an app besides the password.' },
   { name: 'Invitations', description: 'Users who are invited by e-mail.' },
   { name: 'Registration', description: 'People who sign up by themselves.' },
   { name: 'Roles', description: 'Roles group policies.' },

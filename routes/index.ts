@@ -10,6 +10,7 @@ import { registrationRoutes } from './registration/index.js';
 import { rolesRoutes } from './roles/index.js';
 import { serverRoutes } from './server/index.js';
 import { settingsRoutes } from './settings/index.js';
+import { tfaRoutes } from './tfa/index.js';
 import { usersRoutes } from './users/index.js';
 
 /**
@@ -38,6 +39,12 @@ export const accessMap = {
 
   invite: 'permission',
   acceptInvite: 'anonymous',
+
+  generateTfaSecret: 'authenticated',
+  enableTfa: 'authenticated',
+  disableTfa: 'authenticated',
+  createRecoveryCodes: 'authenticated',
+  disableTfaOfUser: 'authenticated',
 
   register: 'anonymous',
   verifyEmail: 'anonymous',
@@ -89,12 +96,17 @@ export const beforeTfa: ReadonlySet<string> = new Set([
   'logout',
   'refresh',
   'readMe',
+  'generateTfaSecret',
+  'enableTfa',
+  'disableTfa',
+  'createRecoveryCodes',
 ] satisfies (keyof typeof accessMap)[]);
 
 /** All routes, in an order readable from top to bottom. */
 export async function routes(app: App): Promise<void> {
   await app.register(authRoutes, { prefix: '/auth' });
   await app.register(usersRoutes, { prefix: '/users' });
+  await app.register(tfaRoutes, { prefix: '/users' });
   await app.register(invitesRoutes, { prefix: '/users' });
   await app.register(registrationRoutes, { prefix: '/users' });
   await app.register(rolesRoutes, { prefix: '/roles' });

@@ -17,7 +17,7 @@ export const LoginBody = named(
       otp: Type.Optional(
         Type.String({
           minLength: 1,
-          description: 'The one-time password; needed when two-factor authentication is on.',
+          description: 'The one-time password, or a recovery code; needed when two-factor authentication is on.',
         }),
       ),
     },

@@ -28,32 +28,28 @@ export async function findLoginCandidate(executor: Executor, email: string): Pro
 }
 
 /**
- * Writes what a login changes, if the user is still as they were when the password was checked: active, and with that
- * password. The row stays locked until the transaction ends, so that nothing can end the user's sessions in between.
+ * Writes what a login changes, if the user is still as they were when they were checked: active, with that second factor
+ * and, if they showed one, that password. The row stays locked until the transaction ends, so that nothing can end the
+ * user's sessions in between.
+ * @param user.password the hash that was checked; undefined for a login that goes without
+ * @param changes.password a new hash to keep
  * @returns whether the login stands
  */
 export async function recordLogin(
   executor: Executor,
-  user: { id: string; password: string; tfaSecret: string | null },
-  changes: { password: string; tfaLastStep: number | null },
+  user: { id: string; tfaSecret: string | null; password?: string },
+  changes: { password?: string },
   now: Date,
 ): Promise<boolean> {
   const recorded = await executor
     .update(users)
-    .set({
-      lastAccess: now,
-      password: changes.password,
-      ...(changes.tfaLastStep === null ? {} : { tfaLastStep: changes.tfaLastStep }),
-    })
+    .set({ lastAccess: now, ...changes })
     .where(
       and(
         eq(users.id, user.id),
         eq(users.status, 'active'),
-        eq(users.password, user.password),
+        user.password === undefined ? undefined : eq(users.password, user.password),
         sql`${users.tfaSecret} is not distinct from ${user.tfaSecret}::text`,
-        changes.tfaLastStep === null
-          ? undefined
-          : or(isNull(users.tfaLastStep), lt(users.tfaLastStep, changes.tfaLastStep)),
       ),
     )
     .returning({ id: users.id });

@@ -14,12 +14,12 @@ const hour = 3_600_000;
 /** `app.sessions`: login, refresh, logout. Expired sessions are cleared away every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
-    const { config, db, passwords, tfa, accessTokens, refreshTokens, clock } = app;
+    const { config, db, passwords, secondFactor, accessTokens, refreshTokens, clock } = app;
     await app.register(sessionTransportPlugin);
     const sessions = createSessions({
       db,
       passwords,
-      tfa,
+      secondFactor,
       accessTokens,
       refreshTokens,
       clock,

@@ -1,27 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { findPrincipalBySession, findPrincipalByUser, type PrincipalRecord } from '../../db/queries/principals.js';
-import { advanceSession, deleteSession, findSession, insertSession } from '../../db/queries/sessions.js';
-import { findLoginCandidate, type LoginCandidate, recordLogin } from '../../db/queries/users.js';
+import { findPrincipalBySession } from '../../db/queries/principals.js';
+import { advanceSession, deleteSession, findSession } from '../../db/queries/sessions.js';
+import { findLoginCandidate, recordLogin } from '../../db/queries/users.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
-import { rightsOf } from '../access/rights.js';
 import type { Client } from '../client.js';
-import type { Clock } from '../clock.js';
 import type { Passwords } from '../passwords/service.js';
-import type { TwoFactor } from '../tfa/service.js';
-import type { AccessTokens } from '../tokens/access-tokens.js';
-import { hashToken, type RefreshTokens } from '../tokens/refresh-tokens.js';
+import type { SecondFactor } from '../tfa/second-factor.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
+import { createIssuing, type IssuedSession, type Issuing, type IssuingDependencies } from './issuing.js';
 import { replacedAt } from './rotation.js';
 
-/** The tokens of a session that was begun or refreshed. In mode `session` there is no refresh token. */
-export interface IssuedSession {
-  mode: SessionMode;
-  accessToken: string;
-  refreshToken: string | null;
-  /** Lifetime of the access token in milliseconds. */
-  expires: number;
-}
+export type { IssuedSession } from './issuing.js';
 
 /** What a client shows to go on with a session: its refresh token or, in mode `session`, the token in its cookie. */
 export interface SessionCredential {
@@ -39,9 +29,15 @@ export interface Login {
 export interface Sessions {
   /**
    * Begins a session (contract 2.1).
-   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; INVALID_OTP; SERVICE_UNAVAILABLE
+   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; INVALID_OTP; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
    */
   login(login: Login, client: Client): Promise<IssuedSession>;
+  /**
+   * Begins a session in the transaction of a login, whichever way it went. Who is logging in, the caller has checked:
+   * `recordLogin` says whether that still stands, and `secondFactor.use` uses up the code.
+   * @throws {ApiError} INVALID_CREDENTIALS when the user is not active
+   */
+  begin: Issuing['begin'];
   /**
    * Exchanges a credential for its successor (contract 2.2). Of any number of attempts at once one succeeds.
    * @throws {ApiError} INVALID_CREDENTIALS; for a session cookie also INVALID_TOKEN, TOKEN_EXPIRED
@@ -51,68 +47,17 @@ export interface Sessions {
   logout(credential: SessionCredential): Promise<void>;
 }
 
-interface Dependencies {
+interface Dependencies extends IssuingDependencies {
   db: Executor;
   passwords: Passwords;
-  tfa: TwoFactor;
-  accessTokens: AccessTokens;
-  refreshTokens: RefreshTokens;
-  clock: Clock;
-  /** All in milliseconds. */
-  lifetimes: { accessToken: number; refreshToken: number; sessionCookie: number; gracePeriod: number };
+  secondFactor: SecondFactor;
   onUse(userId: string): void;
   onReuse(session: { id: string; client: Client }): void;
 }
 
-/** Where a session stands: which user, and which of its successive tokens counts. */
-interface Position {
-  id: string;
-  generation: number;
-  expiresAt: Date;
-}
-
 export function createSessions(deps: Dependencies): Sessions {
-  const { db, passwords, tfa, accessTokens, refreshTokens, clock, lifetimes } = deps;
-
-  const after = (ms: number) => new Date(clock().getTime() + ms);
-  const expiryOf = (mode: SessionMode) => after(mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
-
-  /** A new refresh token for this place in the session; none in mode `session`, where the access token does its work. */
-  const issueRefreshToken = (mode: SessionMode, sessionId: string, generation: number) =>
-    mode === 'session' ? null : refreshTokens.issue({ sessionId, generation });
-
-  const issue = (
-    mode: SessionMode,
-    principal: PrincipalRecord,
-    position: Position,
-    refreshToken: string | null,
-    client: Client,
-  ): IssuedSession => {
-    const rights = rightsOf(principal, client.ip);
-    const lifetime = mode === 'session' ? lifetimes.sessionCookie : lifetimes.accessToken;
-    const accessToken = accessTokens.issue(
-      {
-        id: principal.id,
-        role: principal.role,
-        app_access: rights.app,
-        admin_access: rights.admin,
-        session: position.id,
-        ...(rights.mustSetUpTfa ? { enforce_tfa: true } : {}),
-        ...(mode === 'session' ? { generation: position.generation } : {}),
-      },
-      mode === 'session' ? position.expiresAt : after(lifetime),
-    );
-    return { mode, accessToken, refreshToken, expires: lifetime };
-  };
-
-  /** The step of the one-time password that came with the login; null for a user without two-factor authentication. */
-  const checkOtp = (user: LoginCandidate, otp: string | undefined): number | null => {
-    if (user.tfaSecret === null) return null;
-    const step = otp === undefined ? null : tfa.matchStep(user.tfaSecret, otp);
-    const isUsed = step !== null && user.tfaLastStep !== null && step <= user.tfaLastStep;
-    if (step === null || isUsed) throw new ApiError('INVALID_OTP');
-    return step;
-  };
+  const { db, passwords, secondFactor, accessTokens, refreshTokens, clock, lifetimes } = deps;
+  const { begin, next, issue } = createIssuing(deps);
 
   /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
   const renewedHash = async (stored: string, password: string): Promise<string> => {
@@ -134,19 +79,14 @@ export function createSessions(deps: Dependencies): Sessions {
     if (!matches || !user || user.password === null) throw new ApiError('INVALID_CREDENTIALS');
 
     const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
-    const tfaLastStep = checkOtp(user, otp);
+    const code = await secondFactor.require(user, otp);
     const kept = await renewedHash(checked.password, password);
-    const position = { id: randomUUID(), generation: 0, expiresAt: expiryOf(mode) };
-    const refreshToken = issueRefreshToken(mode, position.id, position.generation);
 
     return db.transaction(async (tx) => {
-      const now = clock();
-      const stands = await recordLogin(tx, checked, { password: kept, tfaLastStep }, now);
+      const stands = await recordLogin(tx, checked, { password: kept }, clock());
       if (!stands) return undefined;
-      const row = { id: position.id, user: user.id, expiresAt: position.expiresAt, ...client };
-      await insertSession(tx, { ...row, tokenHash: refreshToken && hashToken(refreshToken) }, now);
-      const principal = await findPrincipalByUser(tx, user.id);
-      return principal && issue(mode, principal, position, refreshToken, client);
+      if (code && !(await secondFactor.use(tx, user.id, code))) throw new ApiError('INVALID_OTP');
+      return begin(tx, { userId: user.id, mode }, client);
     });
   };
 
@@ -195,6 +135,8 @@ export function createSessions(deps: Dependencies): Sessions {
   };
 
   return {
+    begin,
+
     login: async (login, client) => {
       // A user who changed meanwhile is judged once more, as they are now: another login may just have renewed the hash.
       const issued = (await tryLogin(login, client)) ?? (await tryLogin(login, client));
@@ -206,15 +148,14 @@ export function createSessions(deps: Dependencies): Sessions {
       const { mode } = credential;
       const shown = read(credential);
       if (!shown) throw new ApiError('INVALID_CREDENTIALS');
-      const next = { id: shown.id, generation: shown.generation + 1, expiresAt: expiryOf(mode) };
-      const refreshToken = issueRefreshToken(mode, next.id, next.generation);
+      const { refreshToken, ...position } = next(shown, mode);
 
       // All that can fail happens before the commit: a refresh that failed has used nothing up.
       const issued = await db.transaction(async (tx) => {
-        const row = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt: next.expiresAt, ...client };
+        const row = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt: position.expiresAt, ...client };
         const moved = await advanceSession(tx, shown, row, clock(), lifetimes.gracePeriod);
         const principal = moved ? await findPrincipalBySession(tx, shown.id) : undefined;
-        return principal && { userId: principal.id, tokens: issue(mode, principal, next, refreshToken, client) };
+        return principal && { userId: principal.id, tokens: issue(mode, principal, position, refreshToken, client) };
       });
       if (!issued) return refuseOrRepeat(mode, shown, client);
       deps.onUse(issued.userId);

@@ -1,19 +1,31 @@
 import plugin from 'fastify-plugin';
+import { readSettings } from '../../db/queries/settings.js';
 import { deriveKey } from '../keys.js';
-import { createSecretBox } from './secret-box.js';
+import { createSecondFactor, type SecondFactor } from './second-factor.js';
+import { createSecretBox, type SecretBox } from './secret-box.js';
 import { createTwoFactor, type TwoFactor } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     tfa: TwoFactor;
+    secondFactor: SecondFactor;
+    tfaSecrets: SecretBox;
   }
 }
 
-/** `app.tfa`: two-factor authentication. */
+/**
+ * `app.tfa`: two-factor authentication. `app.secondFactor`: what every way of logging in asks for besides.
+ * `app.tfaSecrets`: how the secrets are kept.
+ */
 export const tfaPlugin = plugin(
   async (app) => {
-    const box = createSecretBox(deriveKey(app.config.SECRET, 'tfa-secret'));
-    app.decorate('tfa', createTwoFactor({ box, clock: app.clock }));
+    const { db, clock, passwords, config } = app;
+    const box = createSecretBox([deriveKey(config.SECRET, 'tfa-secret')]);
+    const secondFactor = createSecondFactor({ db, box, clock });
+    const projectName = async () => (await readSettings(db)).project_name;
+    app.decorate('tfaSecrets', box);
+    app.decorate('secondFactor', secondFactor);
+    app.decorate('tfa', createTwoFactor({ db, box, clock, passwords, secondFactor, projectName }));
   },
-  { name: 'tfa', dependencies: ['config', 'clock'] },
+  { name: 'tfa', dependencies: ['config', 'clock', 'database', 'passwords'] },
 );

@@ -1,29 +1,48 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
 /** Encrypts what must be kept in a form that can be read back. */
 export interface SecretBox {
-  seal(plain: string): string;
-  /** @throws when the sealed text was altered or sealed with another key */
-  open(sealed: string): string;
+  /** @param owner the id of the user whose secret it is; for anyone else it cannot be opened */
+  seal(plain: string, owner: string): string;
+  /** @throws when the sealed text was altered, is another's, or was sealed with a key that is not among ours */
+  open(sealed: string, owner: string): string;
 }
 
 const version = 'v1';
 
-/** AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<nonce>.<ciphertext and tag>` in base64url. */
-export function createSecretBox(key: Buffer): SecretBox {
+/** Tells which key a text was sealed with, and nothing about the key. */
+const idOf = (key: Buffer) =>
+  createHash('sha256').update('gatehouse/key-id').update(key).digest('base64url').slice(0, 8);
+
+/**
+ * AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<key id>.<nonce>.<ciphertext and tag>`, in
+ * base64url. The owner's id is authenticated along with it: moved to another row, a sealed secret is worth nothing.
+ * @param keys the first seals, all of them open: so that a key can be changed without losing what an older one sealed
+ */
+export function createSecretBox(keys: readonly Buffer[]): SecretBox {
+  const [current] = keys;
+  if (!current) throw new Error('A secret box needs a key.');
+  const byId = new Map(keys.map((key) => [idOf(key), key]));
+  const context = (keyId: string, owner: string) => Buffer.from([version, keyId, owner].join('.'));
+
   return {
-    seal: (plain) => {
+    seal: (plain, owner) => {
+      const keyId = idOf(current);
       const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', key, nonce);
+      const cipher = createCipheriv('aes-256-gcm', current, nonce);
+      cipher.setAAD(context(keyId, owner));
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return [version, nonce.toString('base64url'), text.toString('base64url')].join('.');
+      return [version, keyId, nonce.toString('base64url'), text.toString('base64url')].join('.');
     },
 
-    open: (sealed) => {
-      const [prefix, nonce = '', text = ''] = sealed.split('.');
-      if (prefix !== version) throw new Error('The sealed secret is of an unknown version.');
+    open: (sealed, owner) => {
+      const [prefix, keyId = '', nonce = '', text = '', ...rest] = sealed.split('.');
+      if (prefix !== version || rest.length > 0) throw new Error('The sealed secret is of an unknown version.');
+      const key = byId.get(keyId);
+      if (!key) throw new Error('The secret was sealed with a key that is not known any more.');
       const bytes = Buffer.from(text, 'base64url');
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 });
+      decipher.setAAD(context(keyId, owner));
       decipher.setAuthTag(bytes.subarray(-16));
       return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8');
     },

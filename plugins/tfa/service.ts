@@ -1,35 +1,156 @@
-import { Secret, TOTP } from 'otpauth';
+import type { Executor } from '../../db/client.js';
+import { deleteSessionsOf } from '../../db/queries/sessions.js';
+import {
+  findTwoFactorUser,
+  lockTwoFactorUser,
+  removeTfa,
+  replaceRecoveryCodes,
+  type TwoFactorUser,
+  writeTfaSecret,
+} from '../../db/queries/two-factor.js';
+import { uuidPattern } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Principal } from '../access/service.js';
 import type { Clock } from '../clock.js';
+import type { Passwords } from '../passwords/service.js';
+import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.js';
+import { requireRightToSecret, requireRightUnlessForced } from './rights.js';
+import type { SecondFactor } from './second-factor.js';
 import type { SecretBox } from './secret-box.js';
+import { matchStep, newSecret, otpauthUrl, readSecret } from './totp.js';
 
 export interface TwoFactor {
-  /** Encrypts a base32 secret for keeping. */
-  seal(secret: string): string;
   /**
-   * The time step that a code belongs to: the present one or the one before; null when the code is wrong.
-   * The caller stores the step and accepts a later one only, so that a code works once.
-   * @param sealed the user's secret as it is kept
+   * Makes a secret for the caller to set up an authenticator app with; nothing is stored (contract 2.13).
+   * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS when the password is wrong
    */
-  matchStep(sealed: string, code: string): number | null;
+  generate(caller: Principal, password: string | undefined): Promise<{ secret: string; otpauth_url: string }>;
+  /**
+   * Turns two-factor authentication on and ends the caller's other sessions.
+   * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, FAILED_VALIDATION
+   */
+  enable(caller: Principal, secret: string, otp: string): Promise<void>;
+  /**
+   * Turns it off and ends the caller's other sessions.
+   * @param otp a one-time password or a recovery code
+   * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, FAILED_VALIDATION, REQUESTS_EXCEEDED
+   */
+  disable(caller: Principal, otp: string): Promise<void>;
+  /** Turns it off for somebody who cannot, and ends all their sessions. @throws {ApiError} FORBIDDEN */
+  disableFor(caller: Principal, userId: string): Promise<void>;
+  /**
+   * Makes new recovery codes in place of all earlier ones.
+   * @param proof that it is the user and not somebody at their open session
+   * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
+   */
+  renewRecoveryCodes(
+    caller: Principal,
+    proof: { password?: string | undefined; otp?: string | undefined },
+  ): Promise<string[]>;
 }
 
-const period = 30;
+const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
+const alreadyOn = () => refuse('Two-factor authentication is on already');
+const notOn = () => refuse('Two-factor authentication is not on');
+const wrongOtp = () => refuse('otp is wrong, or was used already');
 
-/** TOTP: SHA-1, 6 digits, 30 seconds (RFC 6238; contract 2.1). */
-export function createTwoFactor({ box, clock }: { box: SecretBox; clock: Clock }): TwoFactor {
+export function createTwoFactor(deps: {
+  db: Executor;
+  box: SecretBox;
+  clock: Clock;
+  passwords: Pick<Passwords, 'verify'>;
+  secondFactor: SecondFactor;
+  projectName(): Promise<string>;
+}): TwoFactor {
+  const { db, box, clock, passwords, secondFactor, projectName } = deps;
+
+  const findOwn = async ({ userId }: Principal): Promise<TwoFactorUser> => {
+    const user = await findTwoFactorUser(db, userId);
+    if (!user) throw new ApiError('INVALID_CREDENTIALS');
+    return user;
+  };
+
+  const requirePassword = async (user: TwoFactorUser, password: string) => {
+    if (!(await passwords.verify(user.password, password))) throw new ApiError('INVALID_CREDENTIALS');
+  };
+
   return {
-    seal: (secret) => box.seal(secret),
+    generate: async (caller, password) => {
+      const user = await findOwn(caller);
+      const hasOwnPassword = user.provider === 'default';
+      if (hasOwnPassword && password === undefined) throw refuse('password is needed');
+      if (user.tfaSecret !== null) throw alreadyOn();
+      if (hasOwnPassword && password !== undefined) await requirePassword(user, password);
+      const secret = newSecret();
+      return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
+    },
 
-    matchStep: (sealed, code) => {
-      if (!/^\d{6}$/.test(code)) return null;
-      const totp = new TOTP({ secret: Secret.fromBase32(box.open(sealed)), algorithm: 'SHA1', digits: 6, period });
-      const now = clock().getTime();
-      const present = Math.floor(now / 1000 / period);
-      for (const step of [present, present - 1]) {
-        const delta = totp.validate({ token: code, timestamp: step * period * 1000, window: 0 });
-        if (delta !== null) return step;
-      }
-      return null;
+    enable: async (caller, given, otp) => {
+      const requireValid = await requireRightUnlessForced(db, caller, clock());
+      const secret = readSecret(given);
+      if (secret === undefined) throw refuse('secret must be base32, of at least 128 bits');
+      const step = matchStep(secret, otp, clock());
+      await db.transaction(async (tx) => {
+        const user = await lockTwoFactorUser(tx, caller.userId);
+        if (user?.tfaSecret !== null) throw alreadyOn();
+        if (step === null) throw wrongOtp();
+        await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step);
+        await replaceRecoveryCodes(tx, user.id, []);
+        await requireValid(tx);
+        await deleteSessionsOf(tx, [user.id], caller.sessionId);
+      });
+    },
+
+    disable: async (caller, otp) => {
+      const requireValid = await requireRightToSecret(db, caller, clock());
+      const user = await findOwn(caller);
+      if (user.tfaSecret === null) throw notOn();
+      const accepted = await secondFactor.judge(user, otp, 'any');
+      if (!accepted) throw wrongOtp();
+      await db.transaction(async (tx) => {
+        if (!(await secondFactor.use(tx, user.id, accepted))) throw wrongOtp();
+        await removeTfa(tx, user.id);
+        await requireValid(tx);
+        await deleteSessionsOf(tx, [user.id], caller.sessionId);
+      });
+    },
+
+    disableFor: async (caller, userId) => {
+      if (!caller.admin || !uuidPattern.test(userId)) throw new ApiError('FORBIDDEN');
+      await db.transaction(async (tx) => {
+        if (!(await removeTfa(tx, userId))) throw new ApiError('FORBIDDEN');
+        await deleteSessionsOf(tx, [userId], null);
+      });
+    },
+
+    renewRecoveryCodes: async (caller, { password, otp }) => {
+      await requireRightUnlessForced(db, caller, clock());
+      const user = await findOwn(caller);
+      const shownPassword = user.provider === 'default' ? password : undefined;
+      if (shownPassword === undefined && otp === undefined) throw refuse('password or otp is needed');
+      if (user.tfaSecret === null) throw notOn();
+      // Whatever is shown must be right.
+      if (shownPassword !== undefined) await requirePassword(user, shownPassword);
+      // A recovery code is for getting in; it makes no others.
+      const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp');
+      if (accepted === undefined) throw new ApiError('INVALID_OTP');
+
+      const codes = newRecoveryCodes();
+      await db.transaction(async (tx) => {
+        const current = await lockTwoFactorUser(tx, user.id);
+        // What was shown was right for the user as they were.
+        const isSame = current?.tfaSecret === user.tfaSecret && current.password === user.password;
+        if (!isSame) throw new ApiError('INVALID_CREDENTIALS');
+        if (accepted && !(await secondFactor.use(tx, user.id, accepted))) throw new ApiError('INVALID_OTP');
+        await replaceRecoveryCodes(tx, user.id, codes.map(hashOf));
+      });
+      return codes;
     },
   };
 }
+
+const hashOf = (code: string): string => {
+  const hash = hashRecoveryCode(code);
+  if (hash === undefined) throw new Error('A recovery code of ours cannot be read.');
+  return hash;
+};

@@ -99,7 +99,7 @@ t.test('the claims, no more and no less', async (t) => {
   const demanded = decodeJwt(await accessTokenOf(withTfa));
   t.equal(demanded.claims.enforce_tfa, true);
   const { refresh_token } = (await post('/auth/login', withTfa)).json().data;
-  await updateAccount(app, withTfa.id, { tfaSecret: app.tfa.seal(rfcSecret.base32) });
+  await updateAccount(app, withTfa.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, withTfa.id) });
   const refreshed = (await post('/auth/refresh', { refresh_token })).json().data;
   t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'no longer demanded once it is there');
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { users } from '../../db/schema.js';
+import { rfcSecret } from './totp.js';
 
 type UserColumns = Partial<typeof users.$inferInsert>;
 
@@ -19,11 +20,21 @@ export const accountPassword = 'a password, long enough for any account';
  * @param columns as they are stored: `password` would be a hash, or null
  */
 export async function createAccount(app: FastifyInstance, columns: UserColumns = {}): Promise<Account> {
-  const id = randomUUID();
+  const id = columns.id ?? randomUUID();
   const email = `user-${id}@example.com`;
   const password = 'password' in columns ? columns.password : await app.passwords.hash(accountPassword);
-  await app.db.insert(users).values({ id, email, ...columns, password });
+  await app.db.insert(users).values({ email, ...columns, id, password });
   return { id, email: columns.email ?? email, password: accountPassword };
+}
+
+/** The same, with two-factor authentication. @param secret in base32 */
+export async function createTfaAccount(
+  app: FastifyInstance,
+  columns: UserColumns = {},
+  secret: string = rfcSecret.base32,
+): Promise<Account> {
+  const id = columns.id ?? randomUUID();
+  return createAccount(app, { ...columns, id, tfaSecret: app.tfaSecrets.seal(secret, id) });
 }
 
 /** Changes a user behind the back of the service. */

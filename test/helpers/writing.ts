@@ -5,6 +5,7 @@ import { rows } from '../../db/client.js';
 import {
   permissions,
   policies,
+  recoveryCodes,
   rolePolicies,
   roles,
   sessions,
@@ -28,7 +29,7 @@ export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) 
  * statement, for it is taken before and after hundreds of requests.
  */
 export async function stateOf(app: FastifyInstance): Promise<string> {
-  const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings];
+  const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings, recoveryCodes];
   const digests = tables.map(
     (table) =>
       sql`(select md5(coalesce(string_agg((to_jsonb(t) - 'last_access')::text, ' ' order by to_jsonb(t)::text), '')) from ${table} t)`,

@@ -105,6 +105,11 @@ t.test('the OpenAPI document', async (t) => {
       'GET /users/me',
       'PATCH /users/me',
       'PATCH /users/me/track/page',
+      'POST /users/me/tfa/generate',
+      'POST /users/me/tfa/enable',
+      'POST /users/me/tfa/disable',
+      'POST /users/me/tfa/recovery-codes',
+      'POST /users/{id}/tfa/disable',
       'POST /auth/login',
       'POST /auth/logout',
       'POST /auth/refresh',
@@ -157,12 +162,14 @@ t.test('the OpenAPI document', async (t) => {
       'POST /users/invite',
       'POST /users/invite/accept',
       'POST /users/register',
+      'POST /users/me/tfa/enable',
+      'POST /users/me/tfa/disable',
     ];
     t.strictSame(required.sort(), [...collections, ...others].sort());
     for (const { what, operation } of operations) {
       const method = what.split(' ', 1)[0] ?? '';
       if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
-      const isCommand = what === 'POST /mails/{id}/retry';
+      const isCommand = ['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable'].includes(what);
       if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
   });
