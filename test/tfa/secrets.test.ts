@@ -1,0 +1,89 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import t from 'tap';
+import { createSecretBox } from '../../plugins/tfa/secret-box.js';
+import { matchStep } from '../../plugins/tfa/totp.js';
+import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
+
+const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+const owner = randomUUID();
+
+t.test('the secret box', async (t) => {
+  t.test('opens what was sealed with any of its keys, and seals with the first', async (t) => {
+    const before = createSecretBox([old]).seal('secret', owner);
+    const box = createSecretBox([current, old]);
+    t.equal(box.open(before, owner), 'secret');
+    const sealed = box.seal('secret', owner);
+    t.equal(createSecretBox([current]).open(sealed, owner), 'secret');
+    t.not(sealed.split('.')[1], before.split('.')[1], 'it says with which');
+    t.throws(() => createSecretBox([old]).open(sealed, owner), /not known any more/);
+    t.throws(() => createSecretBox([strange]).open(sealed, owner), /not known any more/);
+    t.throws(() => createSecretBox([]));
+  });
+
+  t.test('opens for the owner alone', async (t) => {
+    const box = createSecretBox([current]);
+    const sealed = box.seal('secret', owner);
+    for (const other of [randomUUID(), '', owner.toUpperCase()]) t.throws(() => box.open(sealed, other));
+  });
+
+  t.test('opens nothing that was altered', async (t) => {
+    const box = createSecretBox([current, old]);
+    const sealed = box.seal('secret', owner);
+    const [version, keyId, nonce, text = ''] = sealed.split('.');
+    const bytes = Buffer.from(text, 'base64url');
+    for (let index = 0; index < bytes.length; index++) {
+      const altered = Buffer.from(bytes);
+      altered[index] = (altered[index] ?? 0) ^ 1;
+      t.throws(() => box.open([version, keyId, nonce, altered.toString('base64url')].join('.'), owner));
+    }
+    const [, oldId] = createSecretBox([old]).seal('', owner).split('.');
+    for (const forged of [
+      '',
+      'v1',
+      'v1...',
+      `${sealed}.`,
+      `${sealed}.x`,
+      sealed.replace('v1', 'v2'),
+      [version, oldId, nonce, text].join('.'),
+      [version, keyId, '', text].join('.'),
+      [version, keyId, randomBytes(12).toString('base64url'), text].join('.'),
+      [version, keyId, nonce, bytes.subarray(0, -1).toString('base64url')].join('.'),
+      [version, keyId, nonce, bytes.subarray(-16).toString('base64url')].join('.'),
+      [version, keyId, nonce, bytes.subarray(0, 4).toString('base64url')].join('.'),
+      [version, nonce, text].join('.'),
+    ]) {
+      t.throws(() => box.open(forged, owner), forged);
+    }
+  });
+});
+
+t.test('codes, held against the test vectors of RFC 6238, appendix B', async (t) => {
+  for (const [seconds, digits] of [
+    [59, '94287082'],
+    [1_111_111_109, '07081804'],
+    [1_111_111_111, '14050471'],
+    [1_234_567_890, '89005924'],
+    [2_000_000_000, '69279037'],
+    [20_000_000_000, '65353130'],
+  ] as const) {
+    const step = Math.floor(seconds / 30);
+    t.equal(matchStep(rfcSecret.base32, digits.slice(-6), new Date(seconds * 1000)), step, digits);
+    t.equal(
+      matchStep(rfcSecret.base32, digits, new Date(seconds * 1000)),
+      null,
+      'all eight digits are not one of ours',
+    );
+  }
+});
+
+t.test('at the borders of steps, to the millisecond', async (t) => {
+  const step = 50_000_000;
+  const code = codeOfStep(step);
+  const at = (moment: number) => matchStep(rfcSecret.base32, code, new Date(moment));
+  t.equal(at(step * stepLength - 1), null, 'the last moment of the step before: too early');
+  t.equal(at(step * stepLength), step, 'its first moment');
+  t.equal(at((step + 1) * stepLength - 1), step, 'its last');
+  t.equal(at((step + 1) * stepLength), step, 'the first of the next step');
+  t.equal(at((step + 2) * stepLength - 1), step, 'the last of the next step');
+  t.equal(at((step + 2) * stepLength), null, 'two steps later: too late');
+});

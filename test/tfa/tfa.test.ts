@@ -1,0 +1,493 @@
+import {
+  authentication,
+  createDirectus,
+  disableTwoFactor,
+  enableTwoFactor,
+  generateTwoFactorSecret,
+  readMe,
+  rest,
+} from '@directus/sdk';
+import { eq } from 'drizzle-orm';
+import { Secret } from 'otpauth';
+import t from 'tap';
+import { recoveryCodes, sessions } from '../../db/schema.js';
+import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { admin, startTestApp } from '../helpers/app.js';
+import { createRole } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { policyWith } from '../helpers/rights.js';
+import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
+import {
+  newHolder,
+  newPerson,
+  nextStep,
+  ownSecretPolicy,
+  type Person,
+  refusedUntouched,
+  unknownId,
+  wrongCode,
+} from '../helpers/two-factor.js';
+import { patch } from '../helpers/writing.js';
+
+const service = await startTestApp(t);
+const { app, clock, post, get } = service;
+const own = await ownSecretPolicy(app);
+// A role, so that the public policy plays no part.
+const plain = await createRole(app);
+const person = (columns = {}) => newPerson(service, { role: plain, policies: [own], ...columns });
+const holder = (columns = {}) => newHolder(service, { role: plain, policies: [own], ...columns });
+
+const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
+const { base32 } = rfcSecret;
+
+t.test('generate', async (t) => {
+  t.test('a secret of 160 bits and its URL, not wrapped; nothing is stored', async (t) => {
+    const ada = await person();
+    await patch(service, '/settings', { project_name: 'Acme: R&D' }, await adminHeaders());
+    const before = await ada.row();
+    const response = await ada.generate({ password: ada.password });
+    t.equal(response.statusCode, 200);
+    const { secret, otpauth_url: url, ...rest } = response.json();
+    t.strictSame(rest, {});
+    t.match(secret, /^[A-Z2-7]{32}$/);
+    t.equal(bytesOf(secret).length, 20);
+    const { protocol, host, pathname, searchParams } = new URL(url);
+    t.strictSame([protocol, host], ['otpauth:', 'totp']);
+    t.equal(decodeURIComponent(pathname), `/Acme  R&D:${ada.email}`);
+    t.strictSame(Object.fromEntries(searchParams), {
+      issuer: 'Acme  R&D',
+      secret,
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30',
+    });
+    t.strictSame(await ada.row(), before);
+    t.not((await ada.generate({ password: ada.password })).json().secret, secret, 'each time another');
+  });
+
+  t.test('refused', async (t) => {
+    const ada = await person();
+    const on = await holder();
+    const open = await person({ password: null });
+    const cases = [
+      [ada, {}, 'INVALID_PAYLOAD', 'no password'],
+      [ada, { password: '' }, 'INVALID_PAYLOAD', 'an empty one'],
+      [ada, { password: 1 }, 'INVALID_PAYLOAD', 'a number'],
+      [ada, { password: null }, 'INVALID_PAYLOAD', 'null'],
+      [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong one'],
+      [open, { password: 'any' }, 'INVALID_CREDENTIALS', 'a user without one'],
+      [on, { password: on.password }, 'INVALID_PAYLOAD', 'on already'],
+    ] as const;
+    for (const [who, body, code, what] of cases) {
+      await refusedUntouched(t, service, who, () => who.generate(body), code, what);
+    }
+    await refusedUntouched(
+      t,
+      service,
+      ada,
+      () => ada.generate({ password: ada.password }, {}),
+      'INVALID_CREDENTIALS',
+      'anonymous',
+    );
+  });
+
+  t.test('a user of another provider needs no password; without an address the label is the id', async (t) => {
+    const ada = await person({ provider: 'github', email: null, password: null });
+    const response = await ada.generate();
+    t.equal(response.statusCode, 200);
+    t.match(decodeURIComponent(response.json().otpauth_url), `:${ada.id}?`);
+    t.equal((await ada.generate({ password: 'whatever' })).statusCode, 200);
+  });
+});
+
+t.test('enable', async (t) => {
+  t.test('with what was generated: a login needs a code, and not the one that it was enabled with', async (t) => {
+    const ada = await person();
+    const [mine, other] = [await ada.signIn(), await ada.signIn()];
+    const { secret } = (await ada.generate({ password: ada.password })).json();
+    const step = nextStep(service);
+    const otp = codeOfStep(step, bytesOf(secret));
+    const response = await ada.enable({ secret, otp }, mine);
+    t.strictSame([response.statusCode, response.body], [204, '']);
+    t.match(await ada.row(), { tfaLastStep: step, tfaFailures: 0, tfaLockedUntil: null });
+    t.equal((await get('/users/me', mine)).statusCode, 200, 'the own session stays');
+    t.equal((await get('/users/me', other)).statusCode, 401, 'another ends');
+    t.equal((await get('/users/me?fields=tfa_secret', mine)).json().data.tfa_secret, '**********');
+    refused(t, await ada.login(), 'INVALID_OTP', 'without a code');
+    refused(t, await ada.login(otp), 'INVALID_OTP', 'with the code that was used');
+    const next = codeOfStep(nextStep(service), bytesOf(secret));
+    t.equal((await ada.login(next)).statusCode, 200);
+  });
+
+  t.test('the present and the previous step count, to the millisecond', async (t) => {
+    const step = nextStep(service);
+    const to = (moment: number) => clock.advance(moment - clock.now().getTime());
+    for (const [offset, isAccepted] of [
+      [-2, false],
+      [-1, true],
+      [0, true],
+      [1, false],
+    ] as const) {
+      const ada = await person();
+      const send = () => ada.enable({ secret: base32, otp: codeOfStep(step + offset) });
+      if (!isAccepted) await refusedUntouched(t, service, ada, send, 'INVALID_PAYLOAD', `step ${offset}`);
+      else {
+        t.equal((await send()).statusCode, 204, `step ${offset}`);
+        t.equal((await ada.row()).tfaLastStep, step + offset);
+      }
+    }
+    const [late, early] = [await person(), await person()];
+    to((step + 2) * stepLength);
+    refused(t, await late.enable({ secret: base32, otp: codeOfStep(step) }), 'INVALID_PAYLOAD', 'two steps later');
+    refused(t, await early.enable({ secret: base32, otp: codeOfStep(step + 3) }), 'INVALID_PAYLOAD', 'a step early');
+  });
+
+  t.test('secrets that are taken: 128 bits or more, in any letter case, padded or not', async (t) => {
+    for (const secret of [
+      'GEZDGNBVGY3TQOJQGEZDGNBVGY',
+      'gezdgnbvgy3tqojqgezdgnbvgy',
+      'GEZDGNBVGY3TQOJQGEZDGNBVGY======',
+      base32.repeat(32),
+    ]) {
+      const ada = await person();
+      const otp = codeOfStep(nextStep(service), bytesOf(secret.replaceAll('=', '')));
+      t.equal((await ada.enable({ secret, otp })).statusCode, 204, secret.slice(0, 40));
+      const next = codeOfStep(nextStep(service), bytesOf(secret.replaceAll('=', '')));
+      t.equal((await ada.login(next)).statusCode, 200);
+    }
+  });
+
+  t.test('refused', async (t) => {
+    const ada = await person();
+    const on = await holder();
+    const step = nextStep(service);
+    const otp = codeOfStep(step);
+    const short = 'GEZDGNBVGY3TQOJQGEZDGNBV';
+    const bodies: [object, string][] = [
+      [{}, 'nothing'],
+      [{ otp }, 'no secret'],
+      [{ secret: base32 }, 'no otp'],
+      [{ secret: '', otp }, 'an empty secret'],
+      [{ secret: base32, otp: '' }, 'an empty otp'],
+      [{ secret: 1, otp }, 'a number for a secret'],
+      [{ secret: [base32], otp }, 'a list'],
+      [{ secret: base32, otp: Number(otp) }, 'a number for an otp'],
+      [{ secret: base32, otp: wrongCode(step) }, 'a wrong code'],
+      [{ secret: base32, otp: ` ${otp}` }, 'a code with a space'],
+      [{ secret: `${base32.slice(0, -1)}1`, otp }, 'a digit that base32 has not'],
+      [{ secret: base32.replace('G', 'Ｇ'), otp }, 'a letter of full width'],
+      [{ secret: base32.replace('E', ' '), otp }, 'a space'],
+      [{ secret: `=${base32}`, otp }, 'padding in front'],
+      [{ secret: `${base32}=`, otp }, 'padding for nothing'],
+      [{ secret: `${base32}AAA`, otp }, 'no whole number of bytes'],
+      [{ secret: '========', otp }, 'padding alone'],
+      [{ secret: short, otp: codeOfStep(step, bytesOf(short)) }, '120 bits'],
+      [{ secret: base32.repeat(33), otp: codeOfStep(step, bytesOf(base32.repeat(33))) }, 'over 1024 characters'],
+    ];
+    for (const [body, what] of bodies) {
+      await refusedUntouched(t, service, ada, () => ada.enable(body), 'INVALID_PAYLOAD', what);
+    }
+    await refusedUntouched(t, service, on, () => on.enable({ secret: base32, otp }), 'INVALID_PAYLOAD', 'on already');
+    await refusedUntouched(
+      t,
+      service,
+      ada,
+      () => ada.enable({ secret: base32, otp }, {}),
+      'INVALID_CREDENTIALS',
+      'anonymous',
+    );
+    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, 'and the right one is taken');
+  });
+
+  t.test('of two at once one wins', async (t) => {
+    const ada = await person();
+    const secrets = await Promise.all(
+      [0, 1].map(async () => (await ada.generate({ password: ada.password })).json().secret as string),
+    );
+    const step = nextStep(service);
+    const responses = await Promise.all(
+      secrets.map((secret) => ada.enable({ secret, otp: codeOfStep(step, bytesOf(secret)) })),
+    );
+    t.strictSame(responses.map(({ statusCode }) => statusCode).sort(), [204, 400]);
+    const winner = secrets[responses.findIndex(({ statusCode }) => statusCode === 204)] ?? '';
+    t.equal((await ada.login(codeOfStep(nextStep(service), bytesOf(winner)))).statusCode, 200);
+  });
+
+  t.test('the secret is stored sealed', async (t) => {
+    const ada = await person();
+    await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) });
+    const { tfaSecret } = await ada.row();
+    t.match(tfaSecret, /^v1\.[\w-]{8}\.[\w-]{16}\.[\w-]+$/);
+    t.equal(app.tfaSecrets.open(tfaSecret ?? '', ada.id), base32);
+    const eve = await person();
+    await updateAccount(app, eve.id, { tfaSecret });
+    const response = await eve.login(codeOfStep(nextStep(service)));
+    t.equal(response.statusCode, 500, 'moved to another row it opens nothing');
+    t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 0);
+  });
+});
+
+t.test('disable', async (t) => {
+  t.test('with the present code', async (t) => {
+    const ada = await holder();
+    const step = nextStep(service);
+    const [other, mine] = [await ada.signIn(codeOfStep(step - 1)), await ada.signIn(codeOfStep(step))];
+    const codes = (await ada.renewCodes({ password: ada.password }, mine)).json().data;
+    t.equal(codes.length, 10);
+    await ada.login('000000');
+    const response = await ada.disable({ otp: codeOfStep(nextStep(service)) }, mine);
+    t.strictSame([response.statusCode, response.body], [204, '']);
+    t.match(await ada.row(), { tfaSecret: null, tfaLastStep: null, tfaFailures: 0, tfaLockedUntil: null });
+    t.equal(await ada.codesLeft(), 0);
+    t.equal((await get('/users/me', mine)).statusCode, 200, 'the own session stays');
+    t.equal((await get('/users/me', other)).statusCode, 401, 'another ends');
+    t.equal((await ada.login()).statusCode, 200);
+  });
+
+  t.test('refused', async (t) => {
+    const ada = await holder();
+    const off = await person();
+    const step = nextStep(service);
+    await ada.signIn(codeOfStep(step));
+    const otp = codeOfStep(step);
+    const cases: [Person, object, string, number][] = [
+      [ada, {}, 'missing', 0],
+      [ada, { otp: '' }, 'empty', 0],
+      [ada, { otp: 1 }, 'a number', 0],
+      [ada, { otp: wrongCode(step) }, 'wrong', 1],
+      [ada, { otp }, 'used', 1],
+      [ada, { otp: codeOfStep(step - 1) }, 'older than a used one', 1],
+      [ada, { otp: codeOfStep(step + 1) }, 'of the next step', 1],
+      [ada, { otp: 'aaaa-aaaa-aaaa-aaaa' }, 'a recovery code that is none', 1],
+      [off, { otp }, 'not on', 0],
+    ];
+    for (const [who, body, what, attempts] of cases) {
+      await refusedUntouched(t, service, who, () => who.disable(body), 'INVALID_PAYLOAD', what, attempts);
+    }
+    await refusedUntouched(t, service, ada, () => ada.disable({ otp }, {}), 'INVALID_CREDENTIALS', 'anonymous');
+  });
+
+  t.test('of many at once with one code one wins', async (t) => {
+    const ada = await holder();
+    const otp = codeOfStep(nextStep(service));
+    const responses = await Promise.all(Array.from({ length: 4 }, () => ada.disable({ otp })));
+    t.strictSame(responses.map(({ statusCode }) => statusCode).sort(), [204, 400, 400, 400]);
+  });
+});
+
+t.test('the right to update one’s own tfa_secret', async (t) => {
+  const lacking: [string, string[]][] = [
+    ['no policy', []],
+    ['another field', [await ownSecretPolicy(app, { fields: ['email', 'password'] })]],
+    ['the right to read', [await ownSecretPolicy(app, { action: 'read' })]],
+    ['the right to create', [await ownSecretPolicy(app, { action: 'create' })]],
+    ['of other users', [await ownSecretPolicy(app, { permissions: { id: { _neq: '$CURRENT_USER' } } })]],
+    ['of other collections', [await ownSecretPolicy(app, { collection: 'roles' })]],
+    ['from elsewhere', [await ownSecretPolicy(app, {}, { ipAccess: ['192.0.2.1'] })]],
+  ];
+  for (const [what, policies] of lacking) {
+    const off = await person({ policies });
+    const on = await holder({ policies });
+    const otp = codeOfStep(nextStep(service));
+    const refusedTo = (who: Person, send: () => ReturnType<Person['enable']>, operation: string) =>
+      refusedUntouched(t, service, who, send, 'FORBIDDEN', `${operation}: ${what}`);
+    await refusedTo(off, () => off.enable({ secret: base32, otp }), 'enable');
+    await refusedTo(off, () => off.enable({ secret: 'nonsense', otp }), 'enable with nonsense');
+    await refusedTo(on, () => on.disable({ otp }), 'disable');
+    await refusedTo(on, () => on.disable({ otp: 'wrong' }), 'disable with a wrong code');
+    await refusedTo(off, () => off.disable({ otp }), 'disable what is off');
+    await refusedTo(on, () => on.renewCodes({ password: on.password }), 'recovery codes');
+    t.equal((await off.generate({ password: off.password })).statusCode, 200, 'to generate none is needed');
+  }
+
+  const granting: [string, string[]][] = [
+    ['all fields', [await ownSecretPolicy(app, { fields: ['*'] })]],
+    ['of all users', [await ownSecretPolicy(app, { permissions: {} })]],
+    ['of who is like this', [await ownSecretPolicy(app, { permissions: { status: { _eq: 'active' } } })]],
+    ['admin access', [await policyWith(app, [], { adminAccess: true })]],
+  ];
+  for (const [what, policies] of granting) {
+    const ada = await person({ policies });
+    const otp = codeOfStep(nextStep(service));
+    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, `enable: ${what}`);
+    t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 200, `recovery codes: ${what}`);
+    t.equal((await ada.disable({ otp: codeOfStep(nextStep(service)) })).statusCode, 204, `disable: ${what}`);
+  }
+
+  const keeps = await ownSecretPolicy(app, { validation: { tfa_secret: { _nnull: true } } });
+  const ada = await person({ policies: [keeps] });
+  t.equal((await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) })).statusCode, 204);
+  const otp = codeOfStep(nextStep(service));
+  // The code itself was right, but nothing came of it, so it is not used up; as a failed attempt it counts.
+  await refusedUntouched(t, service, ada, () => ada.disable({ otp }), 'FAILED_VALIDATION', 'a validation', 1);
+});
+
+t.test('enforce_tfa: from being forced to set it up to free use', async (t) => {
+  const strict = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }], { enforceTfa: true });
+  const ada = await person({ policies: [strict] });
+  const headers = await ada.signIn();
+  t.equal((await get('/users', headers)).statusCode, 403);
+  t.equal((await get('/users/me', headers)).statusCode, 200);
+  refused(t, await post('/users/me/tfa/disable', { otp: '123456' }, headers), 'FORBIDDEN', 'no right to disable');
+  refused(t, await ada.renewCodes({ password: ada.password }, headers), 'INVALID_PAYLOAD', 'not on yet');
+  const { secret } = (await ada.generate({ password: ada.password }, headers)).json();
+  const otp = codeOfStep(nextStep(service), bytesOf(secret));
+  refused(t, await ada.enable({ secret, otp: '000000' }, headers), 'INVALID_PAYLOAD', 'a wrong code');
+  t.equal((await get('/users', headers)).statusCode, 403, 'still');
+  t.equal((await ada.enable({ secret, otp }, headers)).statusCode, 204);
+  t.equal((await get('/users', headers)).statusCode, 200, 'at once, in the same session');
+  t.equal((await ada.renewCodes({ password: ada.password }, headers)).json().data.length, 10);
+  refused(
+    t,
+    await ada.disable({ otp: codeOfStep(nextStep(service), bytesOf(secret)) }, headers),
+    'FORBIDDEN',
+    'disable',
+  );
+});
+
+t.test('who calls with a static token', async (t) => {
+  const ada = await person();
+  const session = await ada.signIn();
+  t.equal((await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) })).statusCode, 204);
+  t.equal((await get('/users/me', session)).statusCode, 401, 'has no session of their own: all end');
+  t.equal((await get('/users/me', ada.headers)).statusCode, 200, 'the token goes on');
+  t.equal((await ada.disable({ otp: codeOfStep(nextStep(service)) })).statusCode, 204);
+});
+
+t.test('users of another provider', async (t) => {
+  const ada = await person({ provider: 'github', password: null });
+  const { secret } = (await ada.generate()).json();
+  const code = () => codeOfStep(nextStep(service), bytesOf(secret));
+  t.equal((await ada.enable({ secret, otp: code() })).statusCode, 204);
+  refused(t, await ada.renewCodes(), 'INVALID_PAYLOAD', 'no proof');
+  refused(t, await ada.renewCodes({ password: 'whatever' }), 'INVALID_PAYLOAD', 'a password that they have not');
+  t.equal((await ada.renewCodes({ otp: code() })).statusCode, 200);
+  t.equal((await ada.disable({ otp: code() })).statusCode, 204);
+});
+
+t.test('a new password by mail does not go past the second factor', async (t) => {
+  const ada = await holder();
+  await updateAccount(app, ada.id, { password: await app.passwords.hash('another password') });
+  refused(t, await ada.login(undefined, { password: 'another password' }), 'INVALID_OTP', 'no code');
+  refused(t, await patch(service, '/users/me', { tfa_secret: null }, ada.headers), 'INVALID_PAYLOAD', 'by an update');
+});
+
+t.test('administrators turn it off for others', async (t) => {
+  const headers = await adminHeaders();
+  const disableOf = (id: string, who: Record<string, string> = headers) =>
+    post(`/users/${id}/tfa/disable`, undefined, who);
+  const ada = await holder();
+  const step = nextStep(service);
+  const session = await ada.signIn(codeOfStep(step));
+  await ada.renewCodes({ password: ada.password });
+  for (let tries = 0; tries < 5; tries++) await ada.login('000000');
+  const everyone = await ownSecretPolicy(app, { fields: ['*'], permissions: {} });
+  const manager = await person({ policies: [everyone] });
+  const forced = await person({ policies: [await policyWith(app, [], { adminAccess: true, enforceTfa: true })] });
+
+  await t.test('nobody else does, whoever it is about', async (t) => {
+    for (const id of [ada.id, manager.id, unknownId(), 'nonsense', '1', "'"]) {
+      await refusedUntouched(t, service, manager, () => disableOf(id, manager.headers), 'FORBIDDEN', `manager: ${id}`);
+      await refusedUntouched(t, service, manager, () => disableOf(id, forced.headers), 'FORBIDDEN', `forced: ${id}`);
+      await refusedUntouched(t, service, manager, () => disableOf(id, {}), 'INVALID_CREDENTIALS', `anonymous: ${id}`);
+    }
+  });
+
+  await t.test('an id that is none', async (t) => {
+    for (const id of [unknownId(), 'nonsense', '1', 'ME', encodeURIComponent('../me')]) {
+      await refusedUntouched(t, service, manager, () => disableOf(id), 'FORBIDDEN', id);
+    }
+  });
+
+  const response = await disableOf(ada.id.toUpperCase());
+  t.strictSame([response.statusCode, response.body], [204, '']);
+  t.match(await ada.row(), { tfaSecret: null, tfaLastStep: null, tfaFailures: 0, tfaLockedUntil: null });
+  t.equal(await ada.codesLeft(), 0);
+  t.equal((await get('/users/me', session)).statusCode, 401, 'all sessions end');
+  t.equal((await ada.login()).statusCode, 200);
+  t.equal((await disableOf(ada.id)).statusCode, 204, 'also when it is not on');
+  const gone = await createAccount(app, { status: 'suspended', tfaSecret: 'cannot be opened' });
+  t.equal((await disableOf(gone.id)).statusCode, 204, 'also of who may not log in, and of a secret that is lost');
+  t.equal((await storedUser(app, gone.id)).tfaSecret, null);
+});
+
+t.test('the SDK', async (t) => {
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const ada = await person();
+  const client = createDirectus(url)
+    .with(authentication('json', { autoRefresh: false }))
+    .with(rest());
+  await client.login(ada.email, ada.password);
+  const made = (await client.request(generateTwoFactorSecret(ada.password))) as { secret: string; otpauth_url: string };
+  t.match(made, { secret: /^[A-Z2-7]{32}$/, otpauth_url: /^otpauth:\/\/totp\// });
+  const code = () => codeOfStep(nextStep(service), bytesOf(made.secret));
+  await client.request(enableTwoFactor(made.secret, code()));
+  t.match(await client.request(readMe({ fields: ['tfa_secret'] })), { tfa_secret: '**********' });
+  await t.rejects(client.login(ada.email, ada.password), { errors: [{ extensions: { code: 'INVALID_OTP' } }] });
+  await client.login(ada.email, ada.password, { otp: code() });
+  await t.rejects(client.request(disableTwoFactor('000000')), {
+    errors: [{ extensions: { code: 'INVALID_PAYLOAD' } }],
+  });
+  await client.request(disableTwoFactor(code()));
+  t.match(await client.request(readMe({ fields: ['tfa_secret'] })), { tfa_secret: null });
+});
+
+t.test('a user who is deleted takes their codes along', async (t) => {
+  const ada = await holder();
+  await ada.renewCodes({ password: ada.password });
+  const response = await service.request({ method: 'DELETE', url: `/users/${ada.id}`, headers: await adminHeaders() });
+  t.equal(response.statusCode, 204);
+  t.equal(await app.db.$count(recoveryCodes, eq(recoveryCodes.user, ada.id)), 0);
+});
+
+t.test('nothing secret is logged', async (t) => {
+  const lines: string[] = [];
+  const logged = await startTestApp(
+    t,
+    {},
+    { logger: { level: 'trace', stream: { write: (line) => lines.push(line) } } },
+  );
+  const policy = await ownSecretPolicy(logged.app);
+  const ada = await newPerson(logged, { policies: [policy] });
+  const { secret, otpauth_url: otpauthUrl } = (await ada.generate({ password: ada.password })).json();
+  const secrets = new Set([secret, otpauthUrl, ada.password, 'a wrong password', 'aaaa-bbbb-cccc-dddd']);
+  const code = (offset = 0) => {
+    const otp = codeOfStep(nextStep(logged) + offset, bytesOf(secret));
+    secrets.add(otp);
+    return otp;
+  };
+  await ada.generate({ password: 'a wrong password' });
+  await ada.enable({ secret, otp: code(7) });
+  await ada.enable({ secret, otp: code() });
+  const codes: string[] = (await ada.renewCodes({ password: ada.password })).json().data;
+  for (const one of codes) secrets.add(one).add(one.replaceAll('-', ''));
+  await ada.renewCodes({ password: 'a wrong password', otp: code() });
+  await ada.renewCodes({ otp: code(7) });
+  await ada.login(code());
+  await ada.login(code(7));
+  await ada.login(codes[0]);
+  await ada.login(codes[0]);
+  await ada.disable({ otp: 'aaaa-bbbb-cccc-dddd' });
+  // Also where the database fails, whose faults repeat what was sent to it.
+  const { transaction } = logged.app.db;
+  logged.app.db.transaction = (async (work: (tx: unknown) => Promise<unknown>) =>
+    transaction.call(logged.app.db, async (tx) => {
+      await work(tx);
+      await tx.execute('select broken');
+    })) as typeof transaction;
+  t.equal((await ada.login(codes[1])).statusCode, 500);
+  t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 500);
+  t.equal((await ada.disable({ otp: codes[2] })).statusCode, 500);
+  logged.app.db.transaction = transaction;
+  await updateAccount(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
+  t.equal((await ada.login(codes[1])).statusCode, 200, 'what failed has used nothing up');
+  t.ok(lines.length > 15);
+  const log = lines.join('\n').toLowerCase();
+  for (const one of secrets) t.notOk(log.includes(one.toLowerCase()), one);
+  t.match(log, 'broken');
+});
+
+async function adminHeaders() {
+  const response = await post('/auth/login', admin);
+  return { authorization: `Bearer ${response.json().data.access_token}` };
+}
