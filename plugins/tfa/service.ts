@@ -89,12 +89,12 @@ export function createTwoFactor(deps: {
       const requireValid = await requireRightUnlessForced(db, caller, clock());
       const secret = readSecret(given);
       if (secret === undefined) throw refuse('secret must be base32, of at least 128 bits');
+      const user = await findOwn(caller);
+      if (user.tfaSecret !== null) throw alreadyOn();
       const step = matchStep(secret, otp, clock());
+      if (step === null) throw wrongOtp();
       await db.transaction(async (tx) => {
-        const user = await lockTwoFactorUser(tx, caller.userId);
-        if (user?.tfaSecret !== null) throw alreadyOn();
-        if (step === null) throw wrongOtp();
-        await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step);
+        if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
         await replaceRecoveryCodes(tx, user.id, []);
         await requireValid(tx);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);

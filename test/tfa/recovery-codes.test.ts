@@ -90,6 +90,25 @@ t.test('each is accepted once', async (t) => {
     t.equal((await ada.login(codeOfStep(step))).statusCode, 200, 'codes of the app go on');
   });
 
+  t.test('also when it was used between being looked at and being used up', async (t) => {
+    const { secondFactor } = app;
+    const { require } = secondFactor;
+    const [ada, bob] = [await holder(), await holder()];
+    for (const [who, code] of [
+      [ada, (await codesOf(ada))[0] ?? ''],
+      [bob, codeOfStep(nextStep(service))],
+    ] as const) {
+      secondFactor.require = async (...parameters) => {
+        const accepted = await require(...parameters);
+        secondFactor.require = require;
+        t.equal((await who.login(code)).statusCode, 200, 'the login in between');
+        return accepted;
+      };
+      refused(t, await who.login(code), 'INVALID_OTP', 'the slower one');
+      t.equal(await app.db.$count(sessions, eq(sessions.user, who.id)), 1);
+    }
+  });
+
   t.test('at disable', async (t) => {
     const ada = await holder();
     const [mine, other] = [await ada.signIn(codeOfStep(nextStep(service))), await ada.signIn((await codesOf(ada))[0])];
