@@ -10,6 +10,8 @@ const fieldAtFault: Readonly<Record<string, string>> = {
   tfa_INVALID_OTP: 'otp',
   tfa_INVALID_PAYLOAD: 'otp',
   tfa_begin_INVALID_CREDENTIALS: 'password',
+  tfa_recovery_INVALID_CREDENTIALS: 'password',
+  tfa_recovery_INVALID_OTP: 'otp',
 };
 
 /** Where to go on, when the fault may be in several fields. */

@@ -1,5 +1,6 @@
 import { callInSession, callWithCookie, endSession } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { enableRecoveryCodes } from './code-field.js';
 import { find, leaveTo } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import { page } from './page-data.js';
@@ -51,6 +52,7 @@ function startPasswordLogin(settled: Promise<void>): void {
     await leaveTo(page.redirect);
   });
 
+  enableRecoveryCodes();
   const startOver = find('[data-start-over]');
   startOver.addEventListener('click', () => showStep({ element: find('#login') }, 'credentials'));
 }

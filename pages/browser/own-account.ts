@@ -17,6 +17,8 @@ export interface OwnAccount {
   me: Me;
   /** Whether nothing else is allowed before two-factor authentication is set up. */
   mustSetUpTfa: boolean;
+  /** Whether a policy demands it of who has set it up but may not turn it off: they may make recovery codes all the same. */
+  isTfaDemanded: boolean;
   /** Whether the user may change this field of theirs, as far as their permissions tell. */
   mayUpdate(field: string): boolean;
 }
@@ -32,10 +34,16 @@ export async function readOwnAccount(): Promise<OwnAccount> {
     const { data } = await callSignedIn<{ data: Permissions }>('GET', '/permissions/me');
     const { access = 'none', fields = [] } = data.users?.update ?? {};
     const mayUpdate = (field: string) => access !== 'none' && (fields.includes('*') || fields.includes(field));
-    return { me, mustSetUpTfa: false, mayUpdate };
+    const isTfaDemanded = Boolean(me.tfa_secret) && !mayUpdate('tfa_secret') && (await demandsTfa());
+    return { me, mustSetUpTfa: false, isTfaDemanded, mayUpdate };
   } catch (failure) {
     // Who must set up two-factor authentication first may ask for nothing but themselves.
     if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
-    return { me, mustSetUpTfa: true, mayUpdate: () => false };
+    return { me, mustSetUpTfa: true, isTfaDemanded: true, mayUpdate: () => false };
   }
+}
+
+async function demandsTfa(): Promise<boolean> {
+  const { data } = await callSignedIn<{ data: { enforce_tfa: boolean } }>('GET', '/policies/me/globals');
+  return data.enforce_tfa;
 }

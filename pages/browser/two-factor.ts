@@ -1,13 +1,16 @@
 import { callInSession, callSignedIn } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { enableRecoveryCodes } from './code-field.js';
 import { find } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { drawQrCode } from './qr-code.js';
+import { createCodeList } from './recovery-codes.js';
 import { text } from './texts.js';
 
-type Step = 'begin' | 'enable' | 'disable';
+const parts = ['begin', 'enable', 'codes', 'disable', 'recovery'] as const;
+type Part = (typeof parts)[number];
 
 /** As the API answers it: not wrapped in `data`. */
 interface NewSecret {
@@ -16,37 +19,73 @@ interface NewSecret {
 }
 
 /** Lets the user turn two-factor authentication on and off. @returns whether they may */
-export function showTwoFactor({ me, mustSetUpTfa, mayUpdate }: OwnAccount): boolean {
-  if (!page.offers.twoFactor || !(mustSetUpTfa || mayUpdate('tfa_secret'))) return false;
+export function showTwoFactor({ me, mustSetUpTfa, isTfaDemanded, mayUpdate }: OwnAccount): boolean {
+  const mayDisable = mayUpdate('tfa_secret');
+  if (!page.offers.twoFactor || !(mayDisable || mustSetUpTfa || isTfaDemanded)) return false;
   const hasPassword = me.provider === undefined || me.provider === 'default';
-  find('[data-own-password]').hidden = !hasPassword;
+  for (const place of document.querySelectorAll<HTMLElement>('[data-own-password]')) place.hidden = !hasPassword;
+  find('[data-own-code]').hidden = hasPassword;
   let secret = '';
+  /** What was typed to begin, so that it need not be typed again a minute later. */
+  let typedPassword: string | undefined;
 
   handleForm('#tfa-begin', 'tfa_begin', async ({ password }, { element }) => {
-    const made = await generate(password);
+    const made = await callWithProof<NewSecret>('/users/me/tfa/generate', password === undefined ? {} : { password });
     secret = made.secret;
+    typedPassword = password;
     element.reset();
     find('.qr-code').replaceChildren(drawQrCode(made.otpauth_url));
     find('[data-secret]').textContent = secret;
-    showStep('enable');
+    show('enable');
     find<HTMLInputElement>('#tfa-code').focus();
   });
   const enabling = handleForm('#tfa-enable', 'tfa', async (values, form) => {
     await callSignedIn('POST', '/users/me/tfa/enable', { secret, otp: codeOf(values) });
+    const password = typedPassword;
     forgetSecret(form);
-    if (mustSetUpTfa) location.reload();
-    showStep('disable');
-    form.showStatus(text('status_tfa_on'));
+    // Who has no password needs the next code of the app, and is asked for it.
+    if (password === undefined) return isSetUp(form);
+    try {
+      await showNewCodes({ password });
+      form.showStatus(text('status_tfa_on'));
+    } catch (failure) {
+      showOn();
+      renewing.showFailure(failure);
+    }
   });
   handleForm('#tfa-disable', 'tfa', async (values, form) => {
     await callSignedIn('POST', '/users/me/tfa/disable', { otp: codeOf(values) });
     form.element.reset();
-    showStep('begin');
+    show('begin');
     form.showStatus(text('status_tfa_off'));
   });
+  const renewing = handleForm('#tfa-recovery', 'tfa_recovery', async ({ password, ...values }, form) => {
+    await showNewCodes(password === undefined ? { otp: codeOf(values) } : { password });
+    form.element.reset();
+  });
 
+  const showOn = () => show(...(mayDisable ? (['disable', 'recovery'] as const) : (['recovery'] as const)));
+  const isSetUp = ({ showStatus }: FormControl) => {
+    // Everything else is allowed from now on, and has yet to be asked for.
+    if (mustSetUpTfa) location.reload();
+    showOn();
+    showStatus(text('status_tfa_on'));
+  };
+  const listCodes = createCodeList(() => {
+    if (mustSetUpTfa) location.reload();
+    enabling.showStatus('');
+    showOn();
+    find('#tfa-recovery button[type=submit]').focus();
+  });
+  const showNewCodes = async (proof: object) => {
+    const { data } = await callWithProof<{ data: string[] }>('/users/me/tfa/recovery-codes', proof);
+    listCodes(data);
+    show('codes');
+    find('#tfa-codes h3').focus();
+  };
   const forgetSecret = ({ element, showStatus }: FormControl) => {
     secret = '';
+    typedPassword = undefined;
     element.reset();
     find('.qr-code').replaceChildren();
     find('[data-secret]').textContent = '';
@@ -55,19 +94,21 @@ export function showTwoFactor({ me, mustSetUpTfa, mayUpdate }: OwnAccount): bool
   };
   find('[data-cancel]').addEventListener('click', () => {
     forgetSecret(enabling);
-    showStep('begin');
+    show('begin');
     find('#tfa-begin button[type=submit]').focus();
   });
   enableCopying();
-  showStep(me.tfa_secret ? 'disable' : 'begin');
+  enableRecoveryCodes();
+  if (me.tfa_secret) showOn();
+  else show('begin');
   find('[data-section=tfa]').hidden = false;
   return true;
 }
 
-/** Asks for a new secret. That the password is wrong, and that the session is over, has the same code. */
-async function generate(password: string | undefined): Promise<NewSecret> {
+/** Calls what asks for a password. That it is wrong, and that the session is over, has the same code. */
+async function callWithProof<T>(path: string, proof: object): Promise<T> {
   try {
-    return await callInSession<NewSecret>('POST', '/users/me/tfa/generate', password === undefined ? {} : { password });
+    return await callInSession<T>('POST', path, proof);
   } catch (failure) {
     if (failure instanceof ApiFailure && failure.isSignedOut) await callSignedIn('GET', '/users/me?fields=id');
     throw failure;
@@ -77,8 +118,8 @@ async function generate(password: string | undefined): Promise<NewSecret> {
 /** Authenticator apps show the code in groups. */
 const codeOf = ({ otp = '' }: Record<string, string>) => otp.replace(/\s/g, '');
 
-function showStep(step: Step): void {
-  for (const name of ['begin', 'enable', 'disable'] satisfies Step[]) find(`#tfa-${name}`).hidden = name !== step;
+function show(...shown: Part[]): void {
+  for (const part of parts) find(`#tfa-${part}`).hidden = !shown.includes(part);
 }
 
 function enableCopying(): void {

@@ -1,0 +1,40 @@
+import { find } from './dom.js';
+import { text } from './texts.js';
+
+/** The place for new recovery codes, which are shown this one time. @param done what follows when they are kept */
+export function createCodeList(done: () => void): (codes: readonly string[]) => void {
+  const list = find('[data-codes]');
+  const status = find('[data-codes-copied]');
+  let shown: readonly string[] = [];
+
+  const show = (codes: readonly string[]) => {
+    shown = codes;
+    status.textContent = '';
+    list.replaceChildren(
+      ...codes.map((code) => {
+        const item = document.createElement('li');
+        item.append(Object.assign(document.createElement('code'), { textContent: code }));
+        return item;
+      }),
+    );
+  };
+
+  const copy = find('[data-codes-copy]');
+  // Browsers have a clipboard for scripts only where the connection is safe.
+  copy.hidden = !navigator.clipboard;
+  copy.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(shown.join('\n'));
+    status.textContent = text('status_copied');
+  });
+  find('[data-codes-download]').addEventListener('click', () => {
+    const href = URL.createObjectURL(new Blob([`${shown.join('\n')}\n`], { type: 'text/plain' }));
+    Object.assign(document.createElement('a'), { href, download: 'recovery-codes.txt' }).click();
+    // Not at once: the browser may still be reading it.
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  });
+  find('[data-codes-done]').addEventListener('click', () => {
+    show([]);
+    done();
+  });
+  return show;
+}

@@ -1,0 +1,231 @@
+import { readFileSync } from 'node:fs';
+import { Secret } from 'otpauth';
+import t from 'tap';
+import {
+  barriers,
+  focused,
+  newPerson,
+  type Person,
+  readable,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
+import { asAdministrator, createUser, type User, variables } from '../helpers/people.js';
+import { createHome, startService } from '../helpers/service.js';
+import { codeOfStep, stepOf } from '../helpers/totp.js';
+
+const service = await startService(await createHome(t, { prepared: true }), variables);
+const browser = await startBrowser(t);
+const everything = ['first_name', 'password', 'tfa_secret'];
+
+/** The code of the present step, or of the one before: as each works once, a test has two and need not wait. */
+const code = (secret: string, back = 0) =>
+  codeOfStep(stepOf(new Date()) - back, Buffer.from(Secret.fromBase32(secret).bytes));
+
+const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Sets two-factor authentication up, by the code of the step before. @returns the secret */
+async function setUp(person: Person, password?: string, begin = 'Set up', on = 'Turn on'): Promise<string> {
+  const { page } = person;
+  if (password !== undefined) await page.locator('#tfa-password').fill(password);
+  await button(person, begin).click();
+  await page.locator('.qr-code svg').waitFor();
+  const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+  await page.locator('#tfa-code').fill(code(secret, 1).replace(/^.../, '$& '));
+  await button(person, on).click();
+  return secret;
+}
+
+async function shownCodes({ page }: Person): Promise<string[]> {
+  await page.locator('[data-codes] li').nth(9).waitFor();
+  return page.locator('[data-codes] li').allTextContents();
+}
+
+async function signedIn(user: User, options = {}) {
+  const person = await newPerson(browser, service, options);
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  return person;
+}
+
+t.test('turned on, used, and turned off', async (t) => {
+  const user = await createUser(service, everything);
+  const person = await signedIn(user, { acceptDownloads: true });
+  const { page, context } = person;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const secret = await setUp(person, user.password);
+  const codes = await shownCodes(person);
+  t.equal(codes.length, 10, 'the codes come by themselves: the password was typed a moment ago');
+  t.match(codes[0], /^(\w{4}-){3}\w{4}$/);
+  t.match(await person.said('status'), 'is on.');
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'Recovery codes');
+  await button(person, 'Copy').click();
+  await page.getByText('Copied.').waitFor();
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), codes.join('\n'));
+  const download = page.waitForEvent('download');
+  await button(person, 'Download as text').click();
+  const file = await download;
+  t.equal(file.suggestedFilename(), 'recovery-codes.txt');
+  t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
+  await button(person, 'I have kept them').click();
+  await button(person, 'Turn off').waitFor();
+  t.notMatch(await page.content(), codes[0] ?? '', 'they are gone from the page');
+  t.notMatch(await page.content(), secret);
+  await person.open('/account');
+  await seesOwnAccount(person);
+  await button(person, 'Turn off').waitFor();
+  t.strictSame(person.complaints(), []);
+
+  const later = await newPerson(browser, service);
+  await signIn(later, user.email, user.password);
+  await later.page.getByLabel('Code from your authenticator app').fill(code(secret));
+  await later.page.keyboard.press('Enter');
+  await seesOwnAccount(later);
+
+  const lost = await newPerson(browser, service);
+  const field = lost.page.locator('#otp');
+  await signIn(lost, user.email, user.password);
+  await field.waitFor();
+  t.equal(await field.getAttribute('inputmode'), 'numeric');
+  await button(lost, 'Use a recovery code').click();
+  t.equal(await focused(lost), 'otp');
+  t.equal(await field.getAttribute('inputmode'), 'text');
+  lost.complaints();
+  await lost.page.getByLabel('Recovery code').pressSequentially(` ${codes[0]?.toUpperCase().replaceAll('-', ' ')} `);
+  await lost.page.keyboard.press('Enter');
+  await seesOwnAccount(lost);
+  t.strictSame(lost.complaints(), []);
+
+  const again = await newPerson(browser, service);
+  await signIn(again, user.email, user.password);
+  await again.page.locator('#otp').fill(codes[0] ?? '');
+  await again.page.keyboard.press('Enter');
+  t.match(await again.said('fault'), 'used already');
+  await button(again, 'Use a recovery code').click();
+  await button(again, 'Use a code from the app').click();
+  await again.page.getByLabel('Code from your authenticator app').waitFor();
+
+  await page.locator('#tfa-recovery-password').fill('wrong');
+  await button(person, 'Make new codes').click();
+  t.match(await person.said('fault'), 'The password is not right.');
+  t.equal(await focused(person), 'tfa-recovery-password');
+  await page.keyboard.type(user.password);
+  await page.keyboard.press('Enter');
+  const fresh = await shownCodes(person);
+  t.equal(fresh.filter((one) => codes.includes(one)).length, 0);
+  await button(person, 'I have kept them').click();
+  t.equal(await page.locator('#tfa-recovery-password').inputValue(), '');
+  person.complaints();
+
+  await page.locator('#tfa-off-code').fill(codes[1] ?? '');
+  await button(person, 'Turn off').click();
+  t.match(await person.said('fault'), 'The code is not right');
+  await page.locator('#tfa-disable [data-other-code]').click();
+  await page.locator('#tfa-off-code').fill(fresh[0] ?? '');
+  await button(person, 'Turn off').click();
+  await page.getByText('Two-factor authentication is off.').waitFor();
+  await later.page.locator('#first-name').fill('Ada');
+  await button(later, 'Save').click();
+  await later.page.waitForURL(/\/account\/login/);
+  t.pass('other sessions have ended');
+});
+
+t.test('who must set it up goes on to everything else; turning it off is not for them', async (t) => {
+  const user = await createUser(service, ['first_name'], { enforce_tfa: true });
+  const person = await signedIn(user);
+  t.equal(await person.page.getByLabel('First name').isVisible(), false);
+  person.complaints();
+  await setUp(person, user.password);
+  t.equal((await shownCodes(person)).length, 10);
+  await button(person, 'I have kept them').click();
+  await person.page.getByLabel('First name').waitFor();
+  t.notMatch(await readable(person), 'needs two-factor authentication');
+  await person.page.locator('#tfa-recovery').waitFor();
+  t.equal(await button(person, 'Turn off').isVisible(), false);
+  await person.page.locator('#tfa-recovery-password').fill(user.password);
+  await button(person, 'Make new codes').click();
+  t.equal((await shownCodes(person)).length, 10);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('who has no password shows a code in its place', async (t) => {
+  const user = await createUser(service, everything);
+  const person = await signedIn(user);
+  const call = await asAdministrator(service);
+  const query = { filter: { email: { _eq: user.email } } };
+  await call('PATCH', '/users', { query, data: { provider: 'github' } });
+  await person.open('/account');
+  await seesOwnAccount(person);
+  const secret = await setUp(person);
+  t.match(await person.said('status'), 'is on.');
+  await person.page.locator('#tfa-recovery-code').fill('000000');
+  await button(person, 'Make new codes').click();
+  t.match(await person.said('fault'), 'The code is not right');
+  await person.page.locator('#tfa-recovery-code').fill(code(secret));
+  await button(person, 'Make new codes').click();
+  t.equal((await shownCodes(person)).length, 10);
+});
+
+t.test('codes that could not be made are asked for again', async (t) => {
+  const user = await createUser(service, everything);
+  const person = await signedIn(user);
+  await person.page.route('**/recovery-codes', (route) => route.abort());
+  await setUp(person, user.password);
+  t.match(await person.said('alert'), 'cannot be reached');
+  await button(person, 'Turn off').waitFor();
+  await person.page.unroute('**/recovery-codes');
+  await person.page.locator('#tfa-recovery-password').fill(user.password);
+  await button(person, 'Make new codes').click();
+  t.equal((await shownCodes(person)).length, 10);
+});
+
+t.test('too many wrong codes: when to come again is told', async (t) => {
+  const user = await createUser(service, everything);
+  await setUp(await signedIn(user), user.password);
+  const person = await newPerson(browser, service);
+  await signIn(person, user.email, user.password);
+  await person.page.locator('#otp').waitFor();
+  for (let tries = 0; tries < 6; tries++) {
+    const answer = person.page.waitForResponse('**/auth/login');
+    await person.page.locator('#otp').fill('000000');
+    await person.page.keyboard.press('Enter');
+    await answer;
+    await person.page.locator('#login:not([aria-busy])').waitFor();
+  }
+  t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
+});
+
+t.test('no barrier, and nothing too wide for a phone, in any language', async (t) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const user = await createUser(service, everything);
+    const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
+    const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
+    await setUp(person, user.password);
+    await shownCodes(person);
+    t.strictSame(await barriers(person), [], `codes, ${colorScheme}`);
+    t.equal(await isTooWide(), false, `codes, ${colorScheme}`);
+    await button(person, 'I have kept them').click();
+    for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+      await person.open(`/account?lang=${lang}`);
+      await seesOwnAccount(person);
+      await person.page.locator('#tfa-off-code').waitFor();
+      await person.page.locator('#tfa-disable [data-other-code]').click();
+      t.equal(await isTooWide(), false, `on, ${lang}`);
+      await person.page.locator('#tfa-recovery-password').fill(user.password);
+      await person.page.locator('#tfa-recovery [type=submit]').click();
+      await shownCodes(person);
+      t.equal(await isTooWide(), false, `codes, ${lang}`);
+    }
+    await person.open('/account');
+    await seesOwnAccount(person);
+    await button(person, 'Make new codes').click();
+    await person.said('fault');
+    t.strictSame(await barriers(person), [], `on, with faults, ${colorScheme}`);
+
+    const visitor = await newPerson(browser, service, { colorScheme, bypassCSP: true });
+    await signIn(visitor, user.email, user.password);
+    await button(visitor, 'Use a recovery code').click();
+    t.strictSame(await barriers(visitor), [], `signing in, ${colorScheme}`);
+  }
+});
