@@ -19,6 +19,7 @@ import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
 import { jwtPlugin } from './plugins/jwt.js';
 import { lastAccessPlugin } from './plugins/last-access.js';
+import { createLazyCompilers } from './plugins/lazy-compilers.js';
 import { localesPlugin } from './plugins/locales.js';
 import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js';
 import { mailPlugin } from './plugins/mail/index.js';
@@ -54,6 +55,7 @@ export interface Overrides {
  * happen to a request.
  */
 export async function buildApp(config: Config, overrides: Overrides = {}): Promise<FastifyInstance> {
+  const compilers = createLazyCompilers();
   const app = fastify({
     logger: overrides.logger ?? loggerOptions(config.LOG_LEVEL),
     logController: new LogController({ disableRequestLogging: true }),
@@ -74,10 +76,13 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, formats, strictTypes: false },
     },
+    schemaController: { compilersFactory: compilers.factories },
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerBrokenRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  // After the start, so that no client waits for it either.
+  app.addHook('onListen', () => void compilers.compileAll().catch((error: unknown) => app.log.error(error)));
   app.addHttpMethod('SEARCH', { hasBody: true });
   for (const schema of namedSchemas()) app.addSchema(schema);
 
