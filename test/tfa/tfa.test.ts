@@ -213,6 +213,26 @@ t.test('enable', async (t) => {
     t.equal((await ada.login(codeOfStep(nextStep(service), bytesOf(winner)))).statusCode, 200);
   });
 
+  t.test('nor does one that another overtook between the look and the write', async (t) => {
+    const ada = await person();
+    const { db } = app;
+    const { transaction } = db;
+    const slow = 'GEZDGNBVGY3TQOJQGEZDGNBVGY';
+    const step = nextStep(service);
+    db.transaction = (async (...parameters: Parameters<typeof transaction>) => {
+      db.transaction = transaction;
+      t.equal((await ada.enable({ secret: base32, otp: codeOfStep(step) })).statusCode, 204, 'the quicker one');
+      return transaction.apply(db, parameters);
+    }) as typeof transaction;
+    refused(
+      t,
+      await ada.enable({ secret: slow, otp: codeOfStep(step, bytesOf(slow)) }),
+      'INVALID_PAYLOAD',
+      'the slower',
+    );
+    t.equal(app.tfaSecrets.open((await ada.row()).tfaSecret ?? '', ada.id), base32);
+  });
+
   t.test('the secret is stored sealed', async (t) => {
     const ada = await person();
     await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) });
