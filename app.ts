@@ -29,6 +29,7 @@ import { pagesPlugin } from './plugins/pages/index.js';
 import { passwordResetPlugin } from './plugins/password-reset/index.js';
 import { passwordRulesPlugin } from './plugins/password-rules/index.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
+import { providersPlugin } from './plugins/providers/index.js';
 import { registrationPlugin } from './plugins/registration/index.js';
 import { requestBodyPlugin } from './plugins/request-body.js';
 import { routeRulesPlugin } from './plugins/route-rules.js';
@@ -107,6 +108,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(lastAccessPlugin);
     await app.register(tfaPlugin);
     await app.register(sessionsPlugin);
+    await app.register(providersPlugin);
     await app.register(accessPlugin);
     await app.register(itemsPlugin);
     await app.register(usersPlugin);

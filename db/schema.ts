@@ -212,7 +212,10 @@ export const identities = pgTable(
     lastUsedAt: moment('last_used_at'),
   },
   (table) => [
-    uniqueIndex('identities_identifier_unique').on(table.provider, sql`lower(${table.identifier} collate "C")`),
+    uniqueIndex('identities_external_identifier_unique').on(
+      table.provider,
+      sql`lower(${table.identifier} collate "C")`,
+    ),
     uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
     index('identities_user_index').on(table.user),
   ],

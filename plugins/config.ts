@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Value, type ValueError } from '@sinclair/typebox/value';
+import { Value } from '@sinclair/typebox/value';
 import plugin from 'fastify-plugin';
-import { Config } from '../schemas/config.js';
+import { Config, listOf } from '../schemas/config.js';
+import { type Environment, readVariables } from './environment.js';
+import { readProviders } from './provider-config.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,17 +28,13 @@ export class ConfigError extends Error {
  * Reads the configuration from environment variables: the only place that does. An empty variable counts as unset.
  * @throws {ConfigError} with every fault at once
  */
-export function loadConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const given = Object.fromEntries(
-    Object.keys(Config.properties)
-      .map((name) => [name, env[name]?.trim()])
-      .filter(([, value]) => value),
-  );
-  const candidate = typed(given);
-  const faults = [...firstErrors(candidate), ...crossFaults(candidate)];
+export function loadConfig(env: Environment = process.env): Config {
+  const read = readVariables(Config, env);
+  const providers = readProviders(env, listOf(String(read.candidate.AUTH_PROVIDERS ?? '')));
+  const faults = [...read.faults, ...crossFaults(read.candidate), ...providers.faults];
   if (faults.length > 0) throw new ConfigError(faults);
 
-  const config = Value.Decode(Config, candidate);
+  const config = Value.Decode(Config, read.candidate);
   const publicUrl = (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, '');
   const secure = publicUrl.startsWith('https:');
   return Object.freeze({
@@ -47,28 +45,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>> = p
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
     // libuv has four threads unless told otherwise: one is left for files and name look-ups.
     PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(availableParallelism(), 3),
-  });
-}
-
-/** The defaults and what was given, with numbers and booleans for the texts that are nothing else. */
-function typed(given: Record<string, string | undefined>): Record<string, unknown> {
-  const converted = Value.Convert(Config, Value.Default(Config, { ...given })) as Record<string, unknown>;
-  // `80.9`, `1e3` or `0x1F` would be cut down to a number that nobody meant. They stay text, and are refused.
-  const isCutDown = ([name, text]: [string, string | undefined]) =>
-    typeof converted[name] === 'number' && String(converted[name]) !== text;
-  return { ...converted, ...Object.fromEntries(Object.entries(given).filter(isCutDown)) };
-}
-
-/** One sentence for each variable that is wrong. */
-function firstErrors(candidate: unknown): string[] {
-  const byName = new Map<string, ValueError>();
-  for (const error of Value.Errors(Config, candidate)) {
-    const name = error.path.split('/')[1] ?? '';
-    if (!byName.has(name)) byName.set(name, error);
-  }
-  return [...byName].map(([name, error]) => {
-    const about = Config.properties[name as keyof typeof Config.properties] as { expected?: string; secret?: boolean };
-    return `${name}: expected ${about.expected}${about.secret ? '' : `, got ${JSON.stringify(error.value)}`}`;
+    PROVIDERS: providers.configs,
   });
 }
 

@@ -6,6 +6,7 @@ const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
   [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
   // Pages for people: they tell by themselves who is there.
   [/^\/account(\/|$)/, 'open'],
+  [/^\/$/, 'open'],
   [/^\/mailbox(\/|$)/, 'anonymous'],
 ];
 

@@ -1,3 +1,4 @@
+import { home } from './account/home.js';
 import { accountRoutes } from './account/index.js';
 import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
@@ -6,6 +7,7 @@ import { mailboxRoutes } from './mailbox/index.js';
 import { mailsRoutes } from './mails/index.js';
 import { permissionsRoutes } from './permissions/index.js';
 import { policiesRoutes } from './policies/index.js';
+import { identitiesRoutes, providersRoutes } from './providers/index.js';
 import { registrationRoutes } from './registration/index.js';
 import { rolesRoutes } from './roles/index.js';
 import { serverRoutes } from './server/index.js';
@@ -24,6 +26,16 @@ export const accessMap = {
   refresh: 'anonymous',
   requestPasswordReset: 'anonymous',
   resetPassword: 'anonymous',
+
+  listProviderKeys: 'anonymous',
+  listProviders: 'anonymous',
+  startOAuthLogin: 'anonymous',
+  startProviderLogin: 'anonymous',
+  finishOAuthLogin: 'anonymous',
+  finishProviderLogin: 'anonymous',
+  completeProviderLogin: 'anonymous',
+  listIdentities: 'authenticated',
+  unlinkIdentity: 'authenticated',
 
   readMe: 'authenticated',
   updateMe: 'authenticated',
@@ -95,6 +107,11 @@ export const beforeTfa: ReadonlySet<string> = new Set([
   'login',
   'logout',
   'refresh',
+  'startOAuthLogin',
+  'startProviderLogin',
+  'finishOAuthLogin',
+  'finishProviderLogin',
+  'completeProviderLogin',
   'readMe',
   'generateTfaSecret',
   'enableTfa',
@@ -104,7 +121,10 @@ export const beforeTfa: ReadonlySet<string> = new Set([
 
 /** All routes, in an order readable from top to bottom. */
 export async function routes(app: App): Promise<void> {
+  home(app);
   await app.register(authRoutes, { prefix: '/auth' });
+  await app.register(providersRoutes, { prefix: '/auth' });
+  await app.register(identitiesRoutes, { prefix: '/users' });
   await app.register(usersRoutes, { prefix: '/users' });
   await app.register(tfaRoutes, { prefix: '/users' });
   await app.register(invitesRoutes, { prefix: '/users' });

@@ -1,18 +1,12 @@
 import { isIP } from 'node:net';
-import {
-  FormatRegistry,
-  type StaticDecode,
-  type StringOptions,
-  type TLiteral,
-  type TUnion,
-  Type,
-} from '@sinclair/typebox';
+import { FormatRegistry, type StaticDecode, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
 import { Email, emailPattern } from './common.js';
+import type { ProviderConfig } from './provider-config.js';
 
 /** What each variable says of itself: `expected` completes the sentence "expected …" in a message about a fault. */
-interface About {
+export interface About {
   description: string;
   default?: unknown;
   expected?: string;
@@ -20,18 +14,21 @@ interface About {
   secret?: boolean;
 }
 
-const text = (options: About & StringOptions) => Type.String({ minLength: 1, expected: 'some text', ...options });
+export const text = (options: About & StringOptions) =>
+  Type.String({ minLength: 1, expected: 'some text', ...options });
 
 const integer = (minimum: number, maximum: number, options: About) =>
   Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
 
-const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
+export const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
 
-const choice = <const T extends readonly string[]>(values: T, options: About) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { expected: `one of ${values.join(', ')}`, ...options },
-  ) as TUnion<TLiteral<T[number]>[]>;
+export const choice = <const T extends readonly string[]>(values: T, options: About) =>
+  Type.Unsafe<T[number]>(
+    Type.Union(
+      values.map((value) => Type.Literal(value)),
+      { expected: `one of ${values.join(', ')}`, ...options },
+    ),
+  );
 
 const durationText = (pattern: string, options: About & { default: StringValue }) =>
   Type.Transform(Type.String({ pattern, expected: 'a duration such as 10s, 15m, 12h or 7d', ...options }))
@@ -64,7 +61,7 @@ const cookieDomain = (options: About) =>
 const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
 
 /** A CSV of URLs; decoded to a list. */
-const urlList = (parameter: string) =>
+export const urlList = (parameter: string) =>
   Type.Transform(
     Type.String({
       format: 'url-list',
@@ -73,16 +70,23 @@ const urlList = (parameter: string) =>
       description: `URLs, comma-separated, that clients may give as ${parameter}: the exact text, or the same origin and path. Unset: none.`,
     }),
   )
-    .Decode((value) => listOfUrls(value))
+    .Decode((value) => listOf(value))
     .Encode((value) => value.join(','));
 
-const listOfUrls = (value: string): readonly string[] =>
+export const listOf = (value: string): readonly string[] =>
   value
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean);
 
-FormatRegistry.Set('url-list', (value) => listOfUrls(value).every((url) => URL.canParse(url)));
+FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
+
+/** A list has each once, in any letter case: their variables would be the same. `default` is login by password. */
+FormatRegistry.Set('provider-keys', (value) => {
+  const keys = listOf(value);
+  const names = new Set(keys.map((key) => key.toLowerCase().replaceAll('-', '_')));
+  return keys.every((key) => /^[A-Za-z0-9_-]{1,64}$/.test(key)) && names.size === keys.length && !names.has('default');
+});
 
 FormatRegistry.Set('sender', (value) => senderOf(value) !== undefined);
 
@@ -283,6 +287,23 @@ const links = {
   PASSWORD_RESET_URL_ALLOW_LIST: urlList('`reset_url`'),
 };
 
+const providers = {
+  AUTH_PROVIDERS: Type.Transform(
+    Type.String({
+      format: 'provider-keys',
+      default: '',
+      expected: 'a comma-separated list of names of letters, digits, `-` and `_`, each once, none of them `default`',
+      description: 'Providers to log in with, comma-separated. Each is set up by variables of its own, see below.',
+    }),
+  )
+    .Decode((value) => listOf(value))
+    .Encode((value) => value.join(',')),
+  AUTH_PROVIDER_TIMEOUT: period({
+    default: '10s',
+    description: 'How long a provider may take over each answer.',
+  }),
+};
+
 const mail = {
   NODE_ENV: Type.Optional(
     text({ description: '`production` switches off what is for development only: the mailbox.' }),
@@ -337,6 +358,7 @@ export const configGroups = {
   Sessions: sessions,
   Cookies: cookies,
   Passwords: passwords,
+  'Login by provider': providers,
   'Invitation, registration, password reset': links,
   Mail: mail,
 };
@@ -349,6 +371,7 @@ export const Config = Type.Object({
   ...sessions,
   ...cookies,
   ...passwords,
+  ...providers,
   ...links,
   ...mail,
 });
@@ -360,4 +383,7 @@ export type Config = Required<
     'PUBLIC_URL' | 'SECRET' | 'REFRESH_TOKEN_COOKIE_SECURE' | 'SESSION_COOKIE_SECURE' | 'PASSWORD_HASH_CONCURRENCY'
   >
 > &
-  StaticDecode<typeof Config>;
+  StaticDecode<typeof Config> & {
+    /** The providers that AUTH_PROVIDERS names, in its order. */
+    readonly PROVIDERS: readonly ProviderConfig[];
+  };

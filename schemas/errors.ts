@@ -49,6 +49,11 @@ const catalogue = {
     extensions: { reason: Type.Optional(Reason.reason) },
   },
   INVALID_TOKEN: { status: 403, message: 'The token is not valid.', extensions: {} },
+  INVALID_PROVIDER: {
+    status: 403,
+    message: 'This account at the provider, or its e-mail address, belongs to another user.',
+    extensions: {},
+  },
   ROUTE_NOT_FOUND: {
     status: 404,
     message: 'There is no such route.',
@@ -72,6 +77,11 @@ const catalogue = {
     status: 503,
     message: 'A service that is needed here is unavailable. Try again in a moment.',
     extensions: { service: Type.String({ description: 'The part that is unavailable.' }), ...Reason },
+  },
+  INVALID_PROVIDER_CONFIG: {
+    status: 503,
+    message: 'Login by this provider is not set up rightly. Its administrator finds more in the log.',
+    extensions: { provider: Type.String({ description: 'Key of the provider.' }) },
   },
 } as const satisfies Record<string, CatalogueEntry>;
 

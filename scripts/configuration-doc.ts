@@ -1,4 +1,5 @@
 import { Config, configGroups } from '../schemas/config.js';
+import { ProviderVariables } from '../schemas/provider-config.js';
 
 interface Variable {
   description: string;
@@ -15,6 +16,7 @@ export function configurationDoc(): string {
     '|---|---|---|---|',
     ...Object.keys(group).map((name) => row(name, Config.properties[name as keyof typeof Config.properties])),
     '',
+    ...(group === configGroups['Login by provider'] ? providerVariables() : []),
   ]);
   return [
     '<!-- Made from schemas/config.ts by `npm run docs`. Change it there. -->',
@@ -29,6 +31,20 @@ export function configurationDoc(): string {
     .join('\n')
     .trimEnd()
     .concat('\n');
+}
+
+/** The variables that each provider has. */
+function providerVariables(): string[] {
+  return [
+    'Each provider has variables of its own, with its name in capitals in the place of `<P>`, `_` for `-`: of `google`,',
+    '`AUTH_GOOGLE_CLIENT_ID`. Providers of the names `google`, `github`, `microsoft` and `gitlab` need only `CLIENT_ID` and',
+    '`CLIENT_SECRET`. More in [Login by provider](providers.md).',
+    '',
+    '| Variable | Default | Meaning | Takes |',
+    '|---|---|---|---|',
+    ...Object.entries(ProviderVariables.properties).map(([name, schema]) => row(`AUTH_<P>_${name}`, schema)),
+    '',
+  ];
 }
 
 function row(name: string, schema: unknown): string {

@@ -24,7 +24,7 @@ ALTER TABLE "users" ADD COLUMN "tfa_failures" integer DEFAULT 0 NOT NULL;--> sta
 ALTER TABLE "users" ADD COLUMN "tfa_locked_until" timestamp (3) with time zone;--> statement-breakpoint
 ALTER TABLE "identities" ADD CONSTRAINT "identities_user_users_id_fk" FOREIGN KEY ("user") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "recovery_codes" ADD CONSTRAINT "recovery_codes_user_users_id_fk" FOREIGN KEY ("user") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-CREATE UNIQUE INDEX "identities_identifier_unique" ON "identities" USING btree ("provider",lower("identifier" collate "C"));--> statement-breakpoint
+CREATE UNIQUE INDEX "identities_external_identifier_unique" ON "identities" USING btree ("provider",lower("identifier" collate "C"));--> statement-breakpoint
 CREATE UNIQUE INDEX "identities_primary_unique" ON "identities" USING btree ("user") WHERE "identities"."is_primary";--> statement-breakpoint
 CREATE INDEX "identities_user_index" ON "identities" USING btree ("user");--> statement-breakpoint
 CREATE INDEX "spent_states_expires_at_index" ON "spent_states" USING btree ("expires_at");--> statement-breakpoint

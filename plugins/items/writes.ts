@@ -38,8 +38,8 @@ export interface WriteRules {
     changes: readonly Change[],
     action: 'create' | 'update' | 'delete',
   ): Promise<void>;
-  /** What follows from an update, in its transaction. */
-  after?(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<void>;
+  /** What follows from a write, in its transaction. */
+  after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
 }
 
 /** One payload, and the items that it goes to. */
@@ -135,6 +135,8 @@ export function createWrites(deps: {
           );
           const written = items.map(({ fields }, index) => ({ keys: [keys[index] as Key], fields }));
           await requireValid(tx, collection, written, await requireRules(tx, collection, written, grants));
+          const made = items.map(({ payload, input }, index) => ({ keys: [keys[index] as Key], payload, input }));
+          await rules[name].after?.(tx, caller, made, 'create');
           return keys;
         }),
       );
@@ -162,7 +164,7 @@ export function createWrites(deps: {
           await writeLinks(tx, collection, items);
           await requireValid(tx, collection, items, allowing);
           if (isDangerous) await protectAdministrators(tx);
-          await rules[name].after?.(tx, caller, items);
+          await rules[name].after?.(tx, caller, items, 'update');
         }),
       );
     },

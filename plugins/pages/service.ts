@@ -1,9 +1,9 @@
 import type { Locale, Locales } from '../locales.js';
+import { pathHere } from '../urls.js';
 import { acceptedLanguages } from './accepted-languages.js';
 import type { Asset, Assets } from './assets.js';
 import { contentSecurityPolicy } from './content-security-policy.js';
 import type { Project } from './project.js';
-import { redirectTarget } from './redirect-target.js';
 import { themeName } from './theme.js';
 
 export type PageName =
@@ -82,7 +82,7 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
       const lang = asText(query.lang);
       const locale = locales.pick(lang, ...acceptedLanguages(acceptLanguage), settings.default_language);
       const links = linksOf(lang && locale.tag);
-      const redirect = redirectTarget(query.redirect);
+      const redirect = pathHere(query.redirect);
       const reason = asText(query.reason);
       const offered = offers();
       const theme = themeName(settings.project_color);

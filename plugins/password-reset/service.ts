@@ -4,11 +4,11 @@ import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import type { Mail } from '../mail/index.js';
-import { requireAllowedUrl } from '../mail/links.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
+import { requireAllowedUrl } from '../urls.js';
 
 export interface PasswordReset {
   /**

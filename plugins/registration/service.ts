@@ -9,11 +9,11 @@ import { ApiError } from '../../schemas/errors.js';
 import { ruleOf } from '../access/write-grants.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
-import { requireAllowedUrl } from '../mail/links.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
+import { requireAllowedUrl } from '../urls.js';
 import { inEvenTime } from './even-time.js';
 
 export interface NewRegistration {

@@ -1,8 +1,8 @@
 import plugin from 'fastify-plugin';
 import { readSettings } from '../../db/queries/settings.js';
 import { deriveKey } from '../keys.js';
+import { createSecretBox, type SecretBox } from '../secret-box.js';
 import { createSecondFactor, type SecondFactor } from './second-factor.js';
-import { createSecretBox, type SecretBox } from './secret-box.js';
 import { createTwoFactor, type TwoFactor } from './service.js';
 
 declare module 'fastify' {

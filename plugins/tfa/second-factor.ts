@@ -9,8 +9,8 @@ import {
 } from '../../db/queries/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Clock } from '../clock.js';
+import type { SecretBox } from '../secret-box.js';
 import { hashRecoveryCode } from './recovery-codes.js';
-import type { SecretBox } from './secret-box.js';
 import { matchStep } from './totp.js';
 
 /** Whose second factor it is, as read just now. */

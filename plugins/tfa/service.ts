@@ -13,10 +13,10 @@ import { ApiError } from '../../schemas/errors.js';
 import type { Principal } from '../access/service.js';
 import type { Clock } from '../clock.js';
 import type { Passwords } from '../passwords/service.js';
+import type { SecretBox } from '../secret-box.js';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.js';
 import { requireRightToSecret, requireRightUnlessForced } from './rights.js';
 import type { SecondFactor } from './second-factor.js';
-import type { SecretBox } from './secret-box.js';
 import { matchStep, newSecret, otpauthUrl, readSecret } from './totp.js';
 
 export interface TwoFactor {

@@ -1,4 +1,5 @@
 import type { Executor } from '../../db/client.js';
+import { followPrimaryIdentities } from '../../db/queries/identities.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { type Key, rowsWithValues } from '../../db/queries/writes.js';
 import { collections } from '../../db/query-language/collections.js';
@@ -77,16 +78,22 @@ export function createUserWriteRules(deps: {
       for (const { payload } of changes) {
         // Data of one provider says nothing about a user of another.
         const { columns } = payload;
-        const moves =
-          action === 'update' && (columns.provider !== undefined || columns.external_identifier !== undefined);
-        if (moves) columns.auth_data = null;
+        if (action === 'update' && movesIdentity(columns)) columns.auth_data = null;
       }
       await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
     },
-    after: endSessions,
+    after: async (tx, caller, changes, action) => {
+      if (action === 'update') await endSessions(tx, caller, changes);
+      const moved = changes.filter(({ payload: { columns } }) => movesIdentity(columns)).flatMap(({ keys }) => keys);
+      if (moved.length > 0) await followPrimaryIdentities(tx, moved, clock());
+    },
   };
 }
+
+/** Whether it is from now on another account at a provider that logs the user in. */
+const movesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
+  provider !== undefined || external_identifier !== undefined;
 
 /** What only administrators may do, and nobody on their account by another's permission. */
 async function checkLimits(

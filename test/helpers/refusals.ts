@@ -18,11 +18,13 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   TOKEN_EXPIRED: [401],
   FORBIDDEN: [403],
   INVALID_TOKEN: [403],
+  INVALID_PROVIDER: [403],
   ROUTE_NOT_FOUND: [404, 'path'],
   UNPROCESSABLE_CONTENT: [422, 'reason'],
   REQUESTS_EXCEEDED: [429, 'limit', 'reset'],
   INTERNAL_SERVER_ERROR: [500],
   SERVICE_UNAVAILABLE: [503, 'reason', 'service'],
+  INVALID_PROVIDER_CONFIG: [503, 'provider'],
 };
 
 /** What may come besides. */

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { isAllowedUrl, linkWith } from '../../plugins/mail/links.js';
+import { linkWith } from '../../plugins/mail/links.js';
+import { isAllowedUrl } from '../../plugins/urls.js';
 
 const list = ['https://app.example.com/reset?from=mail', 'https://xn--exmple-cua.example/', 'myapp://reset/here'];
 

@@ -1,0 +1,225 @@
+import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import type { Executor } from '../client.js';
+import { identities, spentStates, users } from '../schema.js';
+import type { Key } from './writes.js';
+
+/** The user behind an account at a provider, with what a login by provider is judged by. */
+export interface IdentityHolder {
+  identity: string;
+  isPrimary: boolean;
+  id: string;
+  status: string;
+  email: string | null;
+  role: string | null;
+  tfaSecret: string | null;
+  tfaLastStep: number | null;
+}
+
+/** By the rules of "C", like addresses: not of the database's locale. */
+const isIdentifier = (identifier: string) =>
+  eq(sql`lower(${identities.identifier} collate "C")`, sql`lower(${identifier}::text collate "C")`);
+
+const holder = {
+  identity: identities.id,
+  isPrimary: identities.isPrimary,
+  id: users.id,
+  status: users.status,
+  email: users.email,
+  role: users.role,
+  tfaSecret: users.tfaSecret,
+  tfaLastStep: users.tfaLastStep,
+};
+
+/** Whose account at the provider this is, in any letter case (contract 2.5). */
+export async function findIdentityHolder(
+  executor: Executor,
+  provider: string,
+  identifier: string,
+): Promise<IdentityHolder | undefined> {
+  const [found] = await executor
+    .select(holder)
+    .from(identities)
+    .innerJoin(users, eq(users.id, identities.user))
+    .where(and(eq(identities.provider, provider), isIdentifier(identifier)));
+  return found;
+}
+
+/** The same, by the id of the identity. */
+export async function findIdentityHolderById(
+  executor: Executor,
+  provider: string,
+  identity: string,
+): Promise<IdentityHolder | undefined> {
+  const [found] = await executor
+    .select(holder)
+    .from(identities)
+    .innerJoin(users, eq(users.id, identities.user))
+    .where(and(eq(identities.provider, provider), eq(identities.id, identity)));
+  return found;
+}
+
+export interface NewProviderUser {
+  id: string;
+  provider: string;
+  externalIdentifier: string;
+  email: string | null;
+  firstName: string | null;
+  lastName: string | null;
+  role: string | null;
+  authData: Record<string, unknown>;
+}
+
+/** Makes an active user of a provider, unless somebody has the address or the identifier by now. @returns whether it was made */
+export async function insertProviderUser(tx: Executor, user: NewProviderUser): Promise<boolean> {
+  const made = await tx.insert(users).values(user).onConflictDoNothing().returning({ id: users.id });
+  return made.length === 1;
+}
+
+export interface NewIdentity {
+  user: string;
+  provider: string;
+  identifier: string;
+  email: string | null;
+  isPrimary: boolean;
+  createdAt: Date;
+}
+
+/** Notes an account at a provider, unless it is noted already. @returns whether it was noted */
+export async function insertIdentity(tx: Executor, identity: NewIdentity): Promise<boolean> {
+  const made = await tx.insert(identities).values(identity).onConflictDoNothing().returning({ id: identities.id });
+  return made.length === 1;
+}
+
+/** What a login by provider changes of a user who is there already. */
+export interface ProviderUserChanges {
+  authData?: Record<string, unknown>;
+  role?: string | null;
+  email?: string;
+  firstName?: string | null;
+  lastName?: string | null;
+}
+
+/**
+ * Writes what a login by provider changes, if the user is still active. The row stays locked until the transaction ends.
+ * @returns whether they are
+ */
+export async function updateProviderUser(tx: Executor, id: string, changes: ProviderUserChanges): Promise<boolean> {
+  // Not nothing, which could not be written: the status stays what it is.
+  const updated = await tx
+    .update(users)
+    .set({ status: 'active', ...changes })
+    .where(and(eq(users.id, id), eq(users.status, 'active')))
+    .returning({ id: users.id });
+  return updated.length === 1;
+}
+
+/** Notes the use of an account at a provider, and the address that it has there now. */
+export async function noteIdentityUse(tx: Executor, identity: string, email: string | null, now: Date): Promise<void> {
+  await tx.update(identities).set({ lastUsedAt: now, email }).where(eq(identities.id, identity));
+}
+
+/** Whether another user has this address, in any letter case. */
+export async function isAddressTaken(executor: Executor, email: string, except: string | null): Promise<boolean> {
+  const found = await executor
+    .select({ id: users.id })
+    .from(users)
+    .where(
+      and(
+        eq(sql`lower(${users.email} collate "C")`, sql`lower(${email}::text collate "C")`),
+        sql`${users.id} is distinct from ${except}::uuid`,
+      ),
+    );
+  return found.length > 0;
+}
+
+export interface IdentityRecord {
+  id: string;
+  provider: string;
+  external_identifier: string;
+  email: string | null;
+  primary: boolean;
+  created_at: Date;
+  last_used_at: Date | null;
+}
+
+/** The accounts by which a user logs in, the primary one first. */
+export async function listIdentities(executor: Executor, user: string): Promise<IdentityRecord[]> {
+  return executor
+    .select({
+      id: identities.id,
+      provider: identities.provider,
+      external_identifier: identities.identifier,
+      email: identities.email,
+      primary: identities.isPrimary,
+      created_at: identities.createdAt,
+      last_used_at: identities.lastUsedAt,
+    })
+    .from(identities)
+    .where(eq(identities.user, user))
+    .orderBy(desc(identities.isPrimary), asc(identities.createdAt), asc(identities.id));
+}
+
+/** How a user logs in, the row locked until the transaction ends. */
+export async function lockWaysIn(
+  tx: Executor,
+  user: string,
+): Promise<{ provider: string; hasPassword: boolean } | undefined> {
+  const [found] = await tx
+    .select({ provider: users.provider, hasPassword: sql<boolean>`${users.password} is not null` })
+    .from(users)
+    .where(eq(users.id, user))
+    .for('update');
+  return found;
+}
+
+export async function deleteIdentity(tx: Executor, id: string): Promise<void> {
+  await tx.delete(identities).where(eq(identities.id, id));
+}
+
+/**
+ * Makes another account the primary one of a user, or none: then they are a user with a password. What the former one
+ * said of the user goes.
+ */
+export async function setPrimaryIdentity(
+  tx: Executor,
+  user: string,
+  identity: { id: string; provider: string; external_identifier: string } | null,
+): Promise<void> {
+  await tx
+    .update(users)
+    .set({
+      provider: identity?.provider ?? 'default',
+      externalIdentifier: identity?.external_identifier ?? null,
+      authData: null,
+    })
+    .where(eq(users.id, user));
+  if (identity) await tx.update(identities).set({ isPrimary: true }).where(eq(identities.id, identity.id));
+}
+
+/** Brings the primary accounts of these users in step with what `provider` and `external_identifier` of theirs say now. */
+export async function followPrimaryIdentities(tx: Executor, keys: readonly Key[], now: Date): Promise<void> {
+  const list = sql.join(
+    keys.map((key) => sql`${key}::uuid`),
+    sql`, `,
+  );
+  await tx.execute(sql`delete from ${identities} where ${identities.isPrimary} and ${identities.user} in (${list})`);
+  await tx.execute(sql`
+    insert into ${identities} ("user", provider, identifier, email, is_primary, created_at)
+    select u.id, u.provider, u.external_identifier, u.email, true, ${now.toISOString()}::timestamptz from ${users} u
+    where u.id in (${list}) and u.provider <> 'default' and u.external_identifier is not null`);
+}
+
+/** Notes that a login by provider has come back. @returns whether it was the first time */
+export async function spendState(executor: Executor, id: string, expiresAt: Date): Promise<boolean> {
+  const noted = await executor
+    .insert(spentStates)
+    .values({ id, expiresAt })
+    .onConflictDoNothing()
+    .returning({ id: spentStates.id });
+  return noted.length === 1;
+}
+
+/** Clears away what would be refused for its age. */
+export async function deleteExpiredStates(executor: Executor, now: Date): Promise<void> {
+  await executor.delete(spentStates).where(lt(spentStates.expiresAt, now));
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../db/client.js';
+import { brokenConstraint } from '../../db/failures.js';
+import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/administrators.js';
+import {
+  findIdentityHolder,
+  findIdentityHolderById,
+  type IdentityHolder,
+  insertIdentity,
+  insertProviderUser,
+  isAddressTaken,
+  noteIdentityUse,
+  type ProviderUserChanges,
+  updateProviderUser,
+} from '../../db/queries/identities.js';
+import { findPrincipalBySession } from '../../db/queries/principals.js';
+import { deleteSessionsOf } from '../../db/queries/sessions.js';
+import { recordLogin } from '../../db/queries/users.js';
+import { transact } from '../../db/transact.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { ProviderConfig } from '../../schemas/provider-config.js';
+import type { SessionMode } from '../../schemas/sessions.js';
+import type { Client } from '../client.js';
+import type { Clock } from '../clock.js';
+import type { IssuedSession, Sessions } from '../sessions/service.js';
+import type { SecondFactor } from '../tfa/second-factor.js';
+import type { Profile } from './profile.js';
+
+/** A session, or the identity of a user who has yet to show the second factor. */
+export type LoginOutcome = { issued: IssuedSession } | { waiting: string };
+
+export interface Accounts {
+  /**
+   * Begins a session of the user whom a provider has named; makes them, if that is allowed (contract 2.5).
+   * @throws {ApiError} INVALID_CREDENTIALS; INVALID_PROVIDER when the e-mail address is another user's; INVALID_PROVIDER_CONFIG
+   */
+  logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
+  /**
+   * Begins the session that waited for the second factor.
+   * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
+   */
+  complete(identity: string, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
+  /**
+   * Lets an account at the provider log in a user who is there already.
+   * @throws {ApiError} INVALID_CREDENTIALS when their session has ended; INVALID_PROVIDER when it is another user's
+   */
+  link(profile: Profile, to: { user: string; session: string }): Promise<void>;
+}
+
+interface Dependencies {
+  db: Executor;
+  clock: Clock;
+  sessions: Pick<Sessions, 'begin'>;
+  secondFactor: SecondFactor;
+  /** What could not be done as the provider has it. */
+  onLeftOut(what: string, user: string): void;
+}
+
+/** Users by what one provider says of them. They are found by its identifier, and never by their address. */
+export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
+  const { db, clock, sessions, secondFactor, onLeftOut } = deps;
+  const mappedRoles = new Set(Object.values(provider.ROLE_MAPPING));
+
+  const mappedRole = ({ groups }: Profile): string | undefined =>
+    Object.entries(provider.ROLE_MAPPING).find(([group]) => groups.includes(group))?.[1];
+
+  const defaultRole = provider.DEFAULT_ROLE_ID ?? null;
+
+  /** Whether the address may be taken over as the user's own. */
+  const mayTake = ({ email, isEmailVerified }: Profile): boolean =>
+    email !== null && (isEmailVerified || !provider.REQUIRE_VERIFIED_EMAIL);
+
+  const register = async (tx: Executor, profile: Profile, identifier: string): Promise<IdentityHolder> => {
+    const isRefused = provider.REQUIRE_VERIFIED_EMAIL && !mayTake(profile);
+    if (!provider.ALLOW_PUBLIC_REGISTRATION || isRefused) throw new ApiError('INVALID_CREDENTIALS');
+    const { email, firstName, lastName, data } = profile;
+    const id = randomUUID();
+    const role = mappedRole(profile) ?? defaultRole;
+    const user = {
+      id,
+      provider: provider.key,
+      externalIdentifier: identifier,
+      email,
+      firstName,
+      lastName,
+      role,
+      authData: data,
+    };
+    const identity = { user: id, provider: provider.key, identifier, email, isPrimary: true, createdAt: clock() };
+    const isMade = (await insertProviderUser(tx, user)) && (await insertIdentity(tx, identity));
+    // What is in the way is the address of another user, or the same login, a moment earlier.
+    const holder = await findIdentityHolder(tx, provider.key, identifier);
+    if (!holder || (isMade && holder.id !== id)) throw new ApiError('INVALID_PROVIDER');
+    return holder;
+  };
+
+  /** The role that the groups give; undefined: it stays. */
+  const newRole = (profile: Profile, { role }: IdentityHolder): string | null | undefined => {
+    if (mappedRoles.size === 0) return undefined;
+    const isGoverned = role !== null && mappedRoles.has(role);
+    const wanted = mappedRole(profile) ?? (isGoverned ? defaultRole : role);
+    return wanted === role ? undefined : wanted;
+  };
+
+  const newInfo = async (tx: Executor, profile: Profile, holder: IdentityHolder): Promise<ProviderUserChanges> => {
+    if (!provider.SYNC_USER_INFO) return {};
+    const { email, firstName, lastName } = profile;
+    const names = { firstName, lastName };
+    if (email === null || email === holder.email || !mayTake(profile)) return names;
+    if (!(await isAddressTaken(tx, email, holder.id))) return { ...names, email };
+    onLeftOut('the e-mail address belongs to another user', holder.id);
+    return names;
+  };
+
+  /** What a later login brings along. It says something of users of this provider only, not of those who linked it. */
+  const update = async (tx: Executor, profile: Profile, holder: IdentityHolder): Promise<void> => {
+    const changes: ProviderUserChanges = holder.isPrimary
+      ? { ...(await newInfo(tx, profile, holder)), authData: profile.data }
+      : {};
+    const role = holder.isPrimary ? newRole(profile, holder) : undefined;
+    if (role !== undefined) await lockAdministrators(tx);
+    const stands = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
+    if (!stands) throw new ApiError('INVALID_CREDENTIALS');
+    if (role !== undefined && !(await hasActiveAdministrator(tx))) {
+      await updateProviderUser(tx, holder.id, { role: holder.role });
+      onLeftOut('the role of the last administrator is kept', holder.id);
+    }
+    if (changes.email !== undefined) await deleteSessionsOf(tx, [holder.id], null);
+    await noteIdentityUse(tx, holder.identity, profile.email, clock());
+  };
+
+  const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
+    const stands = await recordLogin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, {}, clock());
+    if (!stands) throw new ApiError('INVALID_CREDENTIALS');
+    return sessions.begin(tx, { userId: holder.id, mode }, client);
+  };
+
+  return {
+    logIn: async (profile, mode, client) => {
+      const { identifier } = profile;
+      if (identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      try {
+        return await transact(db, async (tx) => {
+          const known = await findIdentityHolder(tx, provider.key, identifier);
+          const holder = known ?? (await register(tx, profile, identifier));
+          await update(tx, profile, holder);
+          if (holder.tfaSecret !== null) return { waiting: holder.identity };
+          return { issued: await begin(tx, holder, mode, client) };
+        });
+      } catch (error) {
+        const broken = brokenConstraint(error);
+        if (!broken) throw error;
+        // Somebody took the address between the check and the write; or there is no such role.
+        if (broken.kind === 'unique') throw new ApiError('INVALID_PROVIDER');
+        const unknownRole = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
+        unknownRole.cause = error;
+        throw unknownRole;
+      }
+    },
+
+    complete: async (identity, otp, mode, client) => {
+      const holder = await findIdentityHolderById(db, provider.key, identity);
+      if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+      const code = await secondFactor.require(holder, otp);
+      return db.transaction(async (tx) => {
+        const issued = await begin(tx, holder, mode, client);
+        if (code && !(await secondFactor.use(tx, holder.id, code))) throw new ApiError('INVALID_OTP');
+        return issued;
+      });
+    },
+
+    link: async (profile, to) => {
+      const { identifier, email } = profile;
+      const principal = await findPrincipalBySession(db, to.session);
+      const stands =
+        principal?.id === to.user && principal.status === 'active' && principal.session.expires_at > clock().getTime();
+      if (!stands || identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      const identity = {
+        user: to.user,
+        provider: provider.key,
+        identifier,
+        email,
+        isPrimary: false,
+        createdAt: clock(),
+      };
+      if (await insertIdentity(db, identity)) return;
+      const holder = await findIdentityHolder(db, provider.key, identifier);
+      if (holder?.id !== to.user) throw new ApiError('INVALID_PROVIDER');
+    },
+  };
+}

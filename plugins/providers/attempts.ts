@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { Clock } from '../clock.js';
+import type { SecretBox } from '../secret-box.js';
+
+/** Which of the two families of routes a login was begun with: they differ in what they answer at the end (contract 2.5). */
+const Form = Type.Union([Type.Literal('oauth'), Type.Literal('login')]);
+export type LoginForm = Static<typeof Form>;
+
+/** A login that was sent to a provider and has not come back yet. */
+const Attempt = Type.Object({
+  id: Type.String(),
+  form: Form,
+  redirect: Type.Union([Type.String(), Type.Null()]),
+  /** Who is linking a further account to theirs, and from which session; null: a login. */
+  link: Type.Union([Type.Object({ user: Type.String(), session: Type.String() }), Type.Null()]),
+  /** Milliseconds since 1970. */
+  expires: Type.Number(),
+});
+export type Attempt = Static<typeof Attempt>;
+
+/** A login that has come back and waits for the second factor. */
+const PendingLogin = Type.Object({ identity: Type.String(), expires: Type.Number() });
+export type PendingLogin = Static<typeof PendingLogin>;
+
+/** How long a user may take over the pages of a provider, or over a code: in milliseconds. */
+export const patience = 300_000;
+
+export interface Attempts {
+  begin(provider: string, attempt: Omit<Attempt, 'id' | 'expires'>): string;
+  /** @returns undefined when it is none of ours, of another provider, or too old */
+  read(provider: string, state: string | undefined): Attempt | undefined;
+  beginPending(provider: string, identity: string): string;
+  readPending(provider: string, pending: string | undefined): PendingLogin | undefined;
+}
+
+/**
+ * The state of a login by provider travels with the browser, sealed: nobody else can make one, and one of another provider,
+ * or of another purpose, cannot be opened.
+ */
+export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock }): Attempts {
+  const seal = (purpose: string, content: object) =>
+    box.seal(JSON.stringify({ ...content, expires: clock().getTime() + patience }), purpose);
+
+  const open = <Schema extends TSchema & { static: { expires: number } }>(
+    schema: Schema,
+    purpose: string,
+    sealed: string | undefined,
+  ): Static<Schema> | undefined => {
+    if (sealed === undefined) return undefined;
+    try {
+      const content: unknown = JSON.parse(box.open(sealed, purpose));
+      return Value.Check(schema, content) && content.expires > clock().getTime() ? content : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  return {
+    begin: (provider, attempt) =>
+      seal(`login by ${provider}`, { ...attempt, id: randomBytes(16).toString('base64url') }),
+    read: (provider, state) => open(Attempt, `login by ${provider}`, state),
+    beginPending: (provider, identity) => seal(`second factor of ${provider}`, { identity }),
+    readPending: (provider, pending) => open(PendingLogin, `second factor of ${provider}`, pending),
+  };
+}
+
+/** What an ID token must carry to be of this login and of no other (OpenID Connect Core 1.0, 3.1.2.1). */
+export const nonceOf = (state: string): string => createHash('sha256').update(`nonce ${state}`).digest('base64url');

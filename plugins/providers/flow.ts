@@ -1,0 +1,166 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Executor } from '../../db/client.js';
+import { spendState } from '../../db/queries/identities.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
+import { routeNotFound, toApiError } from '../errors.js';
+import type { Accounts, LoginOutcome } from './accounts.js';
+import { type Attempt, type Attempts, type LoginForm, patience } from './attempts.js';
+import type { Provider } from './provider.js';
+import { redirectWithReason, requireRedirect } from './redirects.js';
+
+/** How a login by provider ends for the browser: it is led somewhere, or is given the tokens. */
+export type FlowEnd = { to: string } | { tokens: SessionTokens };
+
+/** Login by provider, as a browser goes through it (contract 2.5). */
+export interface ProviderFlow {
+  /**
+   * Begins a login, or the linking of a further account.
+   * @returns the address at the provider
+   * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, INVALID_CREDENTIALS, FORBIDDEN, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
+   */
+  begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm): Promise<string>;
+  /** Takes up the login that has come back. Where it failed and there is a redirect, the reason goes along with it. */
+  finish(request: FastifyRequest, reply: FastifyReply): Promise<FlowEnd>;
+  /** Goes on with a login that waited for the second factor. */
+  complete(request: FastifyRequest, reply: FastifyReply, otp: string, mode?: SessionMode): Promise<SessionTokens>;
+}
+
+interface Dependencies {
+  db: Executor;
+  publicUrl: string;
+  attempts: Attempts;
+  /** By key. */
+  providers: ReadonlyMap<string, { provider: Provider; accounts: Accounts }>;
+  cookieNames: { state: string; verifier: string; pending: string };
+  cookie: { path: string; secure: boolean; httpOnly: true; sameSite: 'lax'; maxAge: number };
+}
+
+interface Query {
+  redirect?: unknown;
+  link?: unknown;
+  state?: unknown;
+  error?: unknown;
+}
+
+export function createProviderFlow(deps: Dependencies): ProviderFlow {
+  const { db, publicUrl, attempts, providers, cookieNames, cookie } = deps;
+  const home = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/`;
+
+  const entryOf = (request: FastifyRequest) => {
+    const entry = providers.get((request.params as { provider: string }).provider);
+    if (!entry) throw routeNotFound(request);
+    return entry;
+  };
+
+  const linkOf = (request: FastifyRequest, form: LoginForm): Attempt['link'] => {
+    if (form !== 'login' || (request.query as Query).link !== 'true') return null;
+    const { principal } = request;
+    if (!principal?.sessionId) throw new ApiError('INVALID_CREDENTIALS');
+    if (principal.mustSetUpTfa) throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
+    // A page elsewhere could have the user link an account of its maker's choice, who would then get in by it.
+    if (request.headers['sec-fetch-site'] === 'cross-site') {
+      throw new ApiError('FORBIDDEN', { reason: 'Accounts are linked from pages of your own site only' });
+    }
+    return { user: principal.userId, session: principal.sessionId };
+  };
+
+  /** Each state once, whoever shows it: the cookie may have been kept. */
+  const spend = async ({ id, expires }: Attempt) => {
+    if (!(await spendState(db, id, new Date(expires)))) throw new ApiError('INVALID_CREDENTIALS');
+  };
+
+  const forget = (reply: FastifyReply) => {
+    for (const name of [cookieNames.state, cookieNames.verifier]) reply.clearCookie(name, cookie);
+  };
+
+  /** Where a browser is led the tokens must be in cookies; there is nowhere else for them. */
+  const modeOf = ({ provider }: { provider: Provider }, { form, redirect }: Attempt): SessionMode => {
+    if (form === 'oauth' && redirect === null) return 'json';
+    const { MODE: mode = 'session' } = provider.config;
+    return mode === 'json' ? 'cookie' : mode;
+  };
+
+  const enter = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    attempt: Attempt | undefined,
+    state: string,
+  ): Promise<FlowEnd> => {
+    const entry = entryOf(request);
+    const query = request.query as Query;
+    if (!attempt || query.state !== state) throw new ApiError('INVALID_CREDENTIALS');
+    await spend(attempt);
+    if (query.error !== undefined) throw refusal(entry.provider, query.error);
+    const profile = await entry.provider.profile(request, reply, state);
+    const to = attempt.redirect ?? home;
+    if (attempt.link) {
+      await entry.accounts.link(profile, attempt.link);
+      return { to };
+    }
+    const outcome = await entry.accounts.logIn(profile, modeOf(entry, attempt), request.client);
+    const tokens = deliver(reply, entry.provider, outcome);
+    return attempt.form === 'oauth' && attempt.redirect === null ? { tokens } : { to };
+  };
+
+  const deliver = (reply: FastifyReply, { config }: Provider, outcome: LoginOutcome): SessionTokens => {
+    if ('issued' in outcome) return reply.deliver(outcome.issued);
+    reply.setCookie(cookieNames.pending, attempts.beginPending(config.key, outcome.waiting), cookie);
+    throw new ApiError('INVALID_OTP');
+  };
+
+  return {
+    begin: async (request, reply, form) => {
+      const { provider } = entryOf(request);
+      const { redirect } = request.query as Query;
+      const link = linkOf(request, form);
+      if (redirect !== undefined && typeof redirect !== 'string') {
+        throw new ApiError('INVALID_PAYLOAD', { reason: 'redirect may be given once, as text' });
+      }
+      const { key, REDIRECT_ALLOW_LIST } = provider.config;
+      const to = redirect ? requireRedirect(redirect, publicUrl, REDIRECT_ALLOW_LIST) : null;
+      const state = attempts.begin(key, { form, redirect: to, link });
+      return provider.authorizationUrl(request, reply, state);
+    },
+
+    finish: async (request, reply) => {
+      const { provider } = entryOf(request);
+      const state = request.cookies[cookieNames.state] ?? '';
+      const attempt = attempts.read(provider.config.key, state);
+      forget(reply);
+      try {
+        return await enter(request, reply, attempt, state);
+      } catch (thrown) {
+        const error = toApiError(thrown);
+        if (!attempt?.redirect) throw thrown;
+        const level = error.status >= 500 ? 'error' : 'info';
+        request.log[level]({ err: thrown, provider: provider.config.key }, 'a login by provider failed');
+        return { to: redirectWithReason(attempt.redirect, error.code) };
+      }
+    },
+
+    complete: async (request, reply, otp, mode) => {
+      const { provider, accounts } = entryOf(request);
+      const pending = attempts.readPending(provider.config.key, request.cookies[cookieNames.pending]);
+      if (!pending) throw new ApiError('INVALID_CREDENTIALS');
+      const { MODE: usual = 'session' } = provider.config;
+      const issued = await accounts.complete(pending.identity, otp, mode ?? usual, request.client);
+      reply.clearCookie(cookieNames.pending, cookie);
+      return reply.deliver(issued);
+    },
+  };
+}
+
+/** What the provider says in the place of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
+function refusal({ config: { key } }: Provider, error: unknown): ApiError {
+  if (error === 'server_error' || error === 'temporarily_unavailable') {
+    return new ApiError('SERVICE_UNAVAILABLE', { service: key, reason: 'The provider cannot log anybody in now.' });
+  }
+  const isOurFault = ['unauthorized_client', 'unsupported_response_type', 'invalid_scope', 'invalid_request'].includes(
+    String(error),
+  );
+  return isOurFault ? new ApiError('INVALID_PROVIDER_CONFIG', { provider: key }) : new ApiError('INVALID_CREDENTIALS');
+}
+
+/** Seconds that the cookies of the flow live. */
+export const cookieLifetime = patience / 1000;

@@ -1,0 +1,46 @@
+import { ApiError } from '../../schemas/errors.js';
+
+/** Bytes of an answer: more is no profile, no key set and no discovery document. */
+export const largestAnswer = 262_144;
+
+/** A provider that does not answer as it must. The cause is for the log. */
+export const providerDown = (key: string, cause: unknown): ApiError => {
+  const error = new ApiError('SERVICE_UNAVAILABLE', {
+    service: key,
+    reason: 'The provider does not answer as it should.',
+  });
+  error.cause = cause;
+  return error;
+};
+
+export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+/** `fetch` that gives up: on answers that take too long or are too large. It follows no redirects, to wherever they lead. */
+export function createFetch(timeout: number): Fetch {
+  return async (url, init = {}) => {
+    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) });
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length;
+      if (size > largestAnswer) throw new Error(`${url} answered more than ${largestAnswer} bytes.`);
+      chunks.push(chunk);
+    }
+    const { status, headers } = response;
+    return new Response(Buffer.concat(chunks), { status: status === 204 ? 200 : status, headers });
+  };
+}
+
+/** What a provider answers, as JSON. @throws {ApiError} SERVICE_UNAVAILABLE */
+export async function fetchJson(fetchFrom: Fetch, key: string, url: string, token?: string): Promise<unknown> {
+  try {
+    const headers = { accept: 'application/json', 'user-agent': 'gatehouse' };
+    const response = await fetchFrom(url, {
+      headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
+    });
+    if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
+    return await response.json();
+  } catch (error) {
+    throw providerDown(key, error);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Executor } from '../../db/client.js';
+import {
+  deleteIdentity,
+  type IdentityRecord,
+  listIdentities,
+  lockWaysIn,
+  setPrimaryIdentity,
+} from '../../db/queries/identities.js';
+import { deleteSessionsOf } from '../../db/queries/sessions.js';
+import { transact } from '../../db/transact.js';
+import { uuidPattern } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Principal } from '../access/service.js';
+
+export interface Identities {
+  /** The caller's accounts at providers, the primary one first. */
+  list(caller: Principal): Promise<IdentityRecord[]>;
+  /**
+   * Lets an account log the caller in no more, and ends their other sessions. When it was the primary one, another
+   * takes its place or, if there is none, the password.
+   * @throws {ApiError} FORBIDDEN when it is none of the caller's; UNPROCESSABLE_CONTENT when it is their only way in
+   */
+  unlink(caller: Principal, id: string): Promise<void>;
+}
+
+export function createIdentities(deps: {
+  db: Executor;
+  /** Whether a provider is there to log in with. */
+  isConfigured(provider: string): boolean;
+  hasPasswordLogin: boolean;
+}): Identities {
+  const { db, isConfigured, hasPasswordLogin } = deps;
+  return {
+    list: (caller) => listIdentities(db, caller.userId),
+
+    unlink: (caller, id) =>
+      transact(db, async (tx) => {
+        const ways = await lockWaysIn(tx, caller.userId);
+        const all = await listIdentities(tx, caller.userId);
+        const gone = uuidPattern.test(id) ? all.find((identity) => identity.id === id.toLowerCase()) : undefined;
+        if (!ways || !gone) throw new ApiError('FORBIDDEN');
+        const left = all.filter((identity) => identity !== gone && isConfigured(identity.provider));
+        const mayUsePassword = hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || gone.primary);
+        if (left.length === 0 && !mayUsePassword) {
+          throw new ApiError('UNPROCESSABLE_CONTENT', {
+            reason: 'There would be no way left to log in; link another account first',
+          });
+        }
+        await deleteIdentity(tx, gone.id);
+        if (gone.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
+        await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
+      }),
+  };
+}

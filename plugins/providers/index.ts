@@ -1,0 +1,84 @@
+import plugin from 'fastify-plugin';
+import { deleteExpiredStates } from '../../db/queries/identities.js';
+import type { ListedProvider } from '../../schemas/providers.js';
+import { deriveKey } from '../keys.js';
+import { createSecretBox } from '../secret-box.js';
+import { createAccounts } from './accounts.js';
+import { createAttempts } from './attempts.js';
+import { cookieLifetime, createProviderFlow, type ProviderFlow } from './flow.js';
+import { createIdentities, type Identities } from './identities.js';
+import { createProvider } from './provider.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    providerFlow: ProviderFlow;
+    identities: Identities;
+    /** The providers that one can log in with. */
+    listProviders(options?: { sessionOnly: boolean }): ListedProvider[];
+  }
+}
+
+const hour = 3_600_000;
+
+/** `app.providerFlow`: login by OAuth2 and OpenID Connect. `app.identities`: which accounts there log a user in. */
+export const providersPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, sessions, secondFactor } = app;
+    const attempts = createAttempts({ box: createSecretBox([deriveKey(config.SECRET, 'provider-login')]), clock });
+    const secure = config.PUBLIC_URL.startsWith('https:');
+    // Browsers let nobody else, not even a subdomain, set a cookie of this name.
+    const nameOf = (what: string) => `${secure ? '__Host-' : ''}gatehouse_provider_${what}`;
+    const cookieNames = { state: nameOf('state'), verifier: nameOf('verifier'), pending: nameOf('pending') };
+    const cookie = { path: '/', secure, httpOnly: true, sameSite: 'lax', maxAge: cookieLifetime } as const;
+
+    const providers = new Map(
+      config.PROVIDERS.map((provider) => {
+        const { key } = provider;
+        const options = {
+          callbackUri: `${config.PUBLIC_URL}/auth/login/${key}/callback`,
+          timeout: config.AUTH_PROVIDER_TIMEOUT,
+          cookie,
+          cookieNames,
+        };
+        const accounts = createAccounts(provider, {
+          db,
+          clock,
+          sessions,
+          secondFactor,
+          onLeftOut: (what, user) => app.log.warn({ provider: key, user }, `login by provider: ${what}`),
+        });
+        return [key, { provider: createProvider(provider, clock, options), accounts }];
+      }),
+    );
+    app.decorate(
+      'providerFlow',
+      createProviderFlow({ db, publicUrl: config.PUBLIC_URL, attempts, providers, cookieNames, cookie }),
+    );
+    app.decorate(
+      'identities',
+      createIdentities({
+        db,
+        isConfigured: (key) => providers.has(key),
+        hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
+      }),
+    );
+    app.decorate('listProviders', ({ sessionOnly } = { sessionOnly: false }) =>
+      config.PROVIDERS.filter(({ MODE: mode }) => !sessionOnly || mode === undefined || mode === 'session').map(
+        ({ key: name, DRIVER: driver, LABEL: label, ICON: icon }) => ({
+          name,
+          driver,
+          ...(label === undefined ? {} : { label }),
+          ...(icon === undefined ? {} : { icon }),
+        }),
+      ),
+    );
+
+    const cleaning = setInterval(() => {
+      deleteExpiredStates(db, clock()).catch((error: unknown) =>
+        app.log.warn(error, 'expired logins by provider could not be cleared away'),
+      );
+    }, hour).unref();
+    app.addHook('onClose', async () => clearInterval(cleaning));
+  },
+  { name: 'providers', dependencies: ['config', 'database', 'clock', 'sessions', 'tfa', 'cookie'] },
+);

@@ -1,0 +1,114 @@
+import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastify/oauth2';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { ApiError } from '../../schemas/errors.js';
+import type { ProviderConfig } from '../../schemas/provider-config.js';
+import type { Endpoints } from './endpoints.js';
+import { largestAnswer, providerDown } from './http.js';
+
+/** What of the flow needs request and reply: the cookies of state and verifier go with them. */
+export interface OAuthClient {
+  /** Where to send the browser. */
+  authorizationUrl(request: FastifyRequest, reply: FastifyReply, more: Record<string, string>): Promise<string>;
+  /**
+   * Exchanges the code that the browser has brought back. The cookies are taken away.
+   * @throws {ApiError} INVALID_CREDENTIALS when the state or the code is not right; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
+   */
+  tokens(request: FastifyRequest, reply: FastifyReply): Promise<{ access_token?: unknown; id_token?: unknown }>;
+}
+
+export interface OAuthClientOptions {
+  config: ProviderConfig;
+  endpoints: Endpoints;
+  callbackUri: string;
+  /** Milliseconds. */
+  timeout: number;
+  cookie: NonNullable<FastifyOAuth2Options['cookie']>;
+  cookieNames: { state: string; verifier: string };
+  stateOf(request: FastifyRequest): string;
+  isStateRight(request: FastifyRequest): boolean;
+}
+
+/**
+ * The authorization code flow with PKCE (RFC 7636, S256). The plugin that does it is hung on an app of its own that
+ * serves nothing: the endpoints are found only when ours has long been started.
+ */
+export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
+  const { config, endpoints, callbackUri, timeout, cookie, cookieNames, stateOf, isStateRight } = options;
+  const [authorize, token] = [new URL(endpoints.authorize), new URL(endpoints.token)];
+  const host = fastify();
+  await host.register(oauth2, {
+    name: 'provider',
+    scope: config.SCOPE.split(/\s+/),
+    callbackUri,
+    callbackUriParams: config.PARAMS,
+    pkce: 'S256',
+    userAgent: 'gatehouse',
+    cookie,
+    redirectStateCookieName: cookieNames.state,
+    verifierCookieName: cookieNames.verifier,
+    generateStateFunction: (request: FastifyRequest) => stateOf(request),
+    checkStateFunction: (request: FastifyRequest) => isStateRight(request),
+    credentials: {
+      client: { id: config.CLIENT_ID, secret: config.CLIENT_SECRET },
+      auth: {
+        authorizeHost: authorize.origin,
+        authorizePath: authorize.pathname + authorize.search,
+        tokenHost: token.origin,
+        tokenPath: token.pathname + token.search,
+      },
+      options: { authorizationMethod: endpoints.authorizationMethod },
+      http: { timeout, maxBytes: largestAnswer },
+    },
+  });
+  await host.ready();
+  const { provider } = host as unknown as { provider: OAuth2Namespace };
+
+  return {
+    authorizationUrl: async (request, reply, more) => {
+      const url = new URL(await provider.generateAuthorizationUri(request, reply));
+      for (const [name, value] of Object.entries(more)) url.searchParams.set(name, value);
+      return url.href;
+    },
+
+    tokens: async (request, reply) => {
+      try {
+        const { token: set } = await provider.getAccessTokenFromAuthorizationCodeFlow(request, reply);
+        if (typeof set.access_token === 'string') return set;
+        // GitHub says so with status 200.
+        throw refusal(config.key, (set as { error?: unknown }).error, 400, set);
+      } catch (error) {
+        if (error instanceof ApiError) throw error;
+        const { output, data } = error as WreckError;
+        throw refusal(config.key, data?.payload?.error, data?.isResponseError ? output?.statusCode : undefined, error);
+      }
+    },
+  };
+}
+
+/** What the HTTP client reports of an answer that is none of success. */
+interface WreckError {
+  output?: { statusCode?: number };
+  data?: { payload?: { error?: unknown } | undefined; isResponseError?: boolean };
+}
+
+/** Errors of the token endpoint that are about us, not about the user (RFC 6749, 5.2; the last two are GitHub's). */
+const ourFaults = new Set<unknown>([
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'incorrect_client_credentials',
+  'redirect_uri_mismatch',
+]);
+
+/** Why there is no token. @param status undefined when there was no answer that could be read */
+function refusal(key: string, reason: unknown, status: number | undefined, cause: unknown): ApiError {
+  const isCodeWrong = typeof reason === 'string' && (status === 400 || status === 401 || status === 403);
+  const error = ourFaults.has(reason)
+    ? new ApiError('INVALID_PROVIDER_CONFIG', { provider: key })
+    : isCodeWrong
+      ? new ApiError('INVALID_CREDENTIALS')
+      : providerDown(key, cause);
+  error.cause = cause;
+  return error;
+}

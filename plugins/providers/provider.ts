@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { ProviderConfig } from '../../schemas/provider-config.js';
+import type { Clock } from '../clock.js';
+import { nonceOf } from './attempts.js';
+import { createEndpoints, type Endpoints } from './endpoints.js';
+import { createFetch, fetchJson, providerDown } from './http.js';
+import { createIdTokens } from './id-token.js';
+import { createOAuthClient, type OAuthClient, type OAuthClientOptions } from './oauth-client.js';
+import { type Profile, readProfile } from './profile.js';
+
+/** One provider: sends browsers there, and learns who came back. */
+export interface Provider {
+  config: ProviderConfig;
+  /** Where to send the browser. @throws {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG */
+  authorizationUrl(request: FastifyRequest, reply: FastifyReply, state: string): Promise<string>;
+  /**
+   * Who it is that the provider has sent back.
+   * @throws {ApiError} INVALID_CREDENTIALS, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
+   */
+  profile(request: FastifyRequest, reply: FastifyReply, state: string): Promise<Profile>;
+}
+
+type Options = Pick<OAuthClientOptions, 'callbackUri' | 'timeout' | 'cookie' | 'cookieNames'>;
+
+export function createProvider(config: ProviderConfig, clock: Clock, options: Options): Provider {
+  const { key } = config;
+  const fetchFrom = createFetch(options.timeout);
+  const endpointsOf = createEndpoints(config, fetchFrom, clock);
+  const idTokens = createIdTokens({ key, clientId: config.CLIENT_ID, fetchFrom, clock });
+  const clients = new WeakMap<Endpoints, Promise<OAuthClient>>();
+  /** The client asks for the state of a request when it makes the address. */
+  const states = new WeakMap<FastifyRequest, string>();
+  const stateOf = (request: FastifyRequest) => states.get(request) ?? '';
+  const isStateRight = ({ query, cookies }: FastifyRequest) =>
+    (query as { state?: unknown }).state === cookies[options.cookieNames.state];
+
+  const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
+    const made = clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
+    clients.set(endpoints, made);
+    return made;
+  };
+
+  const read = async (url: string, token: string): Promise<Record<string, unknown>> => {
+    const profile = await fetchJson(fetchFrom, key, url, token);
+    if (!isObject(profile)) throw providerDown(key, new Error(`${url} answered no object.`));
+    return profile;
+  };
+
+  /** The address that the user has made the first one, and that is verified (the form of GitHub's `/user/emails`). */
+  const mainAddress = async (url: string, token: string): Promise<Record<string, unknown>> => {
+    const list = await fetchJson(fetchFrom, key, url, token);
+    const main = Array.isArray(list) && list.find((item) => isObject(item) && item.primary === true);
+    return main && main.verified === true
+      ? { [config.EMAIL_KEY]: main.email, email: main.email, email_verified: true }
+      : {};
+  };
+
+  const byOpenId = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
+    const claims = openid ? await idTokens.verify(tokens.id_token, nonceOf(state), openid) : {};
+    const info = url === null ? {} : await read(url, tokens.access_token);
+    // The two must be about the same user (OpenID Connect Core 1.0, 5.3.2), and what is signed comes first.
+    if (url !== null && info.sub !== claims.sub) throw new ApiError('INVALID_CREDENTIALS');
+    return { ...info, ...claims };
+  };
+
+  const byOAuth = async (tokens: Tokens, { profile: url }: Endpoints) => {
+    const profile = await read(url ?? '', tokens.access_token);
+    const { EMAILS_URL } = config;
+    return EMAILS_URL ? { ...profile, ...(await mainAddress(EMAILS_URL, tokens.access_token)) } : profile;
+  };
+
+  return {
+    config,
+
+    authorizationUrl: async (request, reply, state) => {
+      const endpoints = await endpointsOf();
+      const client = await clientOf(endpoints);
+      states.set(request, state);
+      return client.authorizationUrl(request, reply, endpoints.openid ? { nonce: nonceOf(state) } : {});
+    },
+
+    profile: async (request, reply, state) => {
+      const endpoints = await endpointsOf();
+      requireIssuer(request.query as { iss?: unknown }, endpoints);
+      const client = await clientOf(endpoints);
+      const { access_token, id_token } = await client.tokens(request, reply);
+      const tokens = { access_token: String(access_token), id_token };
+      const given = endpoints.openid ? await byOpenId(tokens, state, endpoints) : await byOAuth(tokens, endpoints);
+      return readProfile(given, config);
+    },
+  };
+}
+
+interface Tokens {
+  access_token: string;
+  id_token: unknown;
+}
+
+/** The answer must not be another provider's (RFC 9207, 2.4). */
+function requireIssuer({ iss }: { iss?: unknown }, { openid }: Endpoints): void {
+  if (!openid || (iss === undefined && !openid.namesIssuer)) return;
+  if (iss !== openid.issuer) throw new ApiError('INVALID_CREDENTIALS');
+}

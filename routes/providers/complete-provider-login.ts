@@ -1,0 +1,31 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { CompleteProviderLoginBody, ProviderParams } from '../../schemas/providers.js';
+import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
+import { type App, optionalCredential } from '../app.js';
+
+/** The second step of a login by provider (contract 2.5). */
+export function completeProviderLogin(app: App): void {
+  app.post(
+    '/login/:provider',
+    {
+      schema: {
+        operationId: 'completeProviderLogin',
+        tags: ['Providers'],
+        summary: 'Complete a login by provider with a code',
+        description:
+          'For users with two-factor authentication, within five minutes of their coming back, by the cookie that they were given then.',
+        security: optionalCredential,
+        params: ProviderParams,
+        body: CompleteProviderLoginBody,
+        response: {
+          200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
+          ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'REQUESTS_EXCEEDED'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { otp, mode } = request.body;
+      return { data: await app.providerFlow.complete(request, reply, otp, mode) };
+    },
+  );
+}

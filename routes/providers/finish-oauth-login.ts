@@ -1,0 +1,37 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '../../schemas/providers.js';
+import { cookieHeaders } from '../../schemas/sessions.js';
+import { type App, noContent, optionalCredential } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+import { deadlineOfProviders } from './deadline.js';
+
+/** The way back from a provider (contract 2.5). */
+export function finishOAuthLogin(app: App): void {
+  app.get(
+    '/oauth/:provider/callback',
+    {
+      config: { endsSession: true, deadline: deadlineOfProviders },
+      schema: {
+        operationId: 'finishOAuthLogin',
+        tags: ['Providers'],
+        summary: 'Come back from a provider',
+        description:
+          'The provider sends the browser here. Whichever of the two addresses it is, the answer is that of the form which the login was begun with. When a user with two-factor authentication comes back the answer is `INVALID_OTP`, and the login is completed with a code.',
+        security: optionalCredential,
+        params: ProviderParams,
+        querystring: CallbackQuery,
+        response: {
+          200: { ...ProviderTokens, description: 'Logged in, without `redirect`.', headers: cookieHeaders },
+          302: { ...noContent('Logged in; or, with `reason`, not.'), headers: redirectHeaders },
+          ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
+        },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      const end = await app.providerFlow.finish(request, reply);
+      if ('to' in end) return reply.redirect(end.to);
+      return { public: true as const, data: end.tokens };
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import type { App } from '../app.js';
+import { completeProviderLogin } from './complete-provider-login.js';
+import { finishOAuthLogin } from './finish-oauth-login.js';
+import { finishProviderLogin } from './finish-provider-login.js';
+import { listIdentities } from './list-identities.js';
+import { listProviderKeys } from './list-provider-keys.js';
+import { listProviders } from './list-providers.js';
+import { startOAuthLogin } from './start-oauth-login.js';
+import { startProviderLogin } from './start-provider-login.js';
+import { unlinkIdentity } from './unlink-identity.js';
+
+/** Under `/auth`. */
+export async function providersRoutes(app: App): Promise<void> {
+  listProviderKeys(app);
+  listProviders(app);
+  startOAuthLogin(app);
+  startProviderLogin(app);
+  finishOAuthLogin(app);
+  finishProviderLogin(app);
+  completeProviderLogin(app);
+}
+
+/** Under `/users`. */
+export async function identitiesRoutes(app: App): Promise<void> {
+  listIdentities(app);
+  unlinkIdentity(app);
+}

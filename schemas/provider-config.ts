@@ -1,0 +1,119 @@
+import { FormatRegistry, type StaticDecode, Type } from '@sinclair/typebox';
+import { isObject, uuidPattern } from './common.js';
+import { choice, flag, text, urlList } from './config.js';
+
+const url = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s#]+$',
+      format: 'url',
+      expected: 'an http:// or https:// URL without a fragment',
+      description,
+    }),
+  );
+
+/** A JSON object of texts; decoded. */
+const record = (format: string, expected: string, description: string) =>
+  Type.Transform(Type.String({ format, default: '{}', expected, description }))
+    .Decode((value) => JSON.parse(value) as Readonly<Record<string, string>>)
+    .Encode((value) => JSON.stringify(value));
+
+const isRecord = (value: string, isGood: (key: string, value: string) => boolean): boolean => {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return (
+      isObject(parsed) && Object.entries(parsed).every(([key, item]) => typeof item === 'string' && isGood(key, item))
+    );
+  } catch {
+    return false;
+  }
+};
+
+/** What the service itself puts into a request to a provider: safety hangs on it. */
+const ownParameters = new Set([
+  'client_id',
+  'client_secret',
+  'redirect_uri',
+  'response_type',
+  'response_mode',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+  'request',
+  'request_uri',
+]);
+
+FormatRegistry.Set('parameters', (value) => isRecord(value, (key) => !ownParameters.has(key)));
+FormatRegistry.Set('role-mapping', (value) => isRecord(value, (_group, role) => uuidPattern.test(role)));
+
+/**
+ * The variables of one provider (contract 2.5), each to be written `AUTH_<PROVIDER>_<NAME>`: the provider in capitals, `_`
+ * for `-`. For Google, GitHub, Microsoft and GitLab there are presets, taken by a provider of that name.
+ */
+export const ProviderVariables = Type.Object({
+  DRIVER: choice(['openid', 'oauth2'], {
+    description: 'Which protocol it speaks. OpenID Connect where it can be had.',
+  }),
+  CLIENT_ID: text({ description: 'Identifier of the service at the provider.' }),
+  CLIENT_SECRET: text({ secret: true, description: 'Secret of the service at the provider.' }),
+  MODE: Type.Optional(
+    choice(['session', 'cookie', 'json'], {
+      description:
+        'Mode of the sessions that are begun with it; `session` if unset. Where a browser is redirected there is no body, and `json` is as `cookie`.',
+    }),
+  ),
+  LABEL: Type.Optional(text({ description: 'Name for people to read.' })),
+  ICON: Type.Optional(text({ description: 'Name or URL of an icon, for clients to show.' })),
+  ISSUER_URL: url('`openid`: the issuer, or the address of its discovery document.'),
+  AUTHORIZE_URL: url('`oauth2`: where users are sent to.'),
+  ACCESS_URL: url('`oauth2`: where codes are exchanged for tokens.'),
+  PROFILE_URL: url('`oauth2`: where the profile of the user is read.'),
+  EMAILS_URL: url('`oauth2`: where the addresses of the user are read, when the profile has none (as with GitHub).'),
+  SCOPE: Type.Optional(
+    text({ description: 'Scopes to ask for. Default: `openid profile email`; with `oauth2`, `email`.' }),
+  ),
+  PARAMS: record(
+    'parameters',
+    'a JSON object of texts, without parameters that the service sets itself',
+    'Further parameters of the address that users are sent to.',
+  ),
+  IDENTIFIER_KEY: Type.Optional(
+    text({ description: 'Which entry of the profile identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
+  ),
+  EMAIL_KEY: text({ default: 'email', description: 'Which entry of the profile is the e-mail address.' }),
+  FIRST_NAME_KEY: Type.Optional(
+    text({ description: 'Which entry is the first name. Default: `given_name`; with `oauth2`, `first_name`.' }),
+  ),
+  LAST_NAME_KEY: Type.Optional(
+    text({ description: 'Which entry is the last name. Default: `family_name`; with `oauth2`, `last_name`.' }),
+  ),
+  ALLOW_PUBLIC_REGISTRATION: flag({
+    default: false,
+    description: 'Whether who logs in for the first time becomes a user. Otherwise only known users log in.',
+  }),
+  REQUIRE_VERIFIED_EMAIL: flag({
+    default: false,
+    description: 'Whether who becomes a user must have an address of which the provider says that it is verified.',
+  }),
+  DEFAULT_ROLE_ID: Type.Optional(
+    Type.String({ format: 'uuid', expected: 'the id of a role', description: 'Role of users made by this provider.' }),
+  ),
+  SYNC_USER_INFO: flag({
+    default: false,
+    description: 'Whether names and e-mail address follow the provider at every login.',
+  }),
+  ROLE_MAPPING: record(
+    'role-mapping',
+    'a JSON object of role ids, by group',
+    'Roles by group, as JSON: `{"admins": "<role id>"}`. The first group that the user is in counts, at every login. Who has one of these roles and is in none of the groups any more falls back to DEFAULT_ROLE_ID.',
+  ),
+  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Which entry of the profile lists the groups.' }),
+  REDIRECT_ALLOW_LIST: urlList('`redirect`'),
+});
+
+/** One provider as the code sees it. */
+export type ProviderConfig = StaticDecode<typeof ProviderVariables> & { key: string } & Required<
+    Pick<StaticDecode<typeof ProviderVariables>, 'SCOPE' | 'IDENTIFIER_KEY' | 'FIRST_NAME_KEY' | 'LAST_NAME_KEY'>
+  >;
