@@ -30,7 +30,8 @@ export class ConfigError extends Error {
  */
 export function loadConfig(env: Environment = process.env): Config {
   const read = readVariables(Config, env);
-  const providers = readProviders(env, listOf(String(read.candidate.AUTH_PROVIDERS ?? '')));
+  const isListed = !read.faults.some((fault) => fault.startsWith('AUTH_PROVIDERS:'));
+  const providers = readProviders(env, isListed ? listOf(String(read.candidate.AUTH_PROVIDERS ?? '')) : []);
   const faults = [...read.faults, ...crossFaults(read.candidate), ...providers.faults];
   if (faults.length > 0) throw new ConfigError(faults);
 

@@ -14,6 +14,8 @@ export type FlowEnd = { to: string } | { tokens: SessionTokens };
 
 /** Login by provider, as a browser goes through it (contract 2.5). */
 export interface ProviderFlow {
+  /** @throws {ApiError} ROUTE_NOT_FOUND when the path names none */
+  requireProvider(request: FastifyRequest): void;
   /**
    * Begins a login, or the linking of a further account.
    * @returns the address at the provider
@@ -110,6 +112,8 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   };
 
   return {
+    requireProvider: (request) => void entryOf(request),
+
     begin: async (request, reply, form) => {
       const { provider } = entryOf(request);
       const { redirect } = request.query as Query;

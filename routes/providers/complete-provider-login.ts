@@ -8,6 +8,8 @@ export function completeProviderLogin(app: App): void {
   app.post(
     '/login/:provider',
     {
+      // Before the body is read: a provider that is not there takes none.
+      onRequest: async (request) => app.providerFlow.requireProvider(request),
       schema: {
         operationId: 'completeProviderLogin',
         tags: ['Providers'],
