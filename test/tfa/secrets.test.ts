@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createSecretBox } from '../../plugins/tfa/secret-box.js';
+import { createSecretBox } from '../../plugins/secret-box.js';
 import { matchStep } from '../../plugins/tfa/totp.js';
 import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
 
