@@ -1,0 +1,144 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Test } from 'tap';
+import { type CookieJar, fetchWith } from './cookie-jar.js';
+import { listen } from './service.js';
+
+/** What an account at the provider says of itself, `sub` and all. */
+export type Claims = { sub: string } & Record<string, unknown>;
+
+/** A certified OpenID Provider with pages of its own for logging in and for consent. */
+export interface OpenIdProvider {
+  readonly issuer: string;
+  /** The environment variables by which a service knows it under a key. */
+  variables(key: string, others?: Record<string, string>): Record<string, string>;
+  /** Makes an account, or changes it. Its name is what a person types into the login page. */
+  setAccount(name: string, claims: Claims): void;
+  /** Paths that were asked for, oldest first. */
+  readonly asked: string[];
+}
+
+/** Everything that a client must encode before it puts it into an `Authorization` header (RFC 6749, 2.3.1). */
+const clientSecret = 'a secret: 100% + / & = ?';
+
+/**
+ * Starts a provider with one client for each key: basic authentication, PKCE with S256, ID tokens signed with RS256.
+ * @param publicUrl of the service, to which its people are sent back
+ */
+export async function startOpenIdProvider(
+  t: Test,
+  { publicUrl, keys }: { publicUrl: string; keys: readonly string[] },
+): Promise<OpenIdProvider> {
+  const accounts = new Map<string, Claims>();
+  const asked: string[] = [];
+  const server = createServer();
+  const issuer = `http://127.0.0.1:${await listen(server)}`;
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { default: Provider } = await quietly(() => import('oidc-provider'));
+  const provider = await quietly(
+    () =>
+      new Provider(issuer, {
+        clients: keys.map((key) => ({
+          client_id: clientOf(key),
+          client_secret: clientSecret,
+          redirect_uris: [`${publicUrl}/auth/login/${key}/callback`],
+          token_endpoint_auth_method: 'client_secret_basic',
+        })),
+        claims: {
+          openid: ['sub'],
+          email: ['email', 'email_verified'],
+          profile: ['name', 'given_name', 'family_name', 'preferred_username', 'groups', 'employee_number'],
+        },
+        findAccount: (_context, name) => {
+          const claims = accounts.get(name);
+          return claims && { accountId: name, claims: () => structuredClone(claims) };
+        },
+        jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'signing', alg: 'RS256', use: 'sig' }] },
+        pkce: { required: () => true, methods: ['S256'] },
+        cookies: { keys: ['a key for the cookies of tests'] },
+        ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 600, Session: 3600 },
+        features: { devInteractions: { enabled: true } },
+      }),
+  );
+  server.on('request', provider.callback());
+  server.prependListener('request', (request) => asked.push(request.url?.split('?', 1)[0] ?? ''));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    issuer,
+    variables: (key, others = {}) => {
+      const given = { CLIENT_ID: clientOf(key), CLIENT_SECRET: clientSecret, ISSUER_URL: issuer, ...others };
+      return providerVariables(key, { DRIVER: 'openid', ...given });
+    },
+    setAccount: (name, claims) => accounts.set(name, claims),
+    asked,
+  };
+}
+
+const clientOf = (key: string) => `client-of-${key}`;
+
+/** The variables of one provider, by the names that they have in the environment. */
+export function providerVariables(key: string, settings: Record<string, string>): Record<string, string> {
+  const prefix = `AUTH_${key.toUpperCase().replaceAll('-', '_')}_`;
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`${prefix}${name}`, value]));
+}
+
+/** The library tells everybody that a set-up for tests is none for production. */
+async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  const { info, warn } = console;
+  Object.assign(console, { info: () => {}, warn: () => {} });
+  try {
+    return await work();
+  } finally {
+    Object.assign(console, { info, warn });
+  }
+}
+
+/**
+ * Does what a person and their browser do at the provider: follows redirects, signs in, and consents when asked to.
+ * @param url where the service has sent the browser
+ * @param account its name; undefined presses "Cancel" instead
+ * @returns the URL at the service that the provider sends the browser back to, which is not visited
+ */
+export async function logInAt(
+  { issuer }: Pick<OpenIdProvider, 'issuer'>,
+  url: string,
+  jar: CookieJar,
+  account: string | undefined,
+): Promise<string> {
+  const fetch = fetchWith(jar);
+  let request: { url: string; form?: Record<string, string> } = { url };
+  for (let hops = 0; hops < 20; hops++) {
+    if (!request.url.startsWith(`${issuer}/`)) return request.url;
+    const { form } = request;
+    const sent = form && { method: 'POST', body: new URLSearchParams(form) };
+    const response: Response = await fetch(request.url, { redirect: 'manual', ...sent });
+    const page = await response.text();
+    const location = response.headers.get('location');
+    if (location !== null) request = { url: new URL(location, request.url).href };
+    else if (response.status === 200) request = answerTo(page, account);
+    else throw new Error(`The provider answers ${response.status}: ${textOf(page)}`);
+  }
+  throw new Error('The provider goes round in circles.');
+}
+
+/** Fills in the form of a page. */
+function answerTo(page: string, account: string | undefined): { url: string; form?: Record<string, string> } {
+  const found = (pattern: RegExp) => {
+    const [, text] = pattern.exec(page) ?? [];
+    if (text === undefined) throw new Error(`This page of the provider is not known: ${textOf(page)}`);
+    return text;
+  };
+  if (account === undefined) return { url: found(/<a href="([^"]+)">\[ Cancel \]/) };
+  const url = found(/<form [^>]*action="([^"]+)"/);
+  const prompt = found(/name="prompt" value="([^"]+)"/);
+  return { url, form: { prompt, ...(prompt === 'login' ? { login: account, password: 'any will do' } : {}) } };
+}
+
+const textOf = (page: string) =>
+  page
+    .replace(/<style>.*?<\/style>|<[^>]*>/gs, ' ')
+    .replace(/\s+/g, ' ')
+    .slice(0, 500);

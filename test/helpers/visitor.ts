@@ -1,0 +1,60 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { TestApp } from './app.js';
+import { type CookieJar, createJar } from './cookie-jar.js';
+
+/** A browser that asks the service without a socket. It keeps cookies, and follows no redirect by itself. */
+export interface Visitor {
+  readonly jar: CookieJar;
+  /** @param url at the service, absolute or from its root */
+  visit(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
+  send(options: InjectOptions & { url: string }): Promise<LightMyRequestResponse>;
+  /** The `Cookie` header that the browser sends with a request for `url`. */
+  cookies(url: string): Promise<string>;
+}
+
+export function createVisitor({ request }: Pick<TestApp, 'request'>, publicUrl: string): Visitor {
+  const jar = createJar();
+  const cookies = (url: string) => jar.getCookieString(new URL(url, publicUrl).href);
+  const send: Visitor['send'] = async ({ headers, ...options }) => {
+    const { href, origin } = new URL(options.url, publicUrl);
+    const cookie = await cookies(href);
+    const all = { ...(cookie === '' ? {} : { cookie }), ...headers };
+    const response = await request({ ...options, url: href.slice(origin.length), headers: all });
+    for (const line of [response.headers['set-cookie'] ?? []].flat()) await jar.setCookie(line, href);
+    return response;
+  };
+  return { jar, send, cookies, visit: (url, headers = {}) => send({ method: 'GET', url, headers }) };
+}
+
+/** How a login is begun: by which of the two families of routes, and with which parameters. */
+export interface Start {
+  family?: 'login' | 'oauth';
+  redirect?: string;
+  link?: boolean;
+}
+
+/** The path at which a login by provider begins. */
+export function startPath(provider: string, { family = 'login', redirect, link }: Start = {}): string {
+  const query = new URLSearchParams();
+  if (redirect !== undefined) query.set('redirect', redirect);
+  if (link) query.set('link', 'true');
+  return `/auth/${family}/${provider}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** Begins a login: where the browser is sent to. */
+export async function begin({ visit }: Visitor, provider: string, start: Start = {}): Promise<string> {
+  const response = await visit(startPath(provider, start));
+  const { location } = response.headers;
+  if (response.statusCode !== 302 || typeof location !== 'string') {
+    throw new Error(`The login does not begin: ${response.statusCode} ${response.body}`);
+  }
+  return location;
+}
+
+/** Comes back from a provider that asks nobody and sends the browser back at once. */
+export async function passThrough(url: string): Promise<string> {
+  const response = await fetch(url, { redirect: 'manual' });
+  const location = response.headers.get('location');
+  if (location === null) throw new Error(`The provider answers ${response.status}: ${await response.text()}`);
+  return location;
+}

@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { Test } from 'tap';
+import { listen } from './service.js';
+
+/** Answers one request, or leaves it unanswered. */
+export type Answer = (response: ServerResponse) => unknown;
+
+export interface Asked {
+  method: string;
+  url: URL;
+  headers: IncomingMessage['headers'];
+  /** The fields of a form, if one was sent. */
+  form: URLSearchParams;
+}
+
+/** A web server on a free port of this machine, closed when the test ends. Gives its origin. */
+export async function startWebServer(t: Test, answer: (asked: Asked) => Answer | Promise<Answer>): Promise<string> {
+  const server = createServer(async (request, response) => {
+    response.on('error', () => {});
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const asked = {
+      method: request.method ?? '',
+      url: new URL(request.url ?? '', origin),
+      headers: request.headers,
+      form: new URLSearchParams(body),
+    };
+    try {
+      await (await answer(asked))(response);
+    } catch (error) {
+      if (!response.headersSent) status(500, String(error))(response);
+    }
+  });
+  const origin = `http://127.0.0.1:${await listen(server)}`;
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return origin;
+}
+
+export const json =
+  (value: unknown, code = 200): Answer =>
+  (response) =>
+    response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+
+/** JSON that no object can hold, or that is none. */
+export const jsonText =
+  (text: string | Buffer, code = 200): Answer =>
+  (response) =>
+    response.writeHead(code, { 'content-type': 'application/json' }).end(text);
+
+export const status =
+  (code: number, text = ''): Answer =>
+  (response) =>
+    response.writeHead(code, { 'content-type': 'text/plain' }).end(text);
+
+export const page: Answer = (response) =>
+  response.writeHead(200, { 'content-type': 'text/html' }).end('<!DOCTYPE html><title>Back soon</title>');
+
+export const redirectTo =
+  (location: string): Answer =>
+  (response) =>
+    response.writeHead(302, { location }).end();
+
+/** Every way in which a server can keep a client from getting an answer that is any good. */
+export const failures = {
+  'an error of the server': status(500, 'Internal error'),
+  'an error of a gateway': status(502),
+  'too many requests': (response) => response.writeHead(429, { 'retry-after': '3600' }).end(),
+  'a page': page,
+  'nothing in it': jsonText(''),
+  'half of it': jsonText('{"access_token":"x", "token_ty'),
+  'a number for an object': jsonText('17'),
+  'a list for an object': jsonText('[{"access_token":"x"}]'),
+  'null for an object': jsonText('null'),
+  'ten megabytes': (response) => jsonText(`{"filler":"${'x'.repeat(10_000_000)}"}`)(response),
+  'ten megabytes without saying so': async (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"filler":"');
+    for (let sent = 0; sent < 160 && !response.destroyed; sent++) {
+      response.write('x'.repeat(65_536));
+      await sleep(1);
+    }
+    response.end('"}');
+  },
+  'thirty megabytes in a small parcel': (response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .end(gzipSync(`{"filler":"${'x'.repeat(30_000_000)}"}`)),
+  silence: () => {},
+  'a byte now and then': async (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    for (let sent = 0; sent < 100 && !response.destroyed; sent++) {
+      response.write(' ');
+      await sleep(100);
+    }
+    response.end('{}');
+  },
+  'a reset connection': (response) => response.socket?.resetAndDestroy(),
+  'a connection that ends in the middle': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"sub":');
+    setTimeout(() => response.socket?.destroy(), 20);
+  },
+} satisfies Record<string, Answer>;
