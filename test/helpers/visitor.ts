@@ -58,3 +58,16 @@ export async function passThrough(url: string): Promise<string> {
   if (location === null) throw new Error(`The provider answers ${response.status}: ${await response.text()}`);
   return location;
 }
+
+/**
+ * A whole login: begun at the service, carried through at the provider, and back.
+ * @param atProvider gets the URL that the browser is sent to, and gives the one that it is sent back to
+ */
+export async function goThrough(
+  visitor: Visitor,
+  provider: string,
+  start: Start,
+  atProvider: (url: string) => Promise<string>,
+): Promise<LightMyRequestResponse> {
+  return visitor.visit(await atProvider(await begin(visitor, provider, start)));
+}

@@ -1,0 +1,43 @@
+import type { LightMyRequestResponse } from 'fastify';
+import type { Test } from 'tap';
+import type { ErrorCode } from '../../schemas/errors.js';
+import { setCookies } from './cookies.js';
+import { refused } from './refusals.js';
+import { refreshCookie, sessionCookie } from './sessions.js';
+
+/** Why a login by provider fails (contract 2.5). */
+export type LoginFault =
+  | 'INVALID_CREDENTIALS'
+  | 'INVALID_OTP'
+  | 'INVALID_PROVIDER'
+  | 'INVALID_PROVIDER_CONFIG'
+  | 'SERVICE_UNAVAILABLE';
+
+/** The names of the cookies by which an answer signs somebody in. */
+export const signInCookies = (response: LightMyRequestResponse): string[] =>
+  Object.entries(setCookies(response))
+    .filter(([name, { value }]) => value !== '' && [refreshCookie, sessionCookie].includes(name))
+    .map(([name]) => name);
+
+/** A login is refused with an error in JSON, and signs nobody in. */
+export function refusedLogin(t: Test, response: LightMyRequestResponse, code: LoginFault, what: string): void {
+  if (response.statusCode < 400) {
+    t.fail(`${what}: answers ${response.statusCode} ${response.headers.location ?? response.body.slice(0, 200)}`);
+    return;
+  }
+  refused(t, response, code as ErrorCode, what);
+  t.strictSame(signInCookies(response), [], `${what}: nobody is signed in`);
+}
+
+/** A login is refused by sending the browser on with the reason, and signs nobody in. */
+export function sentBack(
+  t: Test,
+  response: LightMyRequestResponse,
+  target: string,
+  code: LoginFault,
+  what: string,
+): void {
+  const { statusCode, headers } = response;
+  const expected = { status: 302, location: `${target}?reason=${code}`, cookies: [] };
+  t.strictSame({ status: statusCode, location: headers.location, cookies: signInCookies(response) }, expected, what);
+}

@@ -1,0 +1,572 @@
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { LightMyRequestResponse } from 'fastify';
+import t, { type Test } from 'tap';
+import { roles, users } from '../../db/schema.js';
+import { userStatuses } from '../../schemas/users.js';
+import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { minute, second } from '../helpers/clock.js';
+import { setCookies } from '../helpers/cookies.js';
+import { type Claims, logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
+import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
+import { claimsOf, logIn, modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
+import { begin, createVisitor, goThrough, type Start, startPath, type Visitor } from '../helpers/visitor.js';
+
+const publicUrl = 'http://gatehouse.example.com';
+const keys = ['in-session', 'in-cookie', 'in-json', 'closed', 'mapped', 'synced', 'verified', 'by-number'] as const;
+type Key = (typeof keys)[number];
+
+const roleIds = {
+  viewer: '0b7f4a52-55b8-4d2c-9a62-0f8f5c0f3f01',
+  staff: '0b7f4a52-55b8-4d2c-9a62-0f8f5c0f3f02',
+  editor: '0b7f4a52-55b8-4d2c-9a62-0f8f5c0f3f03',
+  other: '0b7f4a52-55b8-4d2c-9a62-0f8f5c0f3f04',
+};
+
+const provider = await startOpenIdProvider(t, { publicUrl, keys });
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
+const testApp = await startTestApp(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: keys.join(','),
+  ...provider.variables('in-session', { ...open, LABEL: 'Session & Co', ICON: 'key' }),
+  ...provider.variables('in-cookie', {
+    ...open,
+    MODE: 'cookie',
+    ISSUER_URL: `${provider.issuer}/.well-known/openid-configuration`,
+    PARAMS: '{"prompt":"login","ui_locales":"fr"}',
+  }),
+  ...provider.variables('in-json', { ...open, MODE: 'json' }),
+  ...provider.variables('closed'),
+  ...provider.variables('mapped', {
+    ...open,
+    DEFAULT_ROLE_ID: roleIds.viewer,
+    ROLE_MAPPING: JSON.stringify({ editors: roleIds.editor, staff: roleIds.staff }),
+  }),
+  ...provider.variables('synced', { ...open, SYNC_USER_INFO: 'true' }),
+  ...provider.variables('verified', { ...open, SYNC_USER_INFO: 'true', REQUIRE_VERIFIED_EMAIL: 'true' }),
+  ...provider.variables('by-number', { ...open, IDENTIFIER_KEY: 'employee_number' }),
+});
+const { app, clock, get, post } = testApp;
+for (const [name, id] of Object.entries(roleIds)) await app.db.insert(roles).values({ id, name });
+
+const newVisitor = () => createVisitor(testApp, publicUrl);
+const userCount = () => app.db.$count(users);
+
+let people = 0;
+
+/** An account at the provider. Its name is its `sub`, unless `claims` say otherwise. */
+function newPerson(claims: Partial<Claims> = {}) {
+  const name = `person-${++people}`;
+  const email = `${name}@example.com`;
+  const all = { sub: name, email, email_verified: true, given_name: 'Ada', family_name: 'Lovelace', ...claims };
+  provider.setAccount(name, all);
+  return { name, email, change: (changed: object) => provider.setAccount(name, { ...all, ...changed }) };
+}
+
+/** A whole login. `account` is undefined for one that is cancelled at the provider. */
+const login = (key: Key, account: string | undefined, start: Start = {}, visitor: Visitor = newVisitor()) =>
+  goThrough(visitor, key, start, (url) => logInAt(provider, url, visitor.jar, account));
+
+/** A login whose outcome is told in JSON. */
+const plainLogin = (key: Key, account: string | undefined) => login(key, account, { family: 'oauth' });
+
+async function succeeds(t: Test, key: Key, account: string, what: string): Promise<void> {
+  const response = await plainLogin(key, account);
+  t.equal(response.statusCode, 200, `${what}: ${response.statusCode === 200 ? 'signed in' : response.body}`);
+}
+
+async function userOf(key: Key, identifier: string) {
+  const found = await userBehind(app, key, identifier);
+  if (!found) throw new Error(`${identifier} of ${key} is nobody here.`);
+  return found.user;
+}
+
+/** The login must be refused, and nothing stored be another. */
+async function refusedAndNothingStored(t: Test, key: Key, account: string, code: Parameters<typeof refusedLogin>[2]) {
+  const before = await digestOfAccounts(app);
+  refusedLogin(t, await plainLogin(key, account), code, code);
+  t.equal(await digestOfAccounts(app), before, 'nothing was stored');
+}
+
+t.test('the providers are listed', async (t) => {
+  t.strictSame((await get('/auth/oauth')).json(), { public: true, data: [...keys] });
+  const entry = (name: string) => ({ name, driver: 'openid' });
+  const all = keys.map((key) =>
+    key === 'in-session' ? { ...entry(key), label: 'Session & Co', icon: 'key' } : entry(key),
+  );
+  t.same((await get('/auth')).json(), { data: all, disableDefault: false });
+  const sessionOnly = all.filter(({ name }) => name !== 'in-cookie' && name !== 'in-json');
+  t.same((await get('/auth?sessionOnly')).json(), { data: sessionOnly, disableDefault: false });
+  const text = (await get('/auth')).body + (await get('/auth/oauth')).body;
+  for (const secret of ['client-of', '100%', '127.0.0.1']) t.notOk(text.includes(secret), `nothing of ${secret}`);
+});
+
+t.test('a provider that is not configured is no route', async (t) => {
+  for (const key of ['unknown', 'default', 'IN-SESSION', 'in_session', '__proto__', 'constructor', 'toString', '%00']) {
+    for (const path of [`/auth/login/${key}`, `/auth/oauth/${key}`, `/auth/login/${key}/callback?code=x&state=x`]) {
+      refused(t, await get(path), 'ROUTE_NOT_FOUND', path);
+    }
+    refused(t, await post(`/auth/login/${key}`, { otp: '123456' }), 'ROUTE_NOT_FOUND', `POST ${key}`);
+  }
+});
+
+t.test('what the provider is asked', async (t) => {
+  const seen = new Set<string>();
+  for (const family of ['login', 'oauth', 'login', 'oauth'] as const) {
+    const url = new URL(await begin(newVisitor(), 'in-session', { family }));
+    t.equal(url.origin, provider.issuer);
+    const { state = '', nonce = '', code_challenge = '', ...rest } = Object.fromEntries(url.searchParams);
+    t.strictSame(rest, {
+      response_type: 'code',
+      client_id: 'client-of-in-session',
+      redirect_uri: `${publicUrl}/auth/login/in-session/callback`,
+      scope: 'openid profile email',
+      code_challenge_method: 'S256',
+    });
+    t.match(code_challenge, /^[\w-]{43}$/);
+    t.ok(nonce.length >= 22, 'a nonce of 128 bits at least');
+    for (const value of [state, nonce, code_challenge]) {
+      t.ok(value !== '' && !seen.has(value), 'never the same twice');
+      seen.add(value);
+    }
+  }
+  const { searchParams } = new URL(await begin(newVisitor(), 'in-cookie'));
+  t.match(Object.fromEntries(searchParams), { prompt: 'login', ui_locales: 'fr', response_type: 'code' }, 'PARAMS');
+});
+
+t.test('where a login begins, by whatever name the service is called', async (t) => {
+  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
+  const response = await get('/auth/login/in-session', headers);
+  t.equal(response.statusCode, 302);
+  t.equal(response.body, '');
+  t.equal(response.headers['cache-control'], 'no-store');
+  t.notMatch(response.headers.location, 'evil');
+  const cookies = Object.values(setCookies(response));
+  t.ok(cookies.length > 0);
+  for (const { attributes, value } of cookies) {
+    t.ok(value.length >= 22);
+    const known = attributes.filter((text) => !/^(Path=.*|Expires)$/.test(text));
+    t.strictSame(known, ['HttpOnly', 'Max-Age=300', 'SameSite=Lax']);
+  }
+});
+
+t.test('the whole round trip', async (t) => {
+  const signedIn: Record<(typeof modes)[number], string> = {
+    json: refreshCookie,
+    cookie: refreshCookie,
+    session: sessionCookie,
+  };
+  /** The session that the browser holds by its cookies goes on. */
+  const goesOn = async (t: Test, mode: (typeof modes)[number], visitor: Visitor, id: string) => {
+    if (mode === 'session') t.equal((await visitor.visit('/users/me')).json().data?.id, id);
+    const options = { method: 'POST', url: '/auth/refresh' } as const;
+    const refreshed = await visitor.send({ ...options, payload: { mode: mode === 'session' ? mode : 'cookie' } });
+    t.equal(refreshed.statusCode, 200, 'can be refreshed');
+    if (mode !== 'session') t.equal(claimsOf(refreshed.json().data.access_token).id, id);
+  };
+
+  for (const mode of modes) {
+    const key = `in-${mode}` as const;
+    for (const family of ['login', 'oauth'] as const) {
+      for (const redirect of ['/account?x=1&y=%2F#z', `${publicUrl}/account`, undefined]) {
+        t.test(`mode ${mode}, /auth/${family}, ${redirect ? `to ${redirect}` : 'without redirect'}`, async (t) => {
+          const { name } = newPerson();
+          const visitor = newVisitor();
+          const start = redirect === undefined ? { family } : { family, redirect };
+          const response = await login(key, name, start, visitor);
+          const { id } = await userOf(key, name);
+          t.equal((await sessionsOf(app, id)).length, 1, 'one session');
+          t.equal(response.headers['cache-control'], 'no-store');
+          if (redirect === undefined && family === 'oauth') {
+            t.equal(response.statusCode, 200);
+            const { data, ...rest } = response.json();
+            t.strictSame(rest, { public: true });
+            t.strictSame(Object.keys(data).sort(), ['access_token', 'expires', 'refresh_token']);
+            t.equal(data.expires, 900_000);
+            t.equal((await get('/users/me', bearer(data.access_token))).json().data?.id, id);
+            t.equal((await post('/auth/refresh', { refresh_token: data.refresh_token })).statusCode, 200);
+            return;
+          }
+          t.equal(response.statusCode, 302, response.body);
+          t.equal(response.headers.location, redirect ?? '/');
+          t.equal(response.body, '');
+          t.strictSame(signInCookies(response), [signedIn[mode]]);
+          await goesOn(t, mode, visitor, id);
+        });
+      }
+    }
+  }
+
+  t.test('the callback answers on both families', async (t) => {
+    const visitor = newVisitor();
+    const url = await begin(visitor, 'in-session', { family: 'oauth' });
+    const callback = await logInAt(provider, url, visitor.jar, newPerson().name);
+    const response = await visitor.visit(callback.replace('/auth/login/', '/auth/oauth/'));
+    t.equal(response.statusCode, 200, response.body);
+    t.equal(response.json().public, true);
+  });
+
+  t.test('the cookies of a login are gone after it', async (t) => {
+    const visitor = newVisitor();
+    await login('in-session', newPerson().name, {}, visitor);
+    t.equal((await visitor.cookies('/auth/login/in-session/callback')).split('; ').length, 1);
+  });
+});
+
+t.test('a first login makes a user', async (t) => {
+  const { name, email } = newPerson({ sub: 'First-Login' });
+  const before = clock.now().getTime();
+  await succeeds(t, 'in-json', name, 'first login');
+  const user = await userOf('in-json', 'First-Login');
+  t.match(user, {
+    provider: 'in-json',
+    externalIdentifier: 'First-Login',
+    email,
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    status: 'active',
+    role: null,
+    password: null,
+    tokenHash: null,
+    tfaSecret: null,
+  });
+  t.ok((user.lastAccess?.getTime() ?? 0) >= before, 'who was here just now');
+  const [identity, ...more] = await identitiesOf(app, user.id);
+  t.strictSame(more, []);
+  t.match(identity, { provider: 'in-json', identifier: 'First-Login', email, isPrimary: true });
+
+  t.test('of whom the provider tells no more than who it is', async (t) => {
+    for (const sub of ['tells-nothing', 'tells-nothing-either']) {
+      const claims = {
+        sub,
+        email: undefined,
+        email_verified: undefined,
+        given_name: undefined,
+        family_name: undefined,
+      };
+      await succeeds(t, 'in-json', newPerson(claims).name, sub);
+      t.match(await userOf('in-json', sub), { email: null, firstName: null, lastName: null });
+    }
+  });
+
+  t.test('and one user only, when it happens twice at once', async (t) => {
+    const { name } = newPerson();
+    const visitors = Array.from({ length: 4 }, newVisitor);
+    const callbacks = await Promise.all(
+      visitors.map(async (visitor) => logInAt(provider, await begin(visitor, 'in-session'), visitor.jar, name)),
+    );
+    const count = await userCount();
+    const responses = await Promise.all(visitors.map((visitor, index) => visitor.visit(callbacks[index] ?? '')));
+    t.strictSame(
+      responses.map(({ statusCode }) => statusCode),
+      [302, 302, 302, 302],
+    );
+    t.equal(await userCount(), count + 1);
+  });
+});
+
+t.test('a later login is of the same user', async (t) => {
+  const { name, email, change } = newPerson();
+  await succeeds(t, 'in-json', name, 'first');
+  const first = await userOf('in-json', name);
+  clock.advance(minute);
+  change({ email: `new-${email}`, given_name: 'Augusta', family_name: 'King' });
+  await succeeds(t, 'in-json', name, 'later');
+  const later = await userOf('in-json', name);
+  t.equal(later.id, first.id);
+  t.match(later, { email, firstName: 'Ada', lastName: 'Lovelace' }, 'without SYNC_USER_INFO nothing is taken over');
+  t.ok((later.lastAccess?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0));
+  const found = await userBehind(app, 'in-json', name);
+  t.ok((found?.identity.lastUsedAt?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0), 'and of the same identity');
+
+  t.test('in whatever letter case the provider writes the identifier', async (t) => {
+    const count = await userCount();
+    change({ sub: name.toUpperCase() });
+    await succeeds(t, 'in-json', name, 'upper case');
+    t.equal(await userCount(), count);
+    t.equal((await sessionsOf(app, first.id)).length, 3);
+  });
+});
+
+t.test('what identifies a user can be another claim', async (t) => {
+  const { name } = newPerson({ employee_number: 4711 });
+  await succeeds(t, 'by-number', name, 'a number');
+  t.equal((await userOf('by-number', '4711')).externalIdentifier, '4711');
+  const again = newPerson({ sub: 'another', employee_number: '4711', email: undefined });
+  const count = await userCount();
+  await succeeds(t, 'by-number', again.name, 'the same as a text');
+  t.equal(await userCount(), count);
+  for (const employee_number of [undefined, null, '', true, {}, [], ['4711'], 'x'.repeat(256)]) {
+    const person = newPerson({ employee_number });
+    await t.test(JSON.stringify(employee_number)?.slice(0, 30) ?? 'none', (t) =>
+      refusedAndNothingStored(t, 'by-number', person.name, 'INVALID_CREDENTIALS'),
+    );
+  }
+});
+
+t.test('closed registration', async (t) => {
+  const stranger = newPerson();
+  await refusedAndNothingStored(t, 'closed', stranger.name, 'INVALID_CREDENTIALS');
+  const visitor = newVisitor();
+  sentBack(
+    t,
+    await login('closed', stranger.name, { redirect: '/a?b=c' }, visitor),
+    '/a',
+    'INVALID_CREDENTIALS',
+    'told',
+  );
+
+  const { headers } = await logIn(testApp, 'json');
+  const body = { email: 'employee@example.com', provider: 'closed', external_identifier: 'Employee-1' };
+  t.equal((await post('/users', body, headers)).statusCode, 200);
+  const employee = newPerson({ sub: 'employee-1', email: 'elsewhere@example.com' });
+  await succeeds(t, 'closed', employee.name, 'whom an administrator has let in');
+  const user = await userOf('closed', 'Employee-1');
+  t.equal(user.email, 'employee@example.com');
+
+  const moved = { external_identifier: 'employee-2' };
+  const patched = await testApp.request({ method: 'PATCH', url: `/users/${user.id}`, payload: moved, headers });
+  t.equal(patched.statusCode, 200);
+  await refusedAndNothingStored(t, 'closed', employee.name, 'INVALID_CREDENTIALS');
+  await succeeds(t, 'closed', newPerson({ sub: 'employee-2' }).name, 'under the new identifier');
+});
+
+t.test('roles by group', async (t) => {
+  const { name, change } = newPerson();
+  const roleAfter = async (groups: unknown) => {
+    change({ groups });
+    await succeeds(t, 'mapped', name, JSON.stringify(groups));
+    return (await userOf('mapped', name)).role;
+  };
+  t.equal(await roleAfter(undefined), roleIds.viewer, 'the default role at first');
+  t.equal(await roleAfter(['staff']), roleIds.staff);
+  t.equal(await roleAfter(['staff', 'editors']), roleIds.editor, 'in the order of the mapping, not of the groups');
+  t.equal(await roleAfter(['nobody']), roleIds.viewer, 'a role that came by a group goes with it');
+  for (const groups of [
+    ['__proto__'],
+    ['constructor', 'toString'],
+    ['STAFF'],
+    [['staff']],
+    [null, 7, {}],
+    {},
+    7,
+    null,
+  ]) {
+    t.equal(await roleAfter(groups), roleIds.viewer, `${JSON.stringify(groups)} is no group of the mapping`);
+  }
+  const { id } = await userOf('mapped', name);
+  await updateAccount(app, id, { role: roleIds.other });
+  t.equal(await roleAfter(['nobody']), roleIds.other, 'a role that was given by hand stays');
+  t.equal(await roleAfter(['editors']), roleIds.editor);
+
+  const newcomer = newPerson({ groups: ['staff'] });
+  await succeeds(t, 'mapped', newcomer.name, 'at a first login');
+  t.equal((await userOf('mapped', newcomer.name)).role, roleIds.staff);
+
+  const unmapped = newPerson({ groups: ['staff'] });
+  await succeeds(t, 'in-json', unmapped.name, 'without a mapping');
+  t.equal((await userOf('in-json', unmapped.name)).role, null);
+});
+
+t.test('SYNC_USER_INFO', async (t) => {
+  const { name, email, change } = newPerson();
+  const after = async (claims: object) => {
+    change(claims);
+    await succeeds(t, 'synced', name, JSON.stringify(claims));
+    return userOf('synced', name);
+  };
+  await after({});
+  t.match(await after({ given_name: 'Augusta', family_name: 'King' }), {
+    firstName: 'Augusta',
+    lastName: 'King',
+    email,
+  });
+  const moved = `moved-${email}`;
+  t.match(await after({ email: moved }), { email: moved });
+  const taken = await createAccount(app);
+  t.match(await after({ email: taken.email.toUpperCase(), given_name: 'Byron' }), { email: moved, firstName: 'Byron' });
+  t.equal((await storedUser(app, taken.id)).provider, 'default', 'whose address it is has nothing to do with it');
+  t.match(await after({ email: undefined }), { email: moved }, 'what is not told stays');
+});
+
+t.test('REQUIRE_VERIFIED_EMAIL', async (t) => {
+  for (const email_verified of [undefined, false, null, 0, 1, '', 'true', 'false', 'TRUE', [true], [], {}]) {
+    await t.test(`email_verified ${JSON.stringify(email_verified)}`, (t) =>
+      refusedAndNothingStored(t, 'verified', newPerson({ email_verified }).name, 'INVALID_CREDENTIALS'),
+    );
+  }
+  const unaddressed = newPerson({ email: undefined });
+  await refusedAndNothingStored(t, 'verified', unaddressed.name, 'INVALID_CREDENTIALS');
+  const { name, email, change } = newPerson();
+  await succeeds(t, 'verified', name, 'true');
+  change({ email: `other-${email}`, email_verified: 'true' });
+  await succeeds(t, 'verified', name, 'who is known already');
+  t.equal((await userOf('verified', name)).email, email, 'but the address that is not verified is not taken');
+  change({ email: `other-${email}` });
+  await succeeds(t, 'verified', name, 'who is known already');
+  t.equal((await userOf('verified', name)).email, `other-${email}`);
+
+  await succeeds(t, 'in-json', newPerson({ email_verified: false }).name, 'unless it is asked for, nobody asks');
+});
+
+t.test('an account is never linked by its address', async (t) => {
+  const victim = await createAccount(app, { email: 'Victim@Example.com' });
+  for (const email of ['Victim@Example.com', 'victim@example.com', 'VICTIM@EXAMPLE.COM', admin.email]) {
+    for (const key of ['in-json', 'synced', 'verified'] as const) {
+      await t.test(`${key} ${email}`, (t) =>
+        refusedAndNothingStored(t, key, newPerson({ email, email_verified: true }).name, 'INVALID_PROVIDER'),
+      );
+    }
+  }
+  const { name } = newPerson({ email: victim.email });
+  sentBack(t, await login('in-session', name, { redirect: '/x' }), '/x', 'INVALID_PROVIDER', 'told');
+  t.strictSame(await identitiesOf(app, victim.id), []);
+  t.equal((await post('/auth/login', victim)).statusCode, 200, 'whose address it is signs in as ever');
+});
+
+t.test('the same identifier at two providers is two users', async (t) => {
+  const { name, email, change } = newPerson();
+  await succeeds(t, 'in-json', name, 'at one');
+  change({ email: `second-${email}` });
+  await succeeds(t, 'in-session', name, 'at the other');
+  t.not((await userOf('in-json', name)).id, (await userOf('in-session', name)).id);
+});
+
+t.test('users who are not active', async (t) => {
+  const { name } = newPerson();
+  await succeeds(t, 'in-json', name, 'active');
+  const { id } = await userOf('in-json', name);
+  for (const status of userStatuses.filter((status) => status !== 'active')) {
+    await updateAccount(app, id, { status });
+    await t.test(status, (t) => refusedAndNothingStored(t, 'in-json', name, 'INVALID_CREDENTIALS'));
+  }
+  sentBack(t, await login('in-json', name, { redirect: '/x' }), '/x', 'INVALID_CREDENTIALS', 'told no more');
+
+  await updateAccount(app, id, { status: 'active' });
+  const visitor = newVisitor();
+  const callback = await logInAt(provider, await begin(visitor, 'in-json', { family: 'oauth' }), visitor.jar, name);
+  await updateAccount(app, id, { status: 'suspended' });
+  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'suspended on the way');
+});
+
+t.test('who does not want to', async (t) => {
+  const before = await digestOfAccounts(app);
+  refusedLogin(t, await plainLogin('in-json', undefined), 'INVALID_CREDENTIALS', 'in JSON');
+  const response = await login('in-json', undefined, { redirect: '/a/b?c=d' });
+  sentBack(t, response, '/a/b', 'INVALID_CREDENTIALS', 'sent back');
+  t.equal(await digestOfAccounts(app), before);
+});
+
+t.test('two-factor authentication', async (t) => {
+  const nextCode = () => {
+    clock.advance(minute);
+    return codeOfStep(stepOf(clock.now()));
+  };
+
+  /** Somebody who has come back from the provider, and is asked for a code. */
+  async function askedForCode(start: Start = { redirect: '/welcome?x=1' }) {
+    const { name } = newPerson();
+    await succeeds(t, 'in-session', name, 'before it was on');
+    const { id } = await userOf('in-session', name);
+    await updateAccount(app, id, { tfaSecret: app.tfa.seal(rfcSecret.base32) });
+    const visitor = newVisitor();
+    const response = await login('in-session', name, start, visitor);
+    const complete = (payload: object, key: Key = 'in-session', headers: Record<string, string> = {}) =>
+      visitor.send({ method: 'POST', url: `/auth/login/${key}`, payload, headers });
+    return { id, visitor, response, complete };
+  }
+
+  const isSignedIn = async (t: Test, response: LightMyRequestResponse, mode: (typeof modes)[number], id: string) => {
+    t.equal(response.statusCode, 200, response.body);
+    const { data } = response.json();
+    const token = mode === 'session' ? setCookies(response)[sessionCookie]?.value : data.access_token;
+    t.equal(claimsOf(token ?? '').id, id);
+    const expected = {
+      json: ['access_token', 'expires', 'refresh_token'],
+      cookie: ['access_token', 'expires'],
+      session: ['expires'],
+    };
+    t.strictSame(Object.keys(data).sort(), expected[mode]);
+    t.strictSame(signInCookies(response), { json: [], cookie: [refreshCookie], session: [sessionCookie] }[mode]);
+  };
+
+  for (const mode of modes) {
+    t.test(`completed in mode ${mode}`, async (t) => {
+      const { id, response, complete } = await askedForCode();
+      sentBack(t, response, '/welcome', 'INVALID_OTP', 'asked for a code');
+      const sessions = (await sessionsOf(app, id)).length;
+      refused(t, await complete({ mode }), 'INVALID_PAYLOAD', 'no code');
+      refused(t, await complete({ otp: '000000', mode }), 'INVALID_OTP', 'a wrong code');
+      t.equal((await sessionsOf(app, id)).length, sessions, 'no session so far');
+      const otp = nextCode();
+      await isSignedIn(t, await complete({ otp, mode }), mode, id);
+      t.equal((await sessionsOf(app, id)).length, sessions + 1);
+      t.not((await complete({ otp, mode })).statusCode, 200, 'a code works once');
+    });
+  }
+
+  t.test('without a redirect', async (t) => {
+    const { id, response, complete } = await askedForCode({ family: 'oauth' });
+    refusedLogin(t, response, 'INVALID_OTP', 'asked for a code');
+    await isSignedIn(t, await complete({ otp: nextCode(), mode: 'json' }), 'json', id);
+  });
+
+  t.test('what the browser is given opens nothing else', async (t) => {
+    const { response, complete } = await askedForCode();
+    const pending = Object.values(setCookies(response)).filter(({ value }) => value !== '');
+    t.equal(pending.length, 1);
+    for (const { value, attributes } of pending) {
+      const known = attributes.filter((text) => !/^(Path=.*|Expires)$/.test(text));
+      t.strictSame(known, ['HttpOnly', 'Max-Age=300', 'SameSite=Lax']);
+      for (const headers of [bearer(value), { cookie: `${sessionCookie}=${value}` }]) {
+        t.ok([401, 403].includes((await get('/users/me', headers)).statusCode));
+      }
+      const refreshed = await post('/auth/refresh', { refresh_token: value });
+      refused(t, refreshed, 'INVALID_CREDENTIALS', 'nor is it a refresh token');
+    }
+    const otp = nextCode();
+    refused(t, await complete({ otp }, 'in-json'), 'INVALID_CREDENTIALS', 'not at another provider');
+    refused(t, await complete({ otp }, 'in-session', { cookie: '' }), 'INVALID_CREDENTIALS', 'not without the cookie');
+  });
+
+  t.test('in five minutes', async (t) => {
+    const { id, complete } = await askedForCode();
+    clock.advance(5 * minute + second);
+    refused(t, await complete({ otp: nextCode() }), 'INVALID_CREDENTIALS', 'too late');
+    const sessions = await sessionsOf(app, id);
+    t.equal(sessions.length, 1);
+  });
+
+  t.test('of somebody who was suspended meanwhile', async (t) => {
+    const { id, complete } = await askedForCode();
+    await updateAccount(app, id, { status: 'suspended' });
+    refused(t, await complete({ otp: nextCode() }), 'INVALID_CREDENTIALS', 'suspended');
+  });
+
+  t.test('bodies that are none', async (t) => {
+    const { complete } = await askedForCode();
+    for (const body of [{}, { otp: '' }, { otp: 123456 }, { otp: null }, { otp: ['1'] }, { otp: '1', mode: 'x' }]) {
+      refused(t, await complete(body), 'INVALID_PAYLOAD', JSON.stringify(body));
+    }
+  });
+});
+
+t.test('a user of a provider has no password, and none can be guessed', async (t) => {
+  const { name, email } = newPerson();
+  await succeeds(t, 'in-json', name, 'by provider');
+  for (const password of ['x', name, randomUUID()]) {
+    refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'by password');
+  }
+  t.equal((await app.db.select().from(users).where(eq(users.email, email))).length, 1);
+});
+
+t.test('the start of a login takes no other method', async (t) => {
+  const url = startPath('in-session');
+  for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+    refused(t, await testApp.request({ method, url }), 'ROUTE_NOT_FOUND', method);
+  }
+});
