@@ -1,0 +1,438 @@
+import t, { type Test } from 'tap';
+import { startTestApp } from '../helpers/app.js';
+import { dumpDatabase } from '../helpers/dump.js';
+import {
+  forgeries,
+  type HostileIssuer,
+  type Lies,
+  pointingAt,
+  sign,
+  startHostileIssuers,
+  strangeKeys,
+} from '../helpers/hostile-provider.js';
+import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
+import { type LoginFault, refusedLogin, sentBack } from '../helpers/refused-logins.js';
+import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+import { failures, json, jsonText, redirectTo, startWebServer } from '../helpers/web-server.js';
+
+const publicUrl = 'http://gatehouse.example.com';
+const keys = ['hostile', 'verified', 'synced', 'other'] as const;
+const failuresByName = Object.entries(failures);
+/** What a service has got once it asks no more for, so that each failure takes an issuer of its own. */
+const unreachable = failuresByName.flatMap((_, index) => [`discovery-${index}`, `keys-${index}`]);
+/** What discovery must not say. */
+const discoveries: [what: string, change: (truth: Record<string, unknown>) => Record<string, unknown>][] = [
+  ['another issuer', (truth) => ({ ...truth, issuer: 'http://127.0.0.1:9' })],
+  ['an issuer with a slash', (truth) => ({ ...truth, issuer: `${truth.issuer}/` })],
+  ['no issuer', (truth) => ({ ...truth, issuer: undefined })],
+  ['an issuer that is no text', (truth) => ({ ...truth, issuer: [truth.issuer] })],
+  ['no page to log in at', (truth) => ({ ...truth, authorization_endpoint: undefined })],
+  ['a script to log in at', (truth) => ({ ...truth, authorization_endpoint: 'javascript:alert(1)//' })],
+  ['something else to log in at', (truth) => ({ ...truth, authorization_endpoint: { href: 'x' } })],
+];
+const misleading = discoveries.map((_, index) => `misleading-${index}`);
+
+const issuers = await startHostileIssuers(t, [...keys, ...unreachable, ...misleading]);
+const issuerOf = (key: string): HostileIssuer => {
+  const issuer = issuers[key];
+  if (!issuer) throw new Error(`There is no issuer ${key}.`);
+  return issuer;
+};
+const [hostile, other] = [issuerOf('hostile'), issuerOf('other')];
+for (const [index, [, answer]] of failuresByName.entries()) {
+  issuerOf(`discovery-${index}`).lies = { answers: { discovery: answer } };
+  issuerOf(`keys-${index}`).lies = { answers: { keys: answer } };
+}
+for (const [index, [, discovery]] of discoveries.entries()) issuerOf(`misleading-${index}`).lies = { discovery };
+
+const logged: string[] = [];
+const stream = { write: (line: string) => logged.push(line) };
+const testApp = await startTestApp(
+  t,
+  {
+    PUBLIC_URL: publicUrl,
+    AUTH_PROVIDERS: Object.keys(issuers).join(','),
+    AUTH_PROVIDER_TIMEOUT: '500ms',
+    ...Object.assign({}, ...Object.entries(issuers).map(([key, issuer]) => issuer.variables(key))),
+    AUTH_VERIFIED_REQUIRE_VERIFIED_EMAIL: 'true',
+    AUTH_SYNCED_SYNC_USER_INFO: 'true',
+  },
+  { logger: { level: 'trace', stream } },
+);
+const { app } = testApp;
+
+const newVisitor = () => createVisitor(testApp, publicUrl);
+const login = (key: string, redirect?: string) =>
+  goThrough(newVisitor(), key, { family: 'oauth', ...(redirect === undefined ? {} : { redirect }) }, passThrough);
+
+/** Answers to a callback that ought not to take this long. */
+const patience = 5_000;
+
+/** A newcomer comes back from an issuer that lies: refused for this reason, in time, and nothing is stored. */
+async function refusedAndNothingStored(
+  t: Test,
+  key: string,
+  lies: Lies,
+  code: LoginFault,
+  what: string,
+): Promise<void> {
+  const issuer = issuerOf(key);
+  issuer.newcomer();
+  issuer.lies = lies;
+  const before = await digestOfAccounts(app);
+  const start = performance.now();
+  refusedLogin(t, await login(key), code, what);
+  t.ok(performance.now() - start < patience, `${what}: in time`);
+  t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
+  issuer.lies = {};
+}
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+const anHourAgo = () => Math.floor(Date.now() / 1000) - 3600;
+
+t.test('when it does not lie, one is signed in', async (t) => {
+  for (const key of keys) {
+    const { sub, email } = issuerOf(key).newcomer();
+    const response = await login(key);
+    t.equal(response.statusCode, 200, `${key}: ${response.body}`);
+    const found = await userBehind(app, key, sub);
+    t.match(found?.user, { email, firstName: 'New', lastName: 'Comer' });
+  }
+});
+
+t.test('claims of an ID token', async (t) => {
+  const url = hostile.issuer;
+  const lies: [what: string, change: Record<string, unknown>][] = [
+    ['another issuer', { iss: other.issuer }],
+    ['an issuer with a slash', { iss: `${url}/` }],
+    ['an issuer in capitals', { iss: url.toUpperCase() }],
+    ['an issuer that begins like it', { iss: `${url}.evil.example` }],
+    ['no issuer', { iss: undefined }],
+    ['a list of issuers', { iss: [url] }],
+    ['another audience', { aud: 'somebody-else' }],
+    ['another audience in a list', { aud: ['somebody-else'] }],
+    ['an audience that begins like it', { aud: 'client-of-a-hostile-provider-2' }],
+    ['no audience', { aud: undefined }],
+    ['an empty list of audiences', { aud: [] }],
+    ['an empty audience', { aud: '' }],
+    ['an audience that is no text', { aud: { client: 'client-of-a-hostile-provider' } }],
+    ['several audiences, for nobody in particular', { aud: ['client-of-a-hostile-provider', 'somebody-else'] }],
+    ['another party', { azp: 'somebody-else' }],
+    ['several audiences, for another party', { aud: ['client-of-a-hostile-provider', 'x'], azp: 'x' }],
+    ['a party that is no text', { azp: ['client-of-a-hostile-provider'] }],
+    ['another nonce', { nonce: 'n-0S6_WzA2Mj' }],
+    ['no nonce', { nonce: undefined }],
+    ['an empty nonce', { nonce: '' }],
+    ['a nonce of null', { nonce: null }],
+    ['a nonce that is no text', { nonce: true }],
+    ['expired', { exp: anHourAgo() }],
+    ['expired since 1970', { exp: 0 }],
+    ['no expiry', { exp: undefined }],
+    ['an expiry that is no number', { exp: String(inAnHour()) }],
+    ['an endless expiry', { exp: null }],
+    ['issued in an hour', { iat: inAnHour(), exp: inAnHour() + 300 }],
+    ['issued in a thousand years', { iat: 33_000_000_000, exp: 33_000_000_300 }],
+    ['not issued at all', { iat: undefined }],
+    ['issued at no number', { iat: 'now' }],
+    ['not valid for another hour', { nbf: inAnHour(), exp: inAnHour() + 300 }],
+    ['not valid since no number', { nbf: 'now' }],
+    ['no subject', { sub: undefined }],
+    ['an empty subject', { sub: '' }],
+    ['a subject of null', { sub: null }],
+    ['a subject that is a number', { sub: 7 }],
+    ['a subject that is an object', { sub: { id: 'x' } }],
+    ['a subject that is a list', { sub: ['x'] }],
+  ];
+  for (const [what, change] of lies) {
+    const idToken = (claims: object) => sign({ ...claims, ...change });
+    await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', what);
+  }
+  for (const [what, change] of [
+    ['our audience in a list', { aud: ['client-of-a-hostile-provider'] }],
+    ['our party', { azp: 'client-of-a-hostile-provider' }],
+    ['issued and valid since just now', { nbf: anHourAgo(), iat: Math.floor(Date.now() / 1000) }],
+    ['claims that nobody knows', { crit: ['x'], unknown: { deep: [1] } }],
+  ] as const) {
+    hostile.newcomer();
+    hostile.lies = { idToken: (claims) => sign({ ...claims, ...change }) };
+    t.equal((await login('hostile')).statusCode, 200, `${what} is fine`);
+  }
+});
+
+t.test('signatures of an ID token', async (t) => {
+  for (const [what, idToken] of Object.entries(forgeries)) {
+    await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', what);
+  }
+  const asked: string[] = [];
+  const origin = await startWebServer(t, ({ url }) => {
+    asked.push(url.pathname);
+    return strangeKeys();
+  });
+  const idToken = pointingAt(`${origin}/keys`);
+  await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', 'a token that says where its key is');
+  t.strictSame(asked, [], 'nobody looks there');
+  hostile.newcomer();
+  t.equal((await login('hostile')).statusCode, 200, 'and the right key is still known');
+});
+
+t.test('no ID token, or none that is a text', async (t) => {
+  for (const id_token of [undefined, null, 7, {}, ['x'], true]) {
+    const lies = { token: (truth: object) => ({ ...truth, id_token }) };
+    await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', `id_token ${JSON.stringify(id_token)}`);
+  }
+});
+
+t.test('an ID token that was made for another login', async (t) => {
+  const victim = newVisitor();
+  const { sub } = hostile.newcomer();
+  let stolen = '';
+  hostile.lies = {
+    idToken: async (claims) => {
+      stolen = await sign(claims);
+      return stolen;
+    },
+  };
+  t.equal((await goThrough(victim, 'hostile', { family: 'oauth' }, passThrough)).statusCode, 200);
+  const { user } = (await userBehind(app, 'hostile', sub)) ?? {};
+  await refusedAndNothingStored(t, 'hostile', { idToken: () => stolen }, 'INVALID_CREDENTIALS', 'its nonce is another');
+  t.equal((await sessionsOf(app, user?.id ?? '')).length, 1, 'the victim has no more sessions than before');
+
+  hostile.claims = { ...hostile.claims, sub };
+  hostile.lies = { idToken: () => stolen };
+  refusedLogin(t, await login('hostile'), 'INVALID_CREDENTIALS', 'nor for who knows whose it is');
+  hostile.lies = {};
+});
+
+t.test('an ID token that another issuer has made, with the same key', async (t) => {
+  const lies = { idToken: (claims: object) => sign({ ...claims, iss: hostile.issuer }) };
+  await refusedAndNothingStored(t, 'other', lies, 'INVALID_CREDENTIALS', 'mixed up');
+});
+
+t.test('the browser comes back with', async (t) => {
+  const lies: [what: string, change: (truth: URLSearchParams) => void][] = [
+    ['another issuer (RFC 9207)', (truth) => truth.set('iss', other.issuer)],
+    ['an empty issuer', (truth) => truth.set('iss', '')],
+    ['two issuers', (truth) => truth.append('iss', other.issuer)],
+    ['no issuer, where one was promised', (truth) => truth.delete('iss')],
+    ['no code', (truth) => truth.delete('code')],
+    ['an empty code', (truth) => truth.set('code', '')],
+    ['two codes', (truth) => truth.append('code', 'x')],
+    ['a code that is none', (truth) => truth.set('code', 'x')],
+    ['a code and an error', (truth) => truth.set('error', 'access_denied')],
+    ['no state', (truth) => truth.delete('state')],
+    ['two states', (truth) => truth.append('state', truth.get('state') ?? '')],
+    ['a code with a NUL in it', (truth) => truth.set('code', 'a\0b')],
+  ];
+  for (const [what, change] of lies) {
+    const callback = (truth: URLSearchParams) => {
+      change(truth);
+      return truth;
+    };
+    await refusedAndNothingStored(t, 'hostile', { callback }, 'INVALID_CREDENTIALS', what);
+  }
+});
+
+t.test('userinfo', async (t) => {
+  for (const sub of ['somebody-else', undefined, null, '', 7, ['x'], {}]) {
+    const lies = { userinfo: (truth: object) => ({ ...truth, sub }) };
+    await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', `of the subject ${JSON.stringify(sub)}`);
+  }
+  for (const [what, answer] of Object.entries(failures)) {
+    const lies = { answers: { userinfo: answer } };
+    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what);
+  }
+});
+
+t.test('the token endpoint', async (t) => {
+  for (const [what, answer] of Object.entries(failures)) {
+    const lies = { answers: { token: answer } };
+    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what);
+  }
+  for (const [status, error, code] of [
+    [401, 'invalid_client', 'INVALID_PROVIDER_CONFIG'],
+    [400, 'invalid_client', 'INVALID_PROVIDER_CONFIG'],
+    [400, 'unauthorized_client', 'INVALID_PROVIDER_CONFIG'],
+    [400, 'invalid_grant', 'INVALID_CREDENTIALS'],
+  ] as const) {
+    const lies = { answers: { token: json({ error }, status) } };
+    await refusedAndNothingStored(t, 'hostile', lies, code, `${status} ${error}`);
+    hostile.lies = lies;
+    sentBack(t, await login('hostile', '/a?b=c'), '/a', code, `${error}, sent back`);
+    hostile.lies = {};
+  }
+  const elsewhere = { answers: { token: redirectTo(`${other.issuer}/token`) } };
+  other.asked.length = 0;
+  await refusedAndNothingStored(t, 'hostile', elsewhere, 'SERVICE_UNAVAILABLE', 'another endpoint');
+  t.strictSame(other.asked, [], 'which is not asked');
+});
+
+t.test('keys that cannot be had', async (t) => {
+  for (const [index, [what, answer]] of failuresByName.entries()) {
+    const key = `keys-${index}`;
+    await refusedAndNothingStored(t, key, { answers: { keys: answer } }, 'SERVICE_UNAVAILABLE', what);
+    issuerOf(key).newcomer();
+    const response = await login(key);
+    t.equal(response.statusCode, 200, `${what}: well again, without a restart: ${response.body}`);
+  }
+});
+
+t.test('discovery that fails', async (t) => {
+  for (const [index, [what]] of failuresByName.entries()) {
+    const key = `discovery-${index}`;
+    const start = performance.now();
+    refusedLogin(t, await testApp.get(startPath(key)), 'SERVICE_UNAVAILABLE', what);
+    t.ok(performance.now() - start < patience, `${what}: in time`);
+    issuerOf(key).lies = {};
+    issuerOf(key).newcomer();
+    const response = await login(key);
+    t.equal(response.statusCode, 200, `${what}: well again, without a restart: ${response.body}`);
+  }
+});
+
+t.test('discovery that misleads', async (t) => {
+  for (const [index, [what]] of discoveries.entries()) {
+    const response = await testApp.get(startPath(`misleading-${index}`));
+    t.equal(response.statusCode, 503, `${what}: ${response.headers.location}`);
+    t.equal(response.headers['set-cookie'], undefined, `${what}: no login has begun`);
+  }
+});
+
+t.test('an address counts as verified only when it is said to be true', async (t) => {
+  for (const email_verified of ['true', 1, null, [true], { true: true }, 'yes', false, undefined]) {
+    const lies = { userinfo: (truth: object) => ({ ...truth, email_verified }) };
+    await refusedAndNothingStored(t, 'verified', lies, 'INVALID_CREDENTIALS', JSON.stringify(email_verified) ?? 'none');
+  }
+});
+
+t.test('texts that no database takes, or that are none', async (t) => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const awkward: [what: string, member: string][] = [
+    ['a NUL in a name', '"given_name":"A\\u0000da"'],
+    ['nothing but a NUL for a name', '"given_name":"\\u0000"'],
+    ['half a character in a name', '"given_name":"A\\ud800da"'],
+    ['a name of a thousand letters', `"given_name":"${'a'.repeat(1000)}"`],
+    ['fifty characters beyond the first plane', `"given_name":"${'🔑'.repeat(60)}"`],
+    ['names that are no texts', '"given_name":{"x":1},"family_name":["x"]'],
+    ['names that are numbers', '"given_name":1e400,"family_name":-0'],
+    ['a NUL in an address', '"email":"a\\u0000@example.com"'],
+    ['an address that is none', '"email":"not an address"'],
+    ['an address of two lines', '"email":"a@example.com\\r\\nBcc: b@example.com"'],
+    ['two addresses', '"email":"a@example.com,b@example.com"'],
+    ['an address of a thousand letters', `"email":"${'a'.repeat(1000)}@example.com"`],
+    ['an address that is an object', '"email":{"address":"a@example.com"}'],
+    ['an address in a list', '"email":["a@example.com"]'],
+    ['a NUL in what nobody asked for', '"nickname":"\\u0000","\\u0000":{"\\u0000":["\\u0000"]}'],
+    ['half a character in what nobody asked for', '"nickname":"\\udfff","\\ud800":1'],
+    ['what is nested deeply', `"nickname":${nested(100_000)}`],
+    ['groups that are nested deeply', `"groups":${nested(100_000)}`],
+    [
+      'a prototype',
+      '"__proto__":{"isAdmin":true,"role":"x","email":"p@example.com"},"constructor":{"prototype":{"x":1}}',
+    ],
+    ['methods of its own', '"toString":"x","toJSON":"x","hasOwnProperty":1,"valueOf":null,"then":"x"'],
+    ['numbers that are none', '"nickname":[1e999,-1e999,123456789012345678901234567890]'],
+    ['a thousand members', Array.from({ length: 1000 }, (_, index) => `"member-${index}":${index}`).join()],
+  ];
+  for (const key of ['hostile', 'synced'] as const) {
+    for (const [what, member] of awkward) {
+      const issuer = issuerOf(key);
+      const { sub } = issuer.newcomer();
+      const profile = (more: string) => jsonText(`{"sub":"${sub}",${more}}`);
+      issuer.lies = { answers: { userinfo: profile('"given_name":"Ada","family_name":"L"') } };
+      if (key === 'synced') t.equal((await login(key)).statusCode, 200);
+      const before = await digestOfAccounts(app);
+      issuer.lies = { answers: { userinfo: profile(member) } };
+      const response = await login(key);
+      issuer.lies = {};
+      if (response.statusCode === 200) {
+        const { user } = (await userBehind(app, key, sub)) ?? {};
+        t.ok(user && (user.email === null || /^[^\s@,]{1,64}@example\.com$/.test(user.email)), `${key}: ${what}`);
+        t.ok([...(user?.firstName ?? '')].length <= 50);
+        t.equal(user?.role, null);
+        t.not(user?.email, 'p@example.com');
+      } else {
+        // Refused is as good, but it must be said in the words of the contract, and leave nothing behind.
+        t.ok([401, 503].includes(response.statusCode), `${key}: ${what}: ${response.statusCode} ${response.body}`);
+        t.equal(await digestOfAccounts(app), before, `${key}: ${what}: nothing was stored`);
+      }
+    }
+  }
+  t.equal(({} as Record<string, unknown>).isAdmin, undefined, 'no prototype was changed');
+  t.equal(({} as Record<string, unknown>).x, undefined);
+});
+
+t.test('identifiers that cannot be kept', async (t) => {
+  for (const sub of ['x'.repeat(256), 'x'.repeat(300), 'a\0b', '\0', '\ud800', ' ']) {
+    const issuer = issuerOf('hostile');
+    const lies = {
+      idToken: (claims: object) => sign({ ...claims, sub }),
+      userinfo: (truth: object) => ({ ...truth, sub }),
+    };
+    await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', JSON.stringify(sub.slice(0, 20)));
+    issuer.lies = {};
+  }
+  hostile.newcomer({ sub: 'x'.repeat(255) });
+  t.equal((await login('hostile')).statusCode, 200, '255 characters fit');
+});
+
+t.test('secrets in the profile are not kept', async (t) => {
+  const canary = 'the-canary-in-the-profile';
+  const { sub } = hostile.newcomer({
+    access_token: canary,
+    refresh_token: canary,
+    id_token: canary,
+    client_secret: canary,
+  });
+  t.equal((await login('hostile')).statusCode, 200);
+  const { user } = (await userBehind(app, 'hostile', sub)) ?? {};
+  t.notOk(JSON.stringify(user ?? {}).includes(canary));
+});
+
+t.test('no secret of a login is logged or stored', async (t) => {
+  const visitor = newVisitor();
+  hostile.newcomer();
+  const secrets: string[] = ['its secret'];
+  hostile.lies = {
+    token: (truth) => {
+      secrets.push(String(truth.access_token), String(truth.id_token));
+      return truth;
+    },
+  };
+  const url = new URL(await begin(visitor, 'hostile', { family: 'oauth' }));
+  const callback = new URL(await passThrough(url.href));
+  for (const name of ['state', 'nonce', 'code_challenge']) secrets.push(url.searchParams.get(name) ?? '');
+  secrets.push(callback.searchParams.get('code') ?? '');
+  const cookies = await visitor.cookies(callback.href);
+  secrets.push(...cookies.split('; ').map((pair) => pair.slice(pair.indexOf('=') + 1)));
+  const response = await visitor.visit(callback.href);
+  t.equal(response.statusCode, 200);
+  secrets.push(response.json().data.access_token, response.json().data.refresh_token);
+  hostile.lies = { answers: { token: json({ error: 'invalid_grant', error_description: 'a-canary-in-words' }, 400) } };
+  await login('hostile');
+  hostile.lies = {};
+  t.ok(logged.length > 100);
+  t.ok(secrets.length > 8);
+  const [log, dump] = [logged.join(''), await dumpDatabase(app)];
+  for (const secret of secrets) {
+    t.ok(secret.length >= 10, 'a secret to look for');
+    t.notOk(log.includes(secret), `not logged: ${secret.slice(0, 20)}`);
+    t.notOk(dump.includes(secret), `not stored: ${secret.slice(0, 20)}`);
+  }
+});
+
+t.test('what goes wrong is logged for those who have to put it right', async (t) => {
+  for (const [lies, words] of [
+    [{ idToken: (claims: object) => sign({ ...claims, aud: 'x' }) }, /aud/],
+    [{ answers: { token: json({ error: 'invalid_client' }, 401) } }, /invalid_client/],
+    [{ answers: { userinfo: failures.silence } }, /time|abort/i],
+  ] as const) {
+    hostile.newcomer();
+    hostile.lies = lies;
+    logged.length = 0;
+    const response = await login('hostile');
+    hostile.lies = {};
+    const lines = logged.filter((line) => line.includes(String(response.headers['x-request-id'])));
+    t.match(lines.join(''), words);
+    t.match(lines.join(''), /hostile/, 'and which provider it was');
+  }
+});

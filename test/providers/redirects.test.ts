@@ -1,0 +1,180 @@
+import type { LightMyRequestResponse } from 'fastify';
+import t, { type Test } from 'tap';
+import { admin, startTestApp } from '../helpers/app.js';
+import { setCookies } from '../helpers/cookies.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { digestOfAccounts } from '../helpers/provider-records.js';
+import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/redirect-corpus.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
+import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+
+const server = await startOauth2Server(t, { publicUrl, keys: ['listed', 'unlisted'] });
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
+const testApp = await startTestApp(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: 'listed,unlisted',
+  ...server.variables('listed', { ...open, REDIRECT_ALLOW_LIST: allowList.join(',') }),
+  ...server.variables('unlisted', open),
+});
+const { app } = testApp;
+const newVisitor = () => createVisitor(testApp, publicUrl);
+server.profile = { id: 1, name: 'Ada', email: 'ada@example.com' };
+
+/** Where a browser goes that is sent on from the callback: read against our own origin, without the fragment. */
+function destination(response: LightMyRequestResponse): string {
+  const { location } = response.headers;
+  if (response.statusCode !== 302 || location === undefined) return `${response.statusCode} ${response.body}`;
+  const url = new URL(String(location), `${publicUrl}/auth/login/listed/callback`);
+  url.hash = '';
+  return url.href;
+}
+
+/** Where `url` leads, as a browser reads it, without the fragment. */
+function wanted(url: string, change: (url: URL) => void = () => {}): string {
+  const read = new URL(url, publicUrl);
+  read.hash = '';
+  change(read);
+  return read.href;
+}
+
+const withVerdict = (...verdicts: RedirectCase['verdict'][]) =>
+  redirectCorpus.filter(({ verdict }) => verdicts.includes(verdict));
+
+const asParameter = (url: string) => startPath('listed', { redirect: url });
+
+t.test('the corpus is large, and of three kinds', async (t) => {
+  t.ok(redirectCorpus.length >= 200);
+  t.equal(new Set(redirectCorpus.map(({ url }) => url)).size, redirectCorpus.length);
+  t.ok(withVerdict('allowed').length >= 80);
+  t.ok(withVerdict('refused').length >= 200);
+});
+
+/** A login that is refused at its start leaves no trace, and can hence never send anybody there. */
+async function doesNotBegin(t: Test, path: string, what: string): Promise<void> {
+  const response = await newVisitor().visit(path);
+  if (response.statusCode < 400) t.fail(`${what}: begins`);
+  else refused(t, response, 'INVALID_PAYLOAD', what);
+  t.equal(response.headers['set-cookie'], undefined);
+  t.equal(response.headers.location, undefined);
+}
+
+t.test('at the start', async (t) => {
+  for (const { url, verdict, why } of redirectCorpus) {
+    const what = `${JSON.stringify(url)}: ${verdict}, ${why}`;
+    if (verdict === 'refused') await doesNotBegin(t, asParameter(url), what);
+    if (verdict === 'allowed') {
+      const response = await newVisitor().visit(asParameter(url));
+      t.equal(response.statusCode, 302, what);
+      t.ok(response.headers.location?.startsWith(`${server.origin}/authorize?`), what);
+    }
+  }
+});
+
+t.test('by either family of routes', async (t) => {
+  for (const { url } of withVerdict('refused').filter((_, index) => index % 10 === 0)) {
+    await doesNotBegin(t, startPath('listed', { redirect: url, family: 'oauth' }), JSON.stringify(url));
+  }
+});
+
+t.test('after a success', async (t) => {
+  for (const { url, why } of withVerdict('allowed')) {
+    const response = await goThrough(newVisitor(), 'listed', { redirect: url }, passThrough);
+    t.equal(destination(response), wanted(url), `${JSON.stringify(url)}: ${why}`);
+    t.equal(signInCookies(response).length, 1);
+  }
+});
+
+t.test('after a failure', async (t) => {
+  for (const { url, why } of withVerdict('allowed')) {
+    const visitor = newVisitor();
+    const state = new URL(await begin(visitor, 'listed', { redirect: url })).searchParams.get('state') ?? '';
+    const query = new URLSearchParams({ error: 'access_denied', state });
+    const response = await visitor.visit(`/auth/login/listed/callback?${query}`);
+    const target = wanted(url, (read) => {
+      read.search = '?reason=INVALID_CREDENTIALS';
+    });
+    t.equal(destination(response), target, `${JSON.stringify(url)}: ${why}`);
+    t.strictSame(signInCookies(response), []);
+  }
+});
+
+t.test('where the rules can be read both ways, one does not leave our origin', async (t) => {
+  for (const { url } of withVerdict('ours or refused')) {
+    const visitor = newVisitor();
+    const started = await visitor.visit(asParameter(url));
+    if (started.statusCode === 400) {
+      refused(t, started, 'INVALID_PAYLOAD', JSON.stringify(url));
+      continue;
+    }
+    const response = await visitor.visit(await passThrough(String(started.headers.location)));
+    t.equal(response.statusCode, 302);
+    const { location = '' } = response.headers;
+    t.equal(new URL(location, publicUrl).origin, publicUrl, `${JSON.stringify(url)} leads to ${location}`);
+    t.notMatch(location, /^\/[/\\]|[^\x21-\x7e]/, 'and says so without any doubt');
+  }
+});
+
+t.test('at the callback nobody is asked where to go', async (t) => {
+  const targets = withVerdict('refused').filter((_, index) => index % 3 === 0);
+  for (const { url } of [...targets, { url: '/account' }, { url: allowList[0] }]) {
+    const what = JSON.stringify(url);
+    const also = `&${new URLSearchParams({ redirect: url })}`;
+    const succeeded = newVisitor();
+    const callback = await passThrough(await begin(succeeded, 'listed'));
+    t.equal(destination(await succeeded.visit(callback + also)), `${publicUrl}/`, `${what}, signed in`);
+
+    const failed = newVisitor();
+    const state = new URL(await begin(failed, 'listed', { family: 'oauth' })).searchParams.get('state') ?? '';
+    const query = new URLSearchParams({ error: 'access_denied', state });
+    const response = await failed.visit(`/auth/login/listed/callback?${query}${also}`);
+    refusedLogin(t, response, 'INVALID_CREDENTIALS', `${what}, denied`);
+
+    const stranger = await newVisitor().visit(`/auth/login/listed/callback?code=x&state=x${also}`);
+    refusedLogin(t, stranger, 'INVALID_CREDENTIALS', `${what}, out of nowhere`);
+  }
+});
+
+t.test('what is no single text is no redirect', async (t) => {
+  const before = await digestOfAccounts(app);
+  for (const query of [
+    'redirect=/a&redirect=/b',
+    `redirect=/a&redirect=${encodeURIComponent('//evil.example')}`,
+    'redirect[]=/a',
+    'redirect[]=/a&redirect[]=/b',
+    'redirect[x]=/a',
+    'redirect[href]=/a',
+    'redirect[toString]=/a',
+  ]) {
+    await doesNotBegin(t, `/auth/login/listed?${query}`, query);
+  }
+  t.equal(await digestOfAccounts(app), before);
+});
+
+t.test('without a list, nothing is allowed but our own origin', async (t) => {
+  for (const url of allowList) {
+    const response = await newVisitor().visit(startPath('unlisted', { redirect: url }));
+    refused(t, response, 'INVALID_PAYLOAD', url);
+  }
+  for (const url of ['/account', `${publicUrl}/account`]) {
+    const response = await goThrough(newVisitor(), 'unlisted', { redirect: url }, passThrough);
+    t.equal(destination(response), `${publicUrl}/account`);
+  }
+});
+
+t.test('under https the cookies of a login are for https only', async (t) => {
+  const response = await newVisitor().visit(startPath('listed'));
+  const cookies = Object.values(setCookies(response));
+  t.ok(cookies.length > 0);
+  for (const { attributes } of cookies) t.ok(attributes.includes('Secure'));
+});
+
+t.test('nor does being signed in change anything', async (t) => {
+  const visitor = newVisitor();
+  const payload = { ...admin, mode: 'session' };
+  t.equal((await visitor.send({ method: 'POST', url: '/auth/login', payload })).statusCode, 200);
+  for (const redirect of ['//evil.example', '/\\evil.example', 'javascript:alert(1)', 'https://evil.example/']) {
+    const response = await visitor.visit(startPath('listed', { redirect, link: true }));
+    refused(t, response, 'INVALID_PAYLOAD', redirect);
+  }
+});
