@@ -1,0 +1,369 @@
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { users } from '../../db/schema.js';
+import { type Account, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
+import {
+  begin,
+  createVisitor,
+  goThrough,
+  passThrough,
+  type Start,
+  startPath,
+  type Visitor,
+} from '../helpers/visitor.js';
+
+const publicUrl = 'http://gatehouse.example.com';
+const keys = ['alpha', 'beta', 'closed'] as const;
+const server = await startOauth2Server(t, { publicUrl, keys });
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
+const testApp = await startTestApp(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: keys.join(','),
+  ...server.variables('alpha', open),
+  ...server.variables('beta', open),
+  ...server.variables('closed'),
+});
+const { app, get, post, request } = testApp;
+const newVisitor = () => createVisitor(testApp, publicUrl);
+
+let people = 0;
+
+/** Who the provider says it is from now on: somebody new. */
+function newPerson(profile: Record<string, unknown> = {}) {
+  const id = `octo-${++people}`;
+  const email = `${id}@example.com`;
+  server.profile = { id, name: 'Mona', email, ...profile };
+  return { id, email };
+}
+
+type Key = (typeof keys)[number];
+
+const login = (key: Key, start: Start = { family: 'oauth' }, visitor = newVisitor()) =>
+  goThrough(visitor, key, start, passThrough);
+
+const link = (key: Key, visitor: Visitor, start: Start = {}) => login(key, { link: true, ...start }, visitor);
+
+async function signIn(visitor: Visitor, account: Account): Promise<void> {
+  const { email, password } = account;
+  const payload = { email, password, mode: 'session' };
+  const response = await visitor.send({ method: 'POST', url: '/auth/login', payload });
+  if (response.statusCode !== 200) throw new Error(`Not signed in: ${response.body}`);
+}
+
+/** Somebody with a password, signed in at a browser. */
+async function signedIn() {
+  const account = await createAccount(app);
+  const visitor = newVisitor();
+  await signIn(visitor, account);
+  return { account, visitor };
+}
+
+/** Somebody whom only a provider lets in, signed in at a browser. */
+async function signedInByProvider(key: 'alpha' | 'beta' = 'alpha') {
+  const person = newPerson();
+  const visitor = newVisitor();
+  const response = await login(key, {}, visitor);
+  if (response.statusCode !== 302) throw new Error(`Not signed in: ${response.body}`);
+  const found = await userBehind(app, key, person.id);
+  if (!found) throw new Error('The login has made nobody.');
+  return { ...person, visitor, user: found.user, identity: found.identity };
+}
+
+interface Listed {
+  id: string;
+  provider: string;
+  external_identifier: string;
+  email: string | null;
+  primary: boolean;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+async function list(visitor: Visitor): Promise<Listed[]> {
+  const response = await visitor.visit('/users/me/identities');
+  if (response.statusCode !== 200) throw new Error(`No list: ${response.body}`);
+  return response.json().data;
+}
+
+const unlink = (visitor: Visitor, id: string) => visitor.send({ method: 'DELETE', url: `/users/me/identities/${id}` });
+
+async function changesNothing(t: Test, work: () => Promise<unknown>, what: string): Promise<void> {
+  const before = await digestOfAccounts(app);
+  await work();
+  t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
+}
+
+t.test('an account at a provider is linked, and signs its user in from then on', async (t) => {
+  for (const redirect of [undefined, '/account?x=1']) {
+    const { account, visitor } = await signedIn();
+    const { id, email } = newPerson();
+    const count = await app.db.$count(users);
+    const response = await link('alpha', visitor, redirect === undefined ? {} : { redirect });
+    t.equal(response.statusCode, 302, response.body);
+    t.equal(response.headers.location, redirect ?? '/');
+    t.equal(await app.db.$count(users), count, 'nobody was made');
+    t.equal((await visitor.visit('/users/me')).json().data?.id, account.id, 'who was signed in still is');
+
+    const [identity, ...more] = await list(visitor);
+    t.strictSame(more, []);
+    t.strictSame(Object.keys(identity ?? {}).sort(), [
+      'created_at',
+      'email',
+      'external_identifier',
+      'id',
+      'last_used_at',
+      'primary',
+      'provider',
+    ]);
+    t.match(identity, { provider: 'alpha', external_identifier: id, email });
+    t.match(identity?.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+    t.equal((await login('alpha')).statusCode, 200);
+    t.equal((await userBehind(app, 'alpha', id))?.user.id, account.id);
+    t.equal(await app.db.$count(users), count);
+    t.equal((await post('/auth/login', account)).statusCode, 200, 'the password is as good as before');
+    const { email: stored, provider, firstName } = await storedUser(app, account.id);
+    t.match({ stored, provider, firstName }, { stored: account.email, provider: 'default', firstName: null });
+  }
+});
+
+t.test('linking once more changes little', async (t) => {
+  const { visitor } = await signedIn();
+  newPerson();
+  t.equal((await link('alpha', visitor)).statusCode, 302);
+  const before = await list(visitor);
+  t.equal((await link('alpha', visitor)).statusCode, 302);
+  t.strictSame(
+    (await list(visitor)).map(({ id }) => id),
+    before.map(({ id }) => id),
+  );
+});
+
+t.test('several providers, and several accounts at one', async (t) => {
+  const { visitor, account } = await signedIn();
+  for (const key of ['alpha', 'beta', 'closed', 'alpha'] as const) {
+    newPerson();
+    t.equal((await link(key, visitor)).statusCode, 302, key);
+    const response = await login(key);
+    t.equal(response.statusCode, 200, `${key}: ${response.body}`);
+  }
+  const all = await list(visitor);
+  t.strictSame(all.map(({ provider }) => provider).sort(), ['alpha', 'alpha', 'beta', 'closed']);
+  t.equal((await identitiesOf(app, account.id)).length, 4);
+});
+
+t.test('a user of one provider links another', async (t) => {
+  const { visitor, user, id } = await signedInByProvider();
+  const person = newPerson();
+  t.equal((await link('beta', visitor)).statusCode, 302);
+  t.match(
+    (await list(visitor)).sort((a, b) => a.provider.localeCompare(b.provider)),
+    [
+      { provider: 'alpha', external_identifier: id, primary: true },
+      { provider: 'beta', external_identifier: person.id, primary: false },
+    ],
+  );
+  t.equal((await userBehind(app, 'beta', person.id))?.user.id, user.id);
+});
+
+t.test('the address at the provider does not matter', async (t) => {
+  const stranger = await createAccount(app);
+  const { visitor, account } = await signedIn();
+  const { id } = newPerson({ email: stranger.email });
+  t.equal((await link('alpha', visitor)).statusCode, 302);
+  t.equal((await userBehind(app, 'alpha', id))?.user.id, account.id);
+  t.equal((await storedUser(app, account.id)).email, account.email);
+});
+
+t.test('who is not signed in links nothing', async (t) => {
+  for (const headers of [{}, { cookie: 'gatehouse_session_token=x' }] as Record<string, string>[]) {
+    const response = await newVisitor().visit(startPath('alpha', { link: true }), headers);
+    refused(t, response, 'INVALID_CREDENTIALS', JSON.stringify(headers));
+    t.equal(response.headers.location, undefined);
+  }
+  for (const method of ['GET', 'DELETE'] as const) {
+    const url = method === 'GET' ? '/users/me/identities' : `/users/me/identities/${randomUUID()}`;
+    refused(t, await request({ method, url }), 'INVALID_CREDENTIALS', `${method} ${url}`);
+  }
+});
+
+t.test('nor does a page elsewhere make somebody link', async (t) => {
+  const { visitor, account } = await signedIn();
+  const path = startPath('alpha', { link: true });
+  await changesNothing(
+    t,
+    async () => refused(t, await visitor.visit(path, { 'sec-fetch-site': 'cross-site' }), 'FORBIDDEN', 'cross-site'),
+    'cross-site',
+  );
+  for (const site of ['same-origin', 'none']) {
+    t.equal((await visitor.visit(path, { 'sec-fetch-site': site })).statusCode, 302, site);
+  }
+  t.strictSame(await identitiesOf(app, account.id), []);
+});
+
+t.test('an ordinary login links nothing, though one is signed in', async (t) => {
+  const { visitor, account } = await signedIn();
+  const { id } = newPerson();
+  for (const query of ['', '?link=false', '?link=0', '?link=']) {
+    const response = await visitor.visit(`/auth/oauth/alpha${query}`);
+    if (response.statusCode === 400) continue;
+    await visitor.visit(await passThrough(String(response.headers.location)));
+    t.strictSame(await identitiesOf(app, account.id), [], query);
+  }
+  t.not((await userBehind(app, 'alpha', id))?.user.id, account.id);
+});
+
+t.test('an account of somebody else is not taken over', async (t) => {
+  const owner = await signedInByProvider();
+  const thief = await signedIn();
+  server.profile = { id: owner.id.toUpperCase(), name: 'Thief', email: 'thief@example.com' };
+  await changesNothing(
+    t,
+    async () => {
+      refusedLogin(t, await link('alpha', thief.visitor, { family: 'oauth' }), 'INVALID_PROVIDER', 'in JSON');
+      sentBack(t, await link('alpha', thief.visitor, { redirect: '/a?b' }), '/a', 'INVALID_PROVIDER', 'sent back');
+    },
+    'taken over',
+  );
+  t.equal((await userBehind(app, 'alpha', owner.id))?.user.id, owner.user.id);
+
+  t.test('nor by two who try at the same time', async (t) => {
+    const [one, two] = [await signedIn(), await signedIn()];
+    const { id } = newPerson();
+    const callbacks = await Promise.all(
+      [one, two].map(async ({ visitor }) =>
+        passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' })),
+      ),
+    );
+    const responses = await Promise.all([one, two].map(({ visitor }, index) => visitor.visit(callbacks[index] ?? '')));
+    const [loser, ...others] = responses.filter(({ statusCode }) => statusCode >= 400);
+    t.equal(others.length, 0, 'one of them has it');
+    if (loser) refusedLogin(t, loser, 'INVALID_PROVIDER', 'the other does not');
+    const owned = [...(await identitiesOf(app, one.account.id)), ...(await identitiesOf(app, two.account.id))];
+    t.strictSame(
+      owned.map(({ identifier }) => identifier),
+      [id],
+    );
+  });
+});
+
+t.test('who signs in as somebody else on the way links nothing to them', async (t) => {
+  const { visitor } = await signedIn();
+  const other = await createAccount(app);
+  newPerson();
+  const callback = await passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' }));
+  await signIn(visitor, other);
+  await visitor.visit(callback);
+  t.strictSame(await identitiesOf(app, other.id), []);
+});
+
+t.test('who is suspended, or signs out, on the way links nothing', async (t) => {
+  for (const what of ['suspended', 'signed out'] as const) {
+    const { visitor, account } = await signedIn();
+    newPerson();
+    const callback = await passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' }));
+    if (what === 'suspended') await updateAccount(app, account.id, { status: 'suspended' });
+    else await visitor.send({ method: 'POST', url: '/auth/logout', payload: { mode: 'session' } });
+    const count = await app.db.$count(users);
+    refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', what);
+    t.strictSame(await identitiesOf(app, account.id), [], what);
+    t.equal(await app.db.$count(users), count, `${what}: nor is anybody made`);
+  }
+});
+
+t.test('the list is one’s own', async (t) => {
+  const [one, two] = [await signedInByProvider(), await signedInByProvider('beta')];
+  t.strictSame(
+    (await list(one.visitor)).map(({ external_identifier }) => external_identifier),
+    [one.id],
+  );
+  t.strictSame(
+    (await list(two.visitor)).map(({ external_identifier }) => external_identifier),
+    [two.id],
+  );
+  const { visitor } = await signedIn();
+  t.strictSame(await list(visitor), []);
+  const token = (await login('alpha')).json().data?.access_token;
+  t.equal((await get('/users/me/identities', bearer(token))).statusCode, 200, 'by an access token too');
+});
+
+t.test('unlinking', async (t) => {
+  const { visitor, account } = await signedIn();
+  const { id } = newPerson();
+  await link('closed', visitor);
+  const [identity] = await list(visitor);
+  const response = await unlink(visitor, identity?.id ?? '');
+  t.equal(response.statusCode, 204);
+  t.equal(response.body, '');
+  t.strictSame(await list(visitor), []);
+  t.equal(await userBehind(app, 'closed', id), undefined);
+  refusedLogin(t, await login('closed'), 'INVALID_CREDENTIALS', 'it signs nobody in any more');
+  refused(t, await unlink(visitor, identity?.id ?? ''), 'FORBIDDEN', 'once more');
+  t.equal((await post('/auth/login', account)).statusCode, 200);
+
+  await link('closed', visitor);
+  t.equal((await list(visitor)).length, 1, 'it can be linked again');
+});
+
+t.test('what is not one’s own cannot be unlinked', async (t) => {
+  const owner = await signedInByProvider();
+  const { visitor } = await signedIn();
+  newPerson();
+  await link('beta', visitor);
+  await changesNothing(
+    t,
+    async () => {
+      for (const id of [owner.identity.id, owner.identity.id.toUpperCase(), randomUUID(), 'x', '%00', '1', 'null']) {
+        refused(t, await unlink(visitor, id), 'FORBIDDEN', id);
+      }
+    },
+    'somebody else’s',
+  );
+});
+
+t.test('the last way of logging in stays', async (t) => {
+  const { visitor, user, identity } = await signedInByProvider();
+  await changesNothing(
+    t,
+    async () => refused(t, await unlink(visitor, identity.id), 'UNPROCESSABLE_CONTENT', 'the only one'),
+    'the only one',
+  );
+  const person = newPerson();
+  await link('beta', visitor);
+  t.equal((await unlink(visitor, identity.id)).statusCode, 204, 'one of two, and the primary one');
+  const [left, ...more] = await list(visitor);
+  t.strictSame(more, []);
+  t.match(left, { provider: 'beta', external_identifier: person.id, primary: true }, 'the other takes its place');
+  const stored = await storedUser(app, user.id);
+  t.match(stored, { provider: 'beta', externalIdentifier: person.id });
+  refused(t, await unlink(visitor, left?.id ?? ''), 'UNPROCESSABLE_CONTENT', 'the last one');
+  t.equal((await login('beta')).statusCode, 200);
+
+  t.test('even if both are unlinked at once', async (t) => {
+    const both = await signedInByProvider();
+    newPerson();
+    await link('beta', both.visitor);
+    const ids = (await list(both.visitor)).map(({ id }) => id);
+    const statuses = (await Promise.all(ids.map((id) => unlink(both.visitor, id)))).map(({ statusCode }) => statusCode);
+    t.strictSame(statuses.sort(), [204, 422]);
+    t.equal((await identitiesOf(app, both.user.id)).length, 1);
+  });
+});
+
+t.test('with a user their identities go, and can be somebody else’s', async (t) => {
+  const { user, id } = await signedInByProvider();
+  const { data } = (await post('/auth/login', admin)).json();
+  const headers = bearer(data.access_token);
+  t.equal((await request({ method: 'DELETE', url: `/users/${user.id}`, headers })).statusCode, 204);
+  t.equal(await userBehind(app, 'alpha', id), undefined);
+  const { visitor, account } = await signedIn();
+  server.profile = { id, name: 'Mona', email: 'mona@example.com' };
+  t.equal((await link('alpha', visitor)).statusCode, 302);
+  t.equal((await userBehind(app, 'alpha', id))?.user.id, account.id);
+  t.ok((await sessionsOf(app, account.id)).length >= 1);
+});
