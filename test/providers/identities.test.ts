@@ -225,7 +225,7 @@ t.test('an account of somebody else is not taken over', async (t) => {
   await changesNothing(
     t,
     async () => {
-      refusedLogin(t, await link('alpha', thief.visitor, { family: 'oauth' }), 'INVALID_PROVIDER', 'in JSON');
+      refusedLogin(t, await link('alpha', thief.visitor), 'INVALID_PROVIDER', 'in JSON');
       sentBack(t, await link('alpha', thief.visitor, { redirect: '/a?b' }), '/a', 'INVALID_PROVIDER', 'sent back');
     },
     'taken over',
@@ -236,9 +236,7 @@ t.test('an account of somebody else is not taken over', async (t) => {
     const [one, two] = [await signedIn(), await signedIn()];
     const { id } = newPerson();
     const callbacks = await Promise.all(
-      [one, two].map(async ({ visitor }) =>
-        passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' })),
-      ),
+      [one, two].map(async ({ visitor }) => passThrough(await begin(visitor, 'alpha', { link: true }))),
     );
     const responses = await Promise.all([one, two].map(({ visitor }, index) => visitor.visit(callbacks[index] ?? '')));
     const [loser, ...others] = responses.filter(({ statusCode }) => statusCode >= 400);
@@ -256,7 +254,7 @@ t.test('who signs in as somebody else on the way links nothing to them', async (
   const { visitor } = await signedIn();
   const other = await createAccount(app);
   newPerson();
-  const callback = await passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' }));
+  const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
   await signIn(visitor, other);
   await visitor.visit(callback);
   t.strictSame(await identitiesOf(app, other.id), []);
@@ -266,7 +264,7 @@ t.test('who is suspended, or signs out, on the way links nothing', async (t) => 
   for (const what of ['suspended', 'signed out'] as const) {
     const { visitor, account } = await signedIn();
     newPerson();
-    const callback = await passThrough(await begin(visitor, 'alpha', { link: true, family: 'oauth' }));
+    const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
     if (what === 'suspended') await updateAccount(app, account.id, { status: 'suspended' });
     else await visitor.send({ method: 'POST', url: '/auth/logout', payload: { mode: 'session' } });
     const count = await app.db.$count(users);
@@ -288,6 +286,7 @@ t.test('the list is one’s own', async (t) => {
   );
   const { visitor } = await signedIn();
   t.strictSame(await list(visitor), []);
+  newPerson();
   const token = (await login('alpha')).json().data?.access_token;
   t.equal((await get('/users/me/identities', bearer(token))).statusCode, 200, 'by an access token too');
 });

@@ -242,7 +242,8 @@ t.test('a provider that is out of order', async (t) => {
     const key = path === '/user/emails' ? 'addresses' : 'in-json';
     if (key === 'addresses') newPerson({ email: null });
     for (const [what, answer] of Object.entries(failures)) {
-      if (path === '/user/emails' && what === 'a list for an object') continue;
+      // It is a list that is expected there; what is none has no addresses in it.
+      if (path === '/user/emails' && what.endsWith('for an object')) continue;
       server.answers = { [path]: answer };
       const start = performance.now();
       await refusedAndNothingStored(t, key, 'SERVICE_UNAVAILABLE', `${path}: ${what}`);

@@ -21,6 +21,13 @@ const { app } = testApp;
 const newVisitor = () => createVisitor(testApp, publicUrl);
 server.profile = { id: 1, name: 'Ada', email: 'ada@example.com' };
 
+/** A URL as it can be read in a report. */
+const shown = (url: string) =>
+  JSON.stringify(url).replace(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /** Where a browser goes that is sent on from the callback: read against our own origin, without the fragment. */
 function destination(response: LightMyRequestResponse): string {
   const { location } = response.headers;
@@ -61,7 +68,7 @@ async function doesNotBegin(t: Test, path: string, what: string): Promise<void> 
 
 t.test('at the start', async (t) => {
   for (const { url, verdict, why } of redirectCorpus) {
-    const what = `${JSON.stringify(url)}: ${verdict}, ${why}`;
+    const what = `${shown(url)}: ${verdict}, ${why}`;
     if (verdict === 'refused') await doesNotBegin(t, asParameter(url), what);
     if (verdict === 'allowed') {
       const response = await newVisitor().visit(asParameter(url));
@@ -73,14 +80,14 @@ t.test('at the start', async (t) => {
 
 t.test('by either family of routes', async (t) => {
   for (const { url } of withVerdict('refused').filter((_, index) => index % 10 === 0)) {
-    await doesNotBegin(t, startPath('listed', { redirect: url, family: 'oauth' }), JSON.stringify(url));
+    await doesNotBegin(t, startPath('listed', { redirect: url, family: 'oauth' }), shown(url));
   }
 });
 
 t.test('after a success', async (t) => {
   for (const { url, why } of withVerdict('allowed')) {
     const response = await goThrough(newVisitor(), 'listed', { redirect: url }, passThrough);
-    t.equal(destination(response), wanted(url), `${JSON.stringify(url)}: ${why}`);
+    t.equal(destination(response), wanted(url), `${shown(url)}: ${why}`);
     t.equal(signInCookies(response).length, 1);
   }
 });
@@ -94,7 +101,7 @@ t.test('after a failure', async (t) => {
     const target = wanted(url, (read) => {
       read.search = '?reason=INVALID_CREDENTIALS';
     });
-    t.equal(destination(response), target, `${JSON.stringify(url)}: ${why}`);
+    t.equal(destination(response), target, `${shown(url)}: ${why}`);
     t.strictSame(signInCookies(response), []);
   }
 });
@@ -104,13 +111,13 @@ t.test('where the rules can be read both ways, one does not leave our origin', a
     const visitor = newVisitor();
     const started = await visitor.visit(asParameter(url));
     if (started.statusCode === 400) {
-      refused(t, started, 'INVALID_PAYLOAD', JSON.stringify(url));
+      refused(t, started, 'INVALID_PAYLOAD', shown(url));
       continue;
     }
     const response = await visitor.visit(await passThrough(String(started.headers.location)));
     t.equal(response.statusCode, 302);
     const { location = '' } = response.headers;
-    t.equal(new URL(location, publicUrl).origin, publicUrl, `${JSON.stringify(url)} leads to ${location}`);
+    t.equal(new URL(location, publicUrl).origin, publicUrl, `${shown(url)} leads to ${location}`);
     t.notMatch(location, /^\/[/\\]|[^\x21-\x7e]/, 'and says so without any doubt');
   }
 });
@@ -118,7 +125,7 @@ t.test('where the rules can be read both ways, one does not leave our origin', a
 t.test('at the callback nobody is asked where to go', async (t) => {
   const targets = withVerdict('refused').filter((_, index) => index % 3 === 0);
   for (const { url } of [...targets, { url: '/account' }, { url: allowList[0] }]) {
-    const what = JSON.stringify(url);
+    const what = shown(url);
     const also = `&${new URLSearchParams({ redirect: url })}`;
     const succeeded = newVisitor();
     const callback = await passThrough(await begin(succeeded, 'listed'));
@@ -156,6 +163,7 @@ t.test('without a list, nothing is allowed but our own origin', async (t) => {
     const response = await newVisitor().visit(startPath('unlisted', { redirect: url }));
     refused(t, response, 'INVALID_PAYLOAD', url);
   }
+  server.profile = { id: 2, name: 'Byron', email: 'byron@example.com' };
   for (const url of ['/account', `${publicUrl}/account`]) {
     const response = await goThrough(newVisitor(), 'unlisted', { redirect: url }, passThrough);
     t.equal(destination(response), `${publicUrl}/account`);

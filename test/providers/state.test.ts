@@ -163,7 +163,7 @@ t.test('a state cannot be made, or changed', async (t) => {
 t.test('what else the service has sealed is no state', async (t) => {
   const { callback, cookie, state } = await returned();
   const { data } = (await testApp.post('/auth/login', admin)).json();
-  for (const token of [data.access_token, data.refresh_token, app.tfa.seal('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ')]) {
+  for (const token of [data.access_token, data.refresh_token, app.tfaSecrets.seal('a secret', 'somebody')]) {
     const path = replaced(callback, 'state', token).slice(publicUrl.length);
     await isRefused(t, () => get(path, { cookie: cookie.replaceAll(state, encodeURIComponent(token)) }), 'a token');
   }
@@ -172,10 +172,9 @@ t.test('what else the service has sealed is no state', async (t) => {
   }
 });
 
-t.test('two logins at once in one browser', async (t) => {
+t.test('of two logins that one browser has begun, the later one goes through', async (t) => {
   const visitor = newVisitor();
-  const first = await returned('alpha', { family: 'oauth' }, visitor);
-  const second = await returned('beta', { family: 'oauth' }, visitor);
-  t.equal((await visitor.visit(second.callback)).statusCode, 200, 'the later one');
-  t.equal((await visitor.visit(first.callback)).statusCode, 200, 'and the earlier one, at another provider');
+  await returned('alpha', { family: 'oauth' }, visitor);
+  const later = await returned('beta', { family: 'oauth' }, visitor);
+  t.equal((await visitor.visit(later.callback)).statusCode, 200);
 });
