@@ -70,6 +70,14 @@ t.test('a state is good for the provider that it was made for', async (t) => {
     () => get(replaced(other.callback, 'state', state).slice(publicUrl.length), { cookie: swapped }),
     'under the name of the other',
   );
+
+  const [login, elsewhere] = [newVisitor(), new URLSearchParams()];
+  const begun = new URL(await begin(login, 'alpha', { family: 'oauth' }));
+  for (const [name, value] of begun.searchParams) elsewhere.set(name, value.replace('alpha', 'beta'));
+  const right = await passThrough(`${begun.origin}${begun.pathname}?${elsewhere}`);
+  t.match(right, '/auth/login/beta/callback');
+  await isRefused(t, () => login.visit(right), 'even if the other has made its code for this very login');
+
   const renamed = cookie.replaceAll('alpha', 'beta');
   await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie: renamed }), 'in a cookie of another name');
 });
