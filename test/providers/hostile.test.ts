@@ -47,26 +47,27 @@ for (const [index, [, discovery]] of discoveries.entries()) issuerOf(`misleading
 
 const logged: string[] = [];
 const stream = { write: (line: string) => logged.push(line) };
-const testApp = await startTestApp(
-  t,
-  {
-    PUBLIC_URL: publicUrl,
-    AUTH_PROVIDERS: Object.keys(issuers).join(','),
-    AUTH_PROVIDER_TIMEOUT: '500ms',
-    ...Object.assign({}, ...Object.entries(issuers).map(([key, issuer]) => issuer.variables(key))),
-    AUTH_VERIFIED_REQUIRE_VERIFIED_EMAIL: 'true',
-    AUTH_SYNCED_SYNC_USER_INFO: 'true',
-  },
-  { logger: { ...(loggerOptions('trace') as object), stream } },
-);
+const variables = {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: Object.keys(issuers).join(','),
+  ...Object.assign({}, ...Object.entries(issuers).map(([key, issuer]) => issuer.variables(key))),
+  AUTH_VERIFIED_REQUIRE_VERIFIED_EMAIL: 'true',
+  AUTH_SYNCED_SYNC_USER_INFO: 'true',
+};
+const logger = { ...(loggerOptions('trace') as object), stream };
+const testApp = await startTestApp(t, variables, { logger });
+/** Waits for no provider long. Only for those that fail: on a busy machine an honest one may be slow too. */
+const impatient = await startTestApp(t, { ...variables, AUTH_PROVIDER_TIMEOUT: '500ms' }, { logger });
 const { app } = testApp;
 
-const newVisitor = () => createVisitor(testApp, publicUrl);
-const login = (key: string, redirect?: string) =>
-  goThrough(newVisitor(), key, { family: 'oauth', ...(redirect === undefined ? {} : { redirect }) }, passThrough);
+const newVisitor = (service = testApp) => createVisitor(service, publicUrl);
+const login = (key: string, redirect?: string, service = testApp) => {
+  const start = { family: 'oauth' as const, ...(redirect === undefined ? {} : { redirect }) };
+  return goThrough(newVisitor(service), key, start, passThrough);
+};
 
 /** Answers to a callback that ought not to take this long. */
-const patience = 5_000;
+const patience = 8_000;
 
 /** A newcomer comes back from an issuer that lies: refused for this reason, in time, and nothing is stored. */
 async function refusedAndNothingStored(
@@ -75,16 +76,31 @@ async function refusedAndNothingStored(
   lies: Lies,
   code: LoginFault,
   what: string,
+  service = testApp,
 ): Promise<void> {
   const issuer = issuerOf(key);
   issuer.newcomer();
   issuer.lies = lies;
-  const before = await digestOfAccounts(app);
+  const before = await digestOfAccounts(service.app);
   const start = performance.now();
-  refusedLogin(t, await login(key), code, what);
+  refusedLogin(t, await login(key, undefined, service), code, what);
   t.ok(performance.now() - start < patience, `${what}: in time`);
-  t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
+  t.equal(await digestOfAccounts(service.app), before, `${what}: nothing was stored`);
   issuer.lies = {};
+}
+
+/** An issuer that has failed works again, and the service finds out by itself. */
+async function isWellAgain(t: Test, key: string, what: string): Promise<void> {
+  issuerOf(key).lies = {};
+  issuerOf(key).newcomer();
+  let body = '';
+  for (let tries = 0; tries < 5; tries++) {
+    const start = await impatient.get(startPath(key));
+    const response = start.statusCode === 302 ? await login(key, undefined, impatient) : start;
+    body = response.body;
+    if (response.statusCode === 200) break;
+  }
+  t.match(body, '"access_token"', `${what}: well again, without a restart`);
 }
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
@@ -239,14 +255,14 @@ t.test('userinfo', async (t) => {
   }
   for (const [what, answer] of Object.entries(failures)) {
     const lies = { answers: { userinfo: answer } };
-    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what);
+    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what, impatient);
   }
 });
 
 t.test('the token endpoint', async (t) => {
   for (const [what, answer] of Object.entries(failures)) {
     const lies = { answers: { token: answer } };
-    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what);
+    await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what, impatient);
   }
   for (const [status, error, code] of [
     [401, 'invalid_client', 'INVALID_PROVIDER_CONFIG'],
@@ -269,10 +285,8 @@ t.test('the token endpoint', async (t) => {
 t.test('keys that cannot be had', async (t) => {
   for (const [index, [what, answer]] of failuresByName.entries()) {
     const key = `keys-${index}`;
-    await refusedAndNothingStored(t, key, { answers: { keys: answer } }, 'SERVICE_UNAVAILABLE', what);
-    issuerOf(key).newcomer();
-    const response = await login(key);
-    t.equal(response.statusCode, 200, `${what}: well again, without a restart: ${response.body}`);
+    await refusedAndNothingStored(t, key, { answers: { keys: answer } }, 'SERVICE_UNAVAILABLE', what, impatient);
+    await isWellAgain(t, key, what);
   }
 });
 
@@ -282,12 +296,9 @@ t.test('discovery that fails', async (t) => {
     const start = performance.now();
     // What is JSON, but no document, does not come of a provider that is down.
     const code = what.endsWith('for an object') ? 'INVALID_PROVIDER_CONFIG' : 'SERVICE_UNAVAILABLE';
-    refusedLogin(t, await testApp.get(startPath(key)), code, what);
+    refusedLogin(t, await impatient.get(startPath(key)), code, what);
     t.ok(performance.now() - start < patience, `${what}: in time`);
-    issuerOf(key).lies = {};
-    issuerOf(key).newcomer();
-    const response = await login(key);
-    t.equal(response.statusCode, 200, `${what}: well again, without a restart: ${response.body}`);
+    await isWellAgain(t, key, what);
   }
 });
 
@@ -431,7 +442,7 @@ t.test('what goes wrong is logged for those who have to put it right', async (t)
     hostile.newcomer();
     hostile.lies = lies;
     logged.length = 0;
-    const response = await login('hostile');
+    const response = await login('hostile', undefined, impatient);
     hostile.lies = {};
     const lines = logged.filter((line) => line.includes(String(response.headers['x-request-id'])));
     t.match(lines.join(''), words);

@@ -16,10 +16,9 @@ type Key = (typeof keys)[number];
 const server = await startOauth2Server(t, { publicUrl, keys });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
 const emailsUrl = `${server.origin}/user/emails`;
-const testApp = await startTestApp(t, {
+const variables = {
   PUBLIC_URL: publicUrl,
   AUTH_PROVIDERS: keys.join(','),
-  AUTH_PROVIDER_TIMEOUT: '500ms',
   ...server.variables('in-session', { ...open, SCOPE: 'read:user user:email' }),
   ...server.variables('in-cookie', { ...open, MODE: 'cookie' }),
   ...server.variables('in-json', { ...open, MODE: 'json', LAST_NAME_KEY: 'surname' }),
@@ -28,10 +27,13 @@ const testApp = await startTestApp(t, {
   ...server.variables('nested', { ...open, IDENTIFIER_KEY: 'data.id', EMAIL_KEY: 'data.email' }),
   ...server.variables('synced', { ...open, SYNC_USER_INFO: 'true' }),
   ...server.variables('wrong-secret', { ...open, CLIENT_SECRET: 'not the secret' }),
-});
+};
+const testApp = await startTestApp(t, variables);
+/** Waits for no provider long. Only for those that fail: on a busy machine an honest one may be slow too. */
+const impatient = await startTestApp(t, { ...variables, AUTH_PROVIDER_TIMEOUT: '500ms' });
 const { app, get } = testApp;
 
-const newVisitor = () => createVisitor(testApp, publicUrl);
+const newVisitor = (service = testApp) => createVisitor(service, publicUrl);
 let people = 583_000;
 
 /** Whom the provider logs in from now on: somebody new, unless `profile` says otherwise. */
@@ -44,10 +46,16 @@ function newPerson(profile: Record<string, unknown> = {}) {
 const login = (key: Key, start: Start = { family: 'oauth' }, visitor = newVisitor()) =>
   goThrough(visitor, key, start, passThrough);
 
-async function refusedAndNothingStored(t: Test, key: Key, code: LoginFault, what: string): Promise<void> {
-  const before = await digestOfAccounts(app);
-  refusedLogin(t, await login(key), code, what);
-  t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
+async function refusedAndNothingStored(
+  t: Test,
+  key: Key,
+  code: LoginFault,
+  what: string,
+  service = testApp,
+): Promise<void> {
+  const before = await digestOfAccounts(service.app);
+  refusedLogin(t, await login(key, { family: 'oauth' }, newVisitor(service)), code, what);
+  t.equal(await digestOfAccounts(service.app), before, `${what}: nothing was stored`);
 }
 
 t.test('what the provider is asked', async (t) => {
@@ -246,8 +254,8 @@ t.test('a provider that is out of order', async (t) => {
       if (path === '/user/emails' && what.endsWith('for an object')) continue;
       server.answers = { [path]: answer };
       const start = performance.now();
-      await refusedAndNothingStored(t, key, 'SERVICE_UNAVAILABLE', `${path}: ${what}`);
-      t.ok(performance.now() - start < 5_000, `${path}: ${what}: in time`);
+      await refusedAndNothingStored(t, key, 'SERVICE_UNAVAILABLE', `${path}: ${what}`, impatient);
+      t.ok(performance.now() - start < 8_000, `${path}: ${what}: in time`);
     }
   }
   server.answers = { '/token': failures['an error of the server'] };
