@@ -1,3 +1,6 @@
+/** Authenticator apps show the code in groups. */
+export const codeOf = ({ otp = '' }: Record<string, string>): string => otp.replace(/\s/g, '');
+
 /**
  * Lets people enter a recovery code where a code of the app is asked for. The field takes either at any time; what changes
  * is what it is called, and the keyboard of a phone.

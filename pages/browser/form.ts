@@ -7,6 +7,7 @@ type Values = Record<string, string>;
 /** Where the fault is, when the API names no field: by form and error code. */
 const fieldAtFault: Readonly<Record<string, string>> = {
   login_INVALID_OTP: 'otp',
+  provider_code_INVALID_OTP: 'otp',
   tfa_INVALID_OTP: 'otp',
   tfa_INVALID_PAYLOAD: 'otp',
   tfa_begin_INVALID_CREDENTIALS: 'password',

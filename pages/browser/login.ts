@@ -1,14 +1,19 @@
 import { callInSession, callWithCookie, endSession } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { enableRecoveryCodes } from './code-field.js';
+import { codeOf, enableRecoveryCodes } from './code-field.js';
 import { find, leaveTo } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import { page } from './page-data.js';
+import { forgetAttempt, restoreQuery } from './provider-attempt.js';
+import { startProviderCode } from './provider-code.js';
 import { showProviders } from './providers.js';
 import { failureText, text } from './texts.js';
 
-export function startLogin(): void {
+export async function startLogin(): Promise<void> {
+  await restoreQuery();
   const settled = page.hasSession ? settleSession() : Promise.resolve();
+  if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
+  forgetAttempt();
   if (page.offers.providers) showProviders();
   if (page.reason !== undefined) {
     find('[data-alert]').textContent = failureText('provider', new ApiFailure(page.reason));
@@ -33,10 +38,9 @@ async function settleSession(): Promise<void> {
 }
 
 function startPasswordLogin(settled: Promise<void>): void {
-  handleForm('#login', 'login', async ({ otp, ...values }, form) => {
+  handleForm('#login', 'login', async (values, form) => {
     await settled;
-    // Authenticator apps show the code in groups.
-    const code = otp?.replace(/\s/g, '');
+    const code = codeOf(values);
     try {
       await callWithCookie('POST', '/auth/login', {
         ...credentials(form, values),

@@ -1,6 +1,6 @@
 import { callInSession, callSignedIn } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { enableRecoveryCodes } from './code-field.js';
+import { codeOf, enableRecoveryCodes } from './code-field.js';
 import { find } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
@@ -114,9 +114,6 @@ async function callWithProof<T>(path: string, proof: object): Promise<T> {
     throw failure;
   }
 }
-
-/** Authenticator apps show the code in groups. */
-const codeOf = ({ otp = '' }: Record<string, string>) => otp.replace(/\s/g, '');
 
 function show(...shown: Part[]): void {
   for (const part of parts) find(`#tfa-${part}`).hidden = !shown.includes(part);
