@@ -2,7 +2,7 @@ import { ApiFailure, failureOf } from './api-failure.js';
 import { leaveTo, withQuery } from './dom.js';
 import { page } from './page-data.js';
 
-type Method = 'GET' | 'POST' | 'PATCH';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Milliseconds. */
 const patience = 20_000;

@@ -1,30 +1,36 @@
 import { endSession } from './api.js';
 import { find, leaveTo, withQuery } from './dom.js';
+import { showLinkedAccounts, showLinkOutcome } from './linked-accounts.js';
 import { readOwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { showPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
 import { showProfile } from './profile.js';
+import { forgetAttempt, restoreQuery } from './provider-attempt.js';
 import { failureText, text } from './texts.js';
 import { showTwoFactor } from './two-factor.js';
 
 const alert = find('main > [data-alert]');
 
 async function start(): Promise<void> {
+  await restoreQuery();
   const account = await readOwnAccount();
   const { me, mustSetUpTfa } = account;
   const isAskedFor = new URLSearchParams(location.search).has('lang');
   if (!isAskedFor && me.language && me.language !== page.language && isSpoken(me.language)) {
-    await leaveTo(withQuery(page.links.account, { lang: me.language }));
+    await leaveTo(withQuery(location.href, { lang: me.language }));
   }
   if (me.email) {
     find('[data-signed-in-as]').textContent = text('status_signed_in_as', { email: me.email });
     for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email;
   }
-  const shown = [showProfile(account), showPassword(account), showTwoFactor(account)];
+  const hasLinks = await showLinkedAccounts(account);
+  const shown = [showProfile(account), showPassword(account), hasLinks, showTwoFactor(account)];
   find('[data-must-set-up-tfa]').hidden = !mustSetUpTfa;
   find('[data-nothing-to-change]').hidden = mustSetUpTfa || shown.includes(true);
   find('[data-content]').hidden = false;
+  forgetAttempt();
+  if (hasLinks) showLinkOutcome();
 }
 
 const isSpoken = (language: string) =>

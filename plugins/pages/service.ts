@@ -96,7 +96,7 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
         hasSession,
         offers: offered,
         verifiesEmail: settings.public_registration_verify_email,
-        reason: name === 'login' ? reason : undefined,
+        reason: name === 'login' || name === 'account' ? reason : undefined,
         isSignedOut: query.notice === 'signed-out',
         texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
       };

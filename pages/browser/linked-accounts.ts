@@ -1,0 +1,111 @@
+import { callSignedIn } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { find, leaveTo, withQuery } from './dom.js';
+import { type Identity, linkedAccount } from './linked-account.js';
+import type { OwnAccount } from './own-account.js';
+import { page } from './page-data.js';
+import { rememberAttempt } from './provider-attempt.js';
+import { listProviders, type Provider, providerLoginUrl } from './providers.js';
+import { failureText, text } from './texts.js';
+
+const readIdentities = async () => (await callSignedIn<{ data: Identity[] }>('GET', '/users/me/identities')).data;
+
+/** Lets the user link accounts at providers, and unlink them. @returns whether there are any */
+export async function showLinkedAccounts({ mustSetUpTfa }: OwnAccount): Promise<boolean> {
+  if (!page.offers.providers || mustSetUpTfa) return false;
+  const section = find('[data-section=links]');
+  const alert = find('[data-alert]', section);
+  const status = find('[data-status]', section);
+  let known: Provider[] = [];
+  let linkable: Provider[] = [];
+  let identities: Identity[] = [];
+
+  const labelOf = (name: string) => known.find((provider) => provider.name === name)?.label ?? name;
+
+  const unlink = async (identity: Identity) => {
+    try {
+      await callSignedIn('DELETE', `/users/me/identities/${identity.id}`);
+    } catch (failure) {
+      status.textContent = '';
+      alert.textContent = failureText('link', failure);
+      return false;
+    }
+    // It may be with the password that the user signs in from now on: the page has another look at them.
+    if (identity.primary) return leaveTo(withQuery(page.links.account, { notice: 'unlinked' }));
+    identities = await readIdentities().catch(() => identities.filter(({ id }) => id !== identity.id));
+    draw();
+    alert.textContent = '';
+    status.textContent = text('status_unlinked');
+    find('h2', section).focus();
+    return true;
+  };
+
+  const draw = () => {
+    const free = linkable.filter(({ name }) => !identities.some(({ provider }) => provider === name));
+    find('[data-linked]', section).replaceChildren(
+      ...identities.map((identity) => linkedAccount(identity, labelOf(identity.provider), unlink)),
+    );
+    find('[data-linkable]', section).replaceChildren(
+      ...free.map(({ name }) =>
+        linkButton(name, labelOf(name), (failure) => {
+          alert.textContent = failureText('link', failure);
+        }),
+      ),
+    );
+    find('[data-linked]', section).hidden = identities.length === 0;
+    find('[data-linkable]', section).hidden = free.length === 0;
+  };
+
+  try {
+    [identities, known, linkable] = await Promise.all([
+      readIdentities(),
+      listProviders(''),
+      listProviders('?sessionOnly'),
+    ]);
+    section.hidden = identities.length === 0 && linkable.length === 0;
+    draw();
+  } catch (failure) {
+    section.hidden = failure instanceof ApiFailure && failure.code === 'FORBIDDEN';
+    alert.textContent = failureText('account', failure);
+  }
+  return !section.hidden;
+}
+
+/** Says what became of an account that was linked at its provider, or unlinked, a moment ago. */
+export function showLinkOutcome(): void {
+  const section = find('[data-section=links]');
+  const notice = new URLSearchParams(location.search).get('notice');
+  if (page.reason !== undefined) {
+    find('[data-alert]', section).textContent = failureText('link', new ApiFailure(page.reason));
+  } else if (notice === 'linked' || notice === 'unlinked') {
+    find('[data-status]', section).textContent = text(`status_${notice}`);
+  } else return;
+  find('h2', section).focus();
+  // Said once; not again when the page is loaded again.
+  history.replaceState(null, '', page.links.account);
+}
+
+function linkButton(name: string, label: string, showFailure: (failure: unknown) => void): HTMLElement {
+  const link = document.createElement('a');
+  link.className = 'button secondary';
+  link.href = providerLoginUrl(name, {
+    link: 'true',
+    redirect: withQuery(page.links.account, { notice: 'linked' }),
+  });
+  link.textContent = text('action_link', { provider: label });
+  link.addEventListener('click', async (event) => {
+    rememberAttempt(name);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    try {
+      // Whose session has ended meanwhile is led to sign in. On the way to a provider they would see an error in JSON.
+      await callSignedIn('GET', '/users/me?fields=id');
+      location.assign(link.href);
+    } catch (failure) {
+      showFailure(failure);
+    }
+  });
+  const item = document.createElement('li');
+  item.append(link);
+  return item;
+}
