@@ -12,11 +12,15 @@ const url = (description: string) =>
     }),
   );
 
-/** A JSON object of texts; decoded. */
+/** A JSON object of texts; decoded to its entries in the order in which they are written, which `JSON.parse` does not keep of numbers. */
 const record = (format: string, expected: string, description: string) =>
   Type.Transform(Type.String({ format, default: '{}', expected, description }))
-    .Decode((value) => JSON.parse(value) as Readonly<Record<string, string>>)
-    .Encode((value) => JSON.stringify(value));
+    .Decode((value): readonly (readonly [key: string, value: string])[] =>
+      [...value.matchAll(/("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")/g)].map(
+        ([, key = '""', item = '""']) => [JSON.parse(key), JSON.parse(item)] as const,
+      ),
+    )
+    .Encode((entries) => JSON.stringify(Object.fromEntries(entries)));
 
 const isRecord = (value: string, isGood: (key: string, value: string) => boolean): boolean => {
   try {

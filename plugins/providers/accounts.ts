@@ -59,10 +59,10 @@ interface Dependencies {
 /** Users by what one provider says of them. They are found by its identifier, and never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
   const { db, clock, sessions, secondFactor, onLeftOut } = deps;
-  const mappedRoles = new Set(Object.values(provider.ROLE_MAPPING));
+  const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Profile): string | undefined =>
-    Object.entries(provider.ROLE_MAPPING).find(([group]) => groups.includes(group))?.[1];
+    provider.ROLE_MAPPING.find(([group]) => groups.includes(group))?.[1];
 
   const defaultRole = provider.DEFAULT_ROLE_ID ?? null;
 
@@ -105,7 +105,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   const newInfo = async (tx: Executor, profile: Profile, holder: IdentityHolder): Promise<ProviderUserChanges> => {
     if (!provider.SYNC_USER_INFO) return {};
     const { email, firstName, lastName } = profile;
-    const names = { firstName, lastName };
+    const names = { ...(firstName === null ? {} : { firstName }), ...(lastName === null ? {} : { lastName }) };
     if (email === null || email === holder.email || !mayTake(profile)) return names;
     if (!(await isAddressTaken(tx, email, holder.id))) return { ...names, email };
     onLeftOut('the e-mail address belongs to another user', holder.id);

@@ -89,7 +89,9 @@ const withoutSlash = (url: string) => url.replace(/\/+$/, '');
 
 /** What an issuer with `{tenantid}` in it stands for; any other for itself. */
 export const issuerPattern = (issuer: string, tenant = '[A-Za-z0-9.-]+'): RegExp =>
-  new RegExp(`^${issuer.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace('{tenantid}', tenant)}$`);
+  new RegExp(`^${issuer.split('{tenantid}').map(escaped).join(tenant)}$`);
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 
 /** A provider that is reached by https does not send us anywhere in the clear. */
 const isUsable = (issuer: string) => (url: string) =>

@@ -42,6 +42,7 @@ interface Query {
   redirect?: unknown;
   link?: unknown;
   state?: unknown;
+  code?: unknown;
   error?: unknown;
 }
 
@@ -56,7 +57,9 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   };
 
   const linkOf = (request: FastifyRequest, form: LoginForm): Attempt['link'] => {
-    if (form !== 'login' || (request.query as Query).link !== 'true') return null;
+    if ((request.query as Query).link !== 'true') return null;
+    if (form === 'oauth')
+      throw new ApiError('INVALID_PAYLOAD', { reason: 'Accounts are linked at /auth/login/{provider}' });
     const { principal } = request;
     if (!principal?.sessionId) throw new ApiError('INVALID_CREDENTIALS');
     if (principal.mustSetUpTfa) throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
@@ -94,6 +97,8 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     if (!attempt || query.state !== state) throw new ApiError('INVALID_CREDENTIALS');
     await spend(attempt);
     if (query.error !== undefined) throw refusal(entry.provider, query.error);
+    // Several of them would be read by each side in its own way (RFC 6749, 3.1).
+    if (typeof query.code !== 'string') throw new ApiError('INVALID_CREDENTIALS');
     const profile = await entry.provider.profile(request, reply, state);
     const to = attempt.redirect ?? home;
     if (attempt.link) {
@@ -136,9 +141,9 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
         return await enter(request, reply, attempt, state);
       } catch (thrown) {
         const error = toApiError(thrown);
-        if (!attempt?.redirect) throw thrown;
         const level = error.status >= 500 ? 'error' : 'info';
         request.log[level]({ err: thrown, provider: provider.config.key }, 'a login by provider failed');
+        if (!attempt?.redirect) throw thrown;
         return { to: redirectWithReason(attempt.redirect, error.code) };
       }
     },

@@ -56,25 +56,36 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
         maxTokenAge: oldest,
         currentDate: clock(),
       });
-      return issuerOf(payload, issuer).test(String(payload.iss)) ? payload : refuse();
+      // A list of one issuer is none, though it reads like one.
+      const isIssuer = typeof payload.iss === 'string' && issuerOf(payload, issuer).test(payload.iss);
+      return isIssuer ? payload : refuse(`The ID token is of another issuer than ${issuer}.`);
     } catch (error) {
-      throw isRefusal(error) ? new ApiError('INVALID_CREDENTIALS') : providerDown(key, error);
+      throw isRefusal(error) ? refusal(error) : providerDown(key, error);
     }
   };
 
   return {
     verify: async (token, nonce, endpoints) => {
-      if (typeof token !== 'string') return refuse();
+      if (typeof token !== 'string') return refuse('There is no ID token.');
       const claims = await read(token, endpoints);
       const { aud, azp } = claims;
       const isOurs = azp === undefined ? !Array.isArray(aud) || aud.length === 1 : azp === clientId;
-      return isOurs && claims.nonce === nonce ? claims : refuse();
+      if (!isOurs) return refuse('The ID token is for another client.');
+      return claims.nonce === nonce ? claims : refuse('The ID token is of another login: its nonce differs.');
     },
   };
 }
 
-const refuse = (): never => {
-  throw new ApiError('INVALID_CREDENTIALS');
+/** What the client is told is the same whatever it was; the log has the cause. */
+function refusal(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause;
+  const error = new ApiError('INVALID_CREDENTIALS');
+  error.cause = cause;
+  return error;
+}
+
+const refuse = (why: string): never => {
+  throw refusal(new Error(why));
 };
 
 /** Of a provider for many organisations the issuer is that of the user's own. */

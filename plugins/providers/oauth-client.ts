@@ -40,7 +40,7 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
     name: 'provider',
     scope: config.SCOPE.split(/\s+/),
     callbackUri,
-    callbackUriParams: config.PARAMS,
+    callbackUriParams: Object.fromEntries(config.PARAMS),
     pkce: 'S256',
     userAgent: 'gatehouse',
     cookie,
@@ -109,6 +109,6 @@ function refusal(key: string, reason: unknown, status: number | undefined, cause
     : isCodeWrong
       ? new ApiError('INVALID_CREDENTIALS')
       : providerDown(key, cause);
-  error.cause = cause;
+  error.cause = typeof reason === 'string' ? new Error(`The token endpoint answered ${reason}.`, { cause }) : cause;
   return error;
 }

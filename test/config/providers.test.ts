@@ -33,7 +33,7 @@ t.test('each provider has variables of its own', async (t) => {
   t.same(others, []);
   t.match(work, { key: 'work-1', DRIVER: 'openid', SCOPE: 'openid profile email', IDENTIFIER_KEY: 'sub' });
   t.match(work, { ALLOW_PUBLIC_REGISTRATION: false, REQUIRE_VERIFIED_EMAIL: false, SYNC_USER_INFO: false });
-  t.match(work, { FIRST_NAME_KEY: 'given_name', GROUP_CLAIM_NAME: 'groups', ROLE_MAPPING: {}, PARAMS: {} });
+  t.match(work, { FIRST_NAME_KEY: 'given_name', GROUP_CLAIM_NAME: 'groups', ROLE_MAPPING: [], PARAMS: [] });
   t.match(forum, { key: 'Forum', DRIVER: 'oauth2', IDENTIFIER_KEY: 'id', FIRST_NAME_KEY: 'first_name' });
   t.ok(Object.isFrozen(work));
 });
@@ -67,7 +67,7 @@ t.test('what is decoded', async (t) => {
     'work',
     named('WORK', {
       ...openid,
-      ROLE_MAPPING: JSON.stringify({ admins: role }),
+      ROLE_MAPPING: `{ "admins": "${role}", "4711":"${role}", "a\\"b" : "${role}" }`,
       PARAMS: '{"prompt":"select_account"}',
       ALLOW_PUBLIC_REGISTRATION: 'true',
       REDIRECT_ALLOW_LIST: 'https://a.example/x, https://b.example',
@@ -76,8 +76,12 @@ t.test('what is decoded', async (t) => {
     }),
   );
   t.match(provider, {
-    ROLE_MAPPING: { admins: role },
-    PARAMS: { prompt: 'select_account' },
+    ROLE_MAPPING: [
+      ['admins', role],
+      ['4711', role],
+      ['a"b', role],
+    ],
+    PARAMS: [['prompt', 'select_account']],
     ALLOW_PUBLIC_REGISTRATION: true,
     REDIRECT_ALLOW_LIST: ['https://a.example/x', 'https://b.example'],
     DEFAULT_ROLE_ID: role,
