@@ -1,0 +1,451 @@
+import { Secret } from 'otpauth';
+import t, { type Test } from 'tap';
+import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { administrator, createUser, type User, variables } from '../helpers/people.js';
+import { createHome, freePort, startService } from '../helpers/service.js';
+import { codeOfStep, stepOf } from '../helpers/totp.js';
+import { json, status } from '../helpers/web-server.js';
+
+const port = String(await freePort());
+// Another site than that of the provider, as in real life.
+const publicUrl = `http://localhost:${port}`;
+const keys = ['forum', 'work'];
+const provider = await startOauth2Server(t, { publicUrl, keys });
+const home = await createHome(t, { prepared: true });
+const settings = {
+  ...variables,
+  PORT: port,
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: 'forum,work',
+  ...provider.variables('forum', { LABEL: 'Forum', ALLOW_PUBLIC_REGISTRATION: 'true' }),
+  ...provider.variables('work', { LABEL: 'Work ID' }),
+};
+const service = await startService(home, settings);
+const browser = await startBrowser(t);
+
+const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
+const phone = { viewport: { width: 360, height: 740 } };
+
+const someone = (options = {}) => newPerson(browser, service, { baseURL: publicUrl, ...options });
+const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
+const link = ({ page }: Person, name: string) => page.getByRole('link', { name, exact: true });
+const section = ({ page }: Person) => page.getByRole('region', { name: 'Linked accounts' });
+const isTooWide = ({ page }: Person) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
+const isKept = ({ page }: Person) => page.evaluate('sessionStorage.length > 0');
+const says = (person: Person, words: string) => person.page.getByText(words).waitFor();
+
+/** For who wants to see the pages: `SHOTS` names a folder. */
+async function shoot({ page }: Person, name: string): Promise<void> {
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
+}
+
+let people = 0;
+
+/** Who is at the provider from now on: somebody who has never been here. */
+function newcomer(): string {
+  const id = ++people;
+  const email = `somebody-${id}@forum.example`;
+  provider.profile = { id, email, name: `Somebody ${id}` };
+  return email;
+}
+
+async function signedIn(user: User, options = {}): Promise<Person> {
+  const person = await someone(options);
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  return person;
+}
+
+/** The code of the present step, or of the one before: as each works once, a test has two and need not wait. */
+const code = (secret: string, back = 0) =>
+  codeOfStep(stepOf(new Date()) - back, Buffer.from(Secret.fromBase32(secret).bytes));
+
+/** A user with a password, a linked account and two-factor authentication. @returns the secret, and recovery codes */
+async function createProtected(): Promise<{ secret: string; codes: string[] }> {
+  newcomer();
+  const user = await createUser(service, ['tfa_secret']);
+  const person = await signedIn(user);
+  await link(person, 'Link Forum').click();
+  await says(person, 'The account is linked.');
+  await person.page.locator('#tfa-password').fill(user.password);
+  await button(person, 'Set up').click();
+  await person.page.locator('.qr-code svg').waitFor();
+  const secret = (await person.page.locator('[data-secret]').textContent()) ?? '';
+  await person.page.locator('#tfa-code').fill(code(secret, 1));
+  await button(person, 'Turn on').click();
+  await person.page.locator('[data-codes] li').nth(9).waitFor();
+  const codes = await person.page.locator('[data-codes] li').allTextContents();
+  await person.context.close();
+  return { secret, codes };
+}
+
+t.test('by a button to the provider, and back to where one wanted to go', async (t) => {
+  const email = newcomer();
+  const person = await someone();
+  await person.open('/account/login?redirect=/server/ping');
+  await link(person, 'Continue with Work ID').waitFor();
+  t.strictSame(await person.page.locator('.providers a').allTextContents(), [
+    'Continue with Forum',
+    'Continue with Work ID',
+  ]);
+  await link(person, 'Continue with Forum').click();
+  await person.page.waitForURL(`${publicUrl}/server/ping`);
+  // That is no page, and has no icon.
+  person.complaints();
+  await person.open('/account');
+  await seesOwnAccount(person);
+  await says(person, email);
+  t.equal(await isKept(person), false);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('with two-factor authentication a code is asked for', async (t) => {
+  const { secret, codes } = await createProtected();
+  const person = await someone(phone);
+  const { page } = person;
+  const field = page.locator('#provider-otp');
+  await person.open('/account/login?redirect=/server/ping?x%3D1&lang=en-US');
+  await link(person, 'Continue with Forum').click();
+  await field.waitFor();
+  t.equal(await focused(person), 'provider-otp');
+  t.match(page.url(), /redirect=.*lang=en-US/);
+  t.equal(await page.locator('#email').count(), 0);
+  t.equal(await page.locator('.providers').count(), 0);
+  t.equal(await isTooWide(person), false);
+  await shoot(person, 'code');
+  await page.keyboard.press('Enter');
+  t.equal(await person.said('fault'), 'Enter the code from your authenticator app.');
+  await field.fill('000 000');
+  await page.keyboard.press('Enter');
+  await says(person, 'The code is not right');
+  t.equal(await focused(person), 'provider-otp');
+  await page.reload();
+  await field.waitFor();
+  t.pass('it is asked for after the page is loaded again, too');
+  await field.fill(code(secret).replace(/^.../, '$& '));
+  const sent = page.waitForRequest('**/auth/login/forum');
+  await page.keyboard.press('Enter');
+  t.strictSame((await sent).postDataJSON(), { otp: code(secret), mode: 'session' });
+  await page.waitForURL(`${publicUrl}/server/ping?x=1`);
+  const cookies = await person.context.cookies(publicUrl);
+  t.strictSame(
+    cookies.map(({ name }) => name),
+    ['gatehouse_session_token'],
+  );
+  await person.open('/account');
+  await seesOwnAccount(person);
+  t.equal(await isKept(person), false);
+
+  const lost = await someone();
+  await lost.open('/account/login');
+  await link(lost, 'Continue with Forum').click();
+  await button(lost, 'Use a recovery code').click();
+  t.equal(await focused(lost), 'provider-otp');
+  await lost.page.getByLabel('Recovery code').fill(codes[0] ?? '');
+  await lost.page.keyboard.press('Enter');
+  await seesOwnAccount(lost);
+});
+
+t.test('in the language that was chosen', async () => {
+  await createProtected();
+  const person = await someone();
+  await person.open('/account/login?lang=de');
+  await link(person, 'Weiter mit Forum').click();
+  await person.page.getByLabel('Code aus Ihrer Authenticator-App').waitFor();
+  await link(person, 'Français').click();
+  await person.page.getByLabel('Code de votre application d’authentification').waitFor();
+});
+
+t.test('the code comes too late, too often, or not at all', async (t) => {
+  const { secret } = await createProtected();
+  const person = await someone();
+  const { page, context } = person;
+  const field = page.locator('#provider-otp');
+  const begin = async () => {
+    await link(person, 'Continue with Forum').click();
+    await field.waitFor();
+  };
+  await person.open('/account/login');
+  await begin();
+  await context.clearCookies();
+  await field.fill(code(secret));
+  await page.keyboard.press('Enter');
+  t.equal(await person.said('alert'), 'Signing in took too long, or was begun elsewhere. Start again.');
+  t.equal(await field.count(), 0);
+  t.equal(await isKept(person), false);
+  await shoot(person, 'start-again');
+
+  await begin();
+  await button(person, 'Sign in to another account').click();
+  await page.locator('#email').waitFor();
+  t.notMatch(page.url(), 'reason');
+  t.equal(await person.page.locator('main [data-alert]').textContent(), '');
+
+  await link(person, 'Continue with Forum').waitFor();
+  await begin();
+  for (let tries = 0; tries < 6; tries++) {
+    const answer = page.waitForResponse('**/auth/login/forum');
+    await field.fill('000000');
+    await page.keyboard.press('Enter');
+    await answer;
+    await page.locator('#provider-code:not([aria-busy])').waitFor();
+  }
+  t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
+  await shoot(person, 'too-often');
+
+  const elsewhere = await someone();
+  await elsewhere.open('/account/login?reason=INVALID_OTP');
+  t.match(await elsewhere.said('alert'), 'Start again.');
+  await link(elsewhere, 'Continue with Forum').waitFor();
+});
+
+t.test('a session cookie that is of no use any more is no obstacle to the code', async () => {
+  const { secret } = await createProtected();
+  const person = await someone();
+  await person.open('/account/login');
+  await link(person, 'Continue with Forum').click();
+  await person.page.locator('#provider-otp').waitFor();
+  await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
+  await person.page.reload();
+  await person.page.locator('#provider-otp').fill(code(secret));
+  await person.page.keyboard.press('Enter');
+  await seesOwnAccount(person);
+});
+
+t.test('where nobody signs in with a password, the code is asked for all the same', async (t) => {
+  const only = await startService(await createHome(t, { prepared: true }), {
+    ...variables,
+    AUTH_DISABLE_DEFAULT: 'true',
+    AUTH_PROVIDERS: 'forum',
+    ...provider.variables('forum'),
+  });
+  const person = await newPerson(browser, only);
+  const { page } = person;
+  await page.route('**/auth/login/forum?**', (route) =>
+    route.fulfill({ status: 302, headers: { location: '/account/login?reason=INVALID_OTP' } }),
+  );
+  await page.route('**/auth/login/forum', (route) => route.fulfill({ json: { data: {} } }));
+  await person.open('/account/login?redirect=/server/ping');
+  t.equal(await page.locator('#email').count(), 0);
+  await link(person, 'Continue with forum').click();
+  await page.locator('#provider-otp').fill('123456');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${only.url}/server/ping`);
+});
+
+t.test('why a login failed is told in words', async (t) => {
+  const person = await someone();
+  for (const [reason, words] of [
+    ['INVALID_CREDENTIALS', 'Signing in was not completed, or there is no account for you here.'],
+    ['INVALID_PROVIDER', 'Sign in the way you did before, then link the two on the page of your account.'],
+    ['SERVICE_UNAVAILABLE', 'The sign-in service that you chose is not available.'],
+    ['INVALID_PROVIDER_CONFIG', 'The connection to this provider is not set up correctly.'],
+    ['INVALID_OTP', 'Start again.'],
+    ['NONSENSE', 'That did not work.'],
+  ] as const) {
+    await person.open(`/account/login?reason=${reason}`);
+    t.match(await person.said('alert'), words);
+  }
+  const user = await createUser(service, []);
+  provider.profile = { id: ++people, email: user.email };
+  await person.open('/account/login?redirect=/server/ping&lang=en-US');
+  await link(person, 'Continue with Forum').click();
+  await person.page.waitForURL(/reason=INVALID_PROVIDER/);
+  t.match(await person.said('alert'), 'Sign in the way you did before');
+  await person.page.getByLabel('E-mail address').fill(user.email);
+  await person.page.getByLabel('Password', { exact: true }).fill(user.password);
+  await button(person, 'Sign in').click();
+  await person.page.waitForURL(`${publicUrl}/server/ping`);
+  t.pass('and it goes on to where one wanted to go in the beginning');
+});
+
+t.test('an account is linked, used, and unlinked', async (t) => {
+  const user = await createUser(service, []);
+  const email = newcomer();
+  const person = await signedIn(user);
+  const { page } = person;
+  t.equal(await section(person).getByRole('listitem').count(), 2);
+  t.equal(await button(person, 'Unlink').count(), 0);
+  await link(person, 'Link Forum').click();
+  await says(person, 'The account is linked. You can sign in with it from now on.');
+  t.equal(await focused(person), 'links-title');
+  t.equal(page.url(), `${publicUrl}/account`);
+  t.match(
+    await section(person).locator('.linked').innerText(),
+    new RegExp(`Forum\\s+${email}\\s+Linked .*not used yet`),
+  );
+  t.equal(await link(person, 'Link Forum').count(), 0);
+  await link(person, 'Link Work ID').waitFor();
+  t.equal(await isKept(person), false);
+
+  const other = await someone();
+  await other.open('/account/login');
+  await link(other, 'Continue with Forum').click();
+  await seesOwnAccount(other);
+  await says(other, `Signed in as ${user.email}`);
+  t.match(await section(other).locator('.linked').innerText(), /last used \w+ \d+, \d{4}/);
+
+  const unlink = section(person).getByRole('button', { name: 'Unlink Forum' });
+  await unlink.click();
+  await page.getByRole('group', { name: 'Unlink Forum? You will not be able' }).waitFor();
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+  await page.keyboard.press('Enter');
+  t.match(await focused(person), /^linked-\d+-ask$/);
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  t.match(await focused(person), /^linked-\d+-ask$/);
+  t.equal(await page.getByRole('group').count(), 0);
+  await unlink.click();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  await says(person, 'The account is unlinked.');
+  t.equal(await focused(person), 'links-title');
+  t.equal(await button(person, 'Unlink').count(), 0);
+  await link(person, 'Link Forum').waitFor();
+  t.strictSame(person.complaints(), []);
+  await other.page.reload();
+  await other.page.waitForURL(/\/account\/login/);
+  t.pass('other sessions have ended');
+});
+
+t.test('the only way in stays', async (t) => {
+  newcomer();
+  const person = await someone();
+  const { page } = person;
+  await person.open('/account/login');
+  await link(person, 'Continue with Forum').click();
+  await seesOwnAccount(person);
+  await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
+  await button(person, 'Unlink').click();
+  t.equal(await person.said('alert'), 'This is your only way in. Link another account first.');
+  t.match(await focused(person), /^linked-\d+-ask$/);
+  await shoot(person, 'only-way');
+  person.complaints();
+
+  newcomer();
+  await link(person, 'Link Work ID').click();
+  await says(person, 'The account is linked.');
+  t.equal(await section(person).locator('.linkable').isVisible(), false);
+  await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
+  await button(person, 'Unlink').click();
+  await says(person, 'The account is unlinked.');
+  await page.waitForFunction('document.activeElement.id === "links-title"');
+  t.strictSame(await section(person).locator('[data-name]').allTextContents(), ['Work ID']);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('what goes wrong on the way is told when one is back', async (t) => {
+  const email = newcomer();
+  const first = await someone();
+  await first.open('/account/login');
+  await link(first, 'Continue with Forum').click();
+  await seesOwnAccount(first);
+  await says(first, email);
+
+  const person = await signedIn(await createUser(service, []));
+  await person.open('/account?lang=de');
+  await link(person, 'Forum verknüpfen').click();
+  t.match(await person.said('alert'), 'gehört hier schon zu einem anderen Benutzer');
+  t.equal(await focused(person), 'links-title');
+  t.equal(person.page.url(), `${publicUrl}/account?lang=de-DE`);
+  await person.page.reload();
+  await seesOwnAccount(person);
+  t.equal(await person.page.locator('[data-alert]:not(:empty)').count(), 0, 'once');
+
+  await person.open('/account');
+  await seesOwnAccount(person);
+  newcomer();
+  for (const [answer, words] of [
+    [status(503), 'The service is not available at the moment.'],
+    [json({ error: 'invalid_client' }, 401), 'The connection to this provider is not set up correctly.'],
+  ] as const) {
+    provider.answers['/token'] = answer;
+    await link(person, 'Link Forum').click();
+    await says(person, words);
+  }
+  provider.answers = {};
+  for (const [reason, words] of [
+    ['INVALID_CREDENTIALS', 'Linking was not completed. Try again.'],
+    ['NONSENSE', 'That did not work.'],
+  ] as const) {
+    await person.open(`/account?reason=${reason}`);
+    t.match(await person.said('alert'), words);
+  }
+});
+
+t.test('whose session has ended meanwhile is led to sign in, and not to the provider', async (t) => {
+  const user = await createUser(service, []);
+  for (const end of ['gone', 'of no use'] as const) {
+    const person = await signedIn(user);
+    await link(person, 'Link Forum').waitFor();
+    await person.context.clearCookies();
+    if (end === 'of no use') {
+      await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
+    }
+    await link(person, 'Link Forum').click();
+    await person.page.waitForURL(/\/account\/login\?redirect=/);
+    t.pass(end);
+  }
+});
+
+t.test('who must set up two-factor authentication first is shown nothing to link', async (t) => {
+  const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
+  await button(person, 'Set up').waitFor();
+  t.equal(await section(person).count(), 0);
+});
+
+t.test('where there are no providers there is nothing to see of them', async (t) => {
+  const plain = await startService(await createHome(t, { prepared: true }), variables);
+  const person = await newPerson(browser, plain);
+  await signIn(person, administrator.email, administrator.password);
+  await seesOwnAccount(person);
+  t.equal(await section(person).count(), 0);
+  t.strictSame(person.complaints(), []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  const options = { colorScheme, bypassCSP: true, ...phone };
+  const check = async (t: Test, person: Person, state: string) => {
+    t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
+    t.equal(await isTooWide(person), false, `${state}, ${colorScheme}`);
+    await shoot(person, `${state}-${colorScheme}`);
+  };
+
+  t.test(`no barrier, and nothing too wide for a phone: linked accounts, ${colorScheme}`, async (t) => {
+    const user = await createUser(service, ['first_name', 'password']);
+    provider.profile = { id: `somebody-with-an-identifier-that-is-long-${'x'.repeat(60)}-${++people}` };
+    const person = await signedIn(user, options);
+    await check(t, person, 'none');
+    await link(person, 'Link Forum').click();
+    await says(person, 'The account is linked.');
+    await check(t, person, 'linked');
+    for (const lang of languages) {
+      await person.open(`/account?lang=${lang}`);
+      await seesOwnAccount(person);
+      await person.page.locator('[data-ask]').click();
+      t.equal(await isTooWide(person), false, lang);
+      await shoot(person, `asked-${lang}-${colorScheme}`);
+    }
+    await check(t, person, 'asked');
+    await person.open('/account?reason=INVALID_PROVIDER');
+    await person.said('alert');
+    await check(t, person, 'refused');
+  });
+
+  t.test(`no barrier, and nothing too wide for a phone: the code, ${colorScheme}`, async (t) => {
+    await createProtected();
+    const person = await someone(options);
+    await person.open('/account/login');
+    await link(person, 'Continue with Forum').click();
+    for (const lang of languages) {
+      await person.page.locator(`.languages a[lang=${lang}]`).click();
+      await person.page.waitForURL(new RegExp(`lang=${lang}`));
+      await person.page.locator('#provider-code [type=submit]').click();
+      await person.said('fault');
+      t.equal(await isTooWide(person), false, lang);
+      await shoot(person, `code-${lang}-${colorScheme}`);
+    }
+    await check(t, person, 'code');
+  });
+}
