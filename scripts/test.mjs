@@ -1,13 +1,28 @@
-// Runs the test suite on one engine and closes with one line of numbers: `node scripts/test.mjs embedded|postgres [files]`.
-// `browser` runs the tests that need one, on the embedded engine.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+// Runs tests and closes with one line of numbers: `node scripts/test.mjs embedded|postgres|process|browser [files]`.
+// `embedded` and `postgres` are the suite, on one engine or the other. `process` are the proofs that start and kill services in
+// processes of their own, on the embedded engine or that of TEST_ENGINE; `browser` those that need a browser.
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [suite = 'embedded', ...chosen] = process.argv.slice(2);
-const engine = suite === 'browser' ? 'embedded' : suite;
+const { TEST_ENGINE: wanted = 'embedded' } = process.env;
+const engine = { browser: 'embedded', process: wanted }[suite] ?? suite;
+const cores = availableParallelism();
+/** In a process of their own: what measures time or memory, lest it measure others too, and what a start makes anew. */
+const loners = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
@@ -18,15 +33,11 @@ if (engine === 'postgres' && !process.env.DATABASE_URL) {
 run(['scripts/build.mjs']);
 mkdirSync(`${root}.tmp`, { recursive: true });
 const report = `${root}.tmp/${suite}.tap`;
-const files =
-  chosen.length > 0 ? chosen : [suite === 'browser' ? 'dist/test/**/*.browser.js' : 'dist/test/**/*.test.js'];
 rmSync(report, { force: true });
 // tap is put together anew when its plugins are others than before, but only for the run after the next.
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
-// tap itself would leave a core free, which on a small machine is half of it.
-const options = ['--reporter=terse', `--jobs=${availableParallelism()}`, `--output-file=${report}`];
-const { status } = run(['node_modules/tap/dist/esm/run.mjs', ...options, ...files], { TEST_ENGINE: engine });
+const status = chosen.length > 0 ? await runFiles() : await runAll();
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
@@ -38,12 +49,61 @@ const failures = lines
 for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
 console.log(`\nEngine: ${engine}`);
 console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
-process.exit(status ?? 1);
+process.exit(status);
 
-function run(args, environment = {}) {
-  return spawnSync(process.execPath, args, {
+/** The files that were asked for, each in a process of its own. */
+function runFiles() {
+  return tap(['--reporter=terse', ...chosen]);
+}
+
+/** As many processes as there are cores, which take the files one by one. */
+async function runAll() {
+  const all = filesOf(suite);
+  const alone = all.filter((file) => loners.some((name) => file.endsWith(name)));
+  const files = all.filter((file) => !alone.includes(file));
+  const queue = mkdtempSync(`${root}.tmp/queue-`);
+  process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
+  const workers = Array.from({ length: cores }, (_, index) => join(queue, `worker-${index + 1}.mjs`));
+  for (const worker of workers) writeFileSync(worker, `import '../../scripts/test-worker.mjs';\n`);
+  const said = new Set();
+  const progress = setInterval(() => {
+    for (const name of readdirSync(queue).filter((name) => name.endsWith('.done') && !said.has(name))) {
+      said.add(name);
+      console.log(`[${said.size}/${files.length}] ${readFileSync(join(queue, name), 'utf8')}`);
+    }
+  }, 500);
+  const status = await tap(['--reporter=silent', ...workers, ...alone], {
+    TEST_QUEUE: queue,
+    TEST_FILES: files.join('\n'),
+  });
+  clearInterval(progress);
+  return status;
+}
+
+/** The larger ones first, so that the processes come to their end together. */
+function filesOf(suite) {
+  const ending = suite === 'browser' ? '.browser.js' : '.test.js';
+  return readdirSync(`${root}dist/test`, { recursive: true })
+    .filter((name) => name.endsWith(ending) && name.startsWith('process/') === (suite === 'process'))
+    .map((name) => join('dist/test', name))
+    .sort((a, b) => statSync(b).size - statSync(a).size);
+}
+
+/** Runs tap. Told nothing, it would leave a core free, which on a small machine is half of it. */
+function tap(args, environment = {}) {
+  const options = [`--jobs=${cores}`, `--output-file=${report}`, ...args];
+  const child = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...options], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps`, ...environment },
+    env: { ...environmentOf(), TEST_ENGINE: engine, ...environment },
   });
+  return new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
+}
+
+function run(args) {
+  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: environmentOf() });
+}
+
+function environmentOf() {
+  return { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps` };
 }

@@ -129,7 +129,11 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const { key, REDIRECT_ALLOW_LIST } = provider.config;
       const to = redirect ? requireRedirect(redirect, publicUrl, REDIRECT_ALLOW_LIST) : null;
       const state = attempts.begin(key, { form, redirect: to, link });
-      return provider.authorizationUrl(request, reply, state);
+      try {
+        return await provider.authorizationUrl(request, reply, state);
+      } catch (thrown) {
+        return failed(request, key, to, thrown);
+      }
     },
 
     finish: async (request, reply) => {
@@ -140,11 +144,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       try {
         return await enter(request, reply, attempt, state);
       } catch (thrown) {
-        const error = toApiError(thrown);
-        const level = error.status >= 500 ? 'error' : 'info';
-        request.log[level]({ err: thrown, provider: provider.config.key }, 'a login by provider failed');
-        if (!attempt?.redirect) throw thrown;
-        return { to: redirectWithReason(attempt.redirect, error.code) };
+        return { to: failed(request, provider.config.key, attempt?.redirect ?? null, thrown) };
       }
     },
 
@@ -158,6 +158,14 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       return reply.deliver(issued);
     },
   };
+}
+
+/** Where a login leads that failed; without a redirect, to the answer that says so. */
+function failed(request: FastifyRequest, provider: string, redirect: string | null, thrown: unknown): string {
+  const { status, code } = toApiError(thrown);
+  request.log[status >= 500 ? 'error' : 'info']({ err: thrown, provider }, 'a login by provider failed');
+  if (redirect === null) throw thrown;
+  return redirectWithReason(redirect, code);
 }
 
 /** What the provider says in the place of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */

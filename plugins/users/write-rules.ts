@@ -1,3 +1,4 @@
+import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { followPrimaryIdentities } from '../../db/queries/identities.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
@@ -86,7 +87,10 @@ export function createUserWriteRules(deps: {
     after: async (tx, caller, changes, action) => {
       if (action === 'update') await endSessions(tx, caller, changes);
       const moved = changes.filter(({ payload: { columns } }) => movesIdentity(columns)).flatMap(({ keys }) => keys);
-      if (moved.length > 0) await followPrimaryIdentities(tx, moved, clock());
+      await inChunks(moved, async (chunk) => {
+        await followPrimaryIdentities(tx, chunk, clock());
+        return [];
+      });
     },
   };
 }

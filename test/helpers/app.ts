@@ -5,6 +5,7 @@ import { loadConfig } from '../../plugins/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { documentCheck } from './document.js';
+import { atEndOf } from './teardown.js';
 
 export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
 
@@ -46,7 +47,7 @@ export async function startTestApp(
   const app = await buildApp(testConfig(variables), options);
   await app.ready();
   const check = documentCheck(app);
-  t.teardown(async () => {
+  atEndOf(t, async () => {
     await app.close();
     await database.drop();
   });

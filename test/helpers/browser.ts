@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
 import type { Service } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /** Where Debian puts it; `CHROMIUM` says otherwise. */
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -32,7 +33,7 @@ export interface Person {
 /** A browser, closed when the test ends. */
 export async function startBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: quiet });
-  t.teardown(() => browser.close());
+  atEndOf(t, () => browser.close());
   return browser;
 }
 

@@ -6,11 +6,13 @@ import {
   openAsBlob,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { PGlite } from '@electric-sql/pglite';
+import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
 import { type DatabaseLocation, openDatabase } from '../../db/client.js';
 import { createJobQueue } from '../../db/job-queue.js';
@@ -78,10 +80,34 @@ async function onServer(url: URL, work: (sql: postgres.Sql) => Promise<unknown>)
 const folder = join(process.cwd(), '.tmp');
 
 /** A database in memory. Loading the dump of one is four times as fast as making one. */
-async function memory(hasTables: boolean): Promise<DatabaseLocation> {
+const memory = async (hasTables: boolean): Promise<DatabaseLocation> => ({
+  kind: 'memory',
+  dump: await openAsBlob(await dumpedDatabase(hasTables)),
+});
+
+/** The dump of an embedded database without anything in it; made once. */
+async function dumpedDatabase(hasTables: boolean): Promise<string> {
   const file = join(folder, hasTables ? `tables-${versionOfTables()}.tar` : 'empty-database.tar');
   if (!existsSync(file)) await dumpTo(file, hasTables);
-  return { kind: 'memory', dump: await openAsBlob(file) };
+  return file;
+}
+
+/** The data directory of an embedded database that has its tables, and nothing in them: to copy; made once. */
+export async function dataDirectory(): Promise<string> {
+  const dump = await dumpedDatabase(true);
+  const directory = dump.replace(/\.tar$/, '');
+  if (existsSync(directory)) return directory;
+  const draft = `${directory}.${process.pid}`;
+  mkdirSync(draft, { recursive: true });
+  const database = await PGlite.create({ dataDir: draft, loadDataDir: await openAsBlob(dump) });
+  await database.close();
+  try {
+    renameSync(draft, directory);
+  } catch {
+    // Another test file was faster.
+    rmSync(draft, { recursive: true });
+  }
+  return directory;
 }
 
 /** Changes with the migrations, and with the library that has tables of its own. */

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { listen } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /**
  * What waits behind the port: a PostgreSQL that asks for a password and then refuses with an SQLSTATE, one that never
@@ -20,7 +21,7 @@ export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promi
     else refuse(socket, behaviour.refusal);
   });
   const port = await listen(server);
-  t.teardown(() => {
+  atEndOf(t, () => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

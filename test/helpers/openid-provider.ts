@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { Test } from 'tap';
 import { type CookieJar, fetchWith } from './cookie-jar.js';
 import { listen } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /** What an account at the provider says of itself, `sub` and all. */
 export type Claims = { sub: string } & Record<string, unknown>;
@@ -62,7 +63,7 @@ export async function startOpenIdProvider(
   );
   server.on('request', provider.callback());
   server.prependListener('request', (request) => asked.push(request.url?.split('?', 1)[0] ?? ''));
-  t.teardown(() => {
+  atEndOf(t, () => {
     server.close();
     server.closeAllConnections();
   });

@@ -1,6 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { listen } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /** A TCP proxy that can fail as networks do. */
 export interface Proxy {
@@ -42,7 +43,7 @@ export async function startProxy(t: Test, target: { host: string; port: number }
     for (const socket of open) socket.resetAndDestroy();
   };
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
-  t.teardown(() => {
+  atEndOf(t, () => {
     reset();
     server.close();
   });

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PGlite } from '@electric-sql/pglite';
 import type { Test } from 'tap';
-import { createTestDatabase, engine } from './databases.js';
+import { createTestDatabase, dataDirectory, engine } from './databases.js';
+import { atEndOf } from './teardown.js';
 
 export const serverFile = fileURLToPath(new URL('../../server.js', import.meta.url));
 
@@ -53,13 +53,13 @@ const running = new Map<Home, Set<Service>>();
 
 /**
  * An empty directory and, on PostgreSQL, an empty database; gone when the test ends, with all that runs on them.
- * @param options.prepared saves the first start on the embedded engine the seconds that it takes to make a database: an
- *   empty one is there already
+ * @param options.prepared saves the first start on the embedded engine the seconds that it takes to make a database: one
+ *   with empty tables is there already
  */
 export async function createHome(t: Test, { prepared = false } = {}): Promise<Home> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   if (prepared && engine === 'embedded') {
-    cpSync(await emptyDataDirectory(), join(directory, 'data/database'), { recursive: true });
+    cpSync(await dataDirectory(), join(directory, 'data/database'), { recursive: true });
   }
   const database = engine === 'postgres' ? await createTestDatabase() : undefined;
   const variables = database?.url
@@ -67,30 +67,13 @@ export async function createHome(t: Test, { prepared = false } = {}): Promise<Ho
     : {};
   const home = { directory, variables };
   running.set(home, new Set());
-  t.teardown(async () => {
+  atEndOf(t, async () => {
     await Promise.all([...(running.get(home) ?? [])].map((service) => service.stop('SIGKILL')));
     running.delete(home);
     await database?.drop();
     rmSync(directory, { recursive: true, force: true });
   });
   return home;
-}
-
-/** An empty embedded database to copy, made once. */
-async function emptyDataDirectory(): Promise<string> {
-  const directory = join(process.cwd(), '.tmp/empty-database');
-  if (existsSync(directory)) return directory;
-  const draft = `${directory}.${process.pid}`;
-  mkdirSync(draft, { recursive: true });
-  const database = await PGlite.create({ dataDir: draft });
-  await database.close();
-  try {
-    renameSync(draft, directory);
-  } catch {
-    // Another test file was faster.
-    rmSync(draft, { recursive: true });
-  }
-  return directory;
 }
 
 /** Starts a service, and waits until it answers. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Test } from 'tap';
+import { atEndOf } from './teardown.js';
 
 export interface TestSmtp {
   /** What it has accepted. */
@@ -40,6 +41,6 @@ export async function startSmtp(t: Test, port: number, options: SMTPServerOption
       server.close(() => resolve());
       cut();
     });
-  t.teardown(close);
+  atEndOf(t, close);
   return { mails, close, cut };
 }

@@ -2,6 +2,7 @@ import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls';
 import type { Test } from 'tap';
 import { listen } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /** For `localhost`, signed by itself, known to everybody: for tests only. */
 export const testCertificate = {
@@ -47,7 +48,7 @@ export async function startTlsFront(t: Test, target: { host: string; port: numbe
     });
   });
   const port = await listen(server);
-  t.teardown(() => {
+  atEndOf(t, () => {
     for (const socket of open) socket.destroy();
     server.close();
   });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Test } from 'tap';
 import { listen } from './service.js';
+import { atEndOf } from './teardown.js';
 
 /** Answers one request, or leaves it unanswered. */
 export type Answer = (response: ServerResponse) => unknown;
@@ -34,7 +35,7 @@ export async function startWebServer(t: Test, answer: (asked: Asked) => Answer |
     }
   });
   const origin = `http://127.0.0.1:${await listen(server)}`;
-  t.teardown(() => {
+  atEndOf(t, () => {
     server.close();
     server.closeAllConnections();
   });

@@ -24,6 +24,7 @@ import {
   tokens,
   uuidOf,
 } from '../helpers/query-world.js';
+import { atEndOf } from '../helpers/teardown.js';
 
 /** How many queries in all; `npm run test:queries` asks 10,000. */
 const runs = Number(process.env.QUERY_RUNS ?? 500);
@@ -33,7 +34,7 @@ const seed = process.env.QUERY_SEED === undefined ? {} : { seed: Number(process.
 t.setTimeout(3_600_000);
 // Texts are ordered here as they are in the evaluator: by their bytes.
 const database = await createTestDatabase({ collation: 'C' });
-t.teardown(database.drop);
+atEndOf(t, database.drop);
 const now = new Date();
 const { app } = await startTestApp(t, {}, { database: database.location, clock: () => now });
 await fillWorld(app);
