@@ -196,13 +196,23 @@ export async function setPrimaryIdentity(
   if (identity) await tx.update(identities).set({ isPrimary: true }).where(eq(identities.id, identity.id));
 }
 
-/** Brings the primary accounts of these users in step with what `provider` and `external_identifier` of theirs say now. */
-export async function followPrimaryIdentities(tx: Executor, keys: readonly Key[], now: Date): Promise<void> {
+/**
+ * Brings the primary accounts of these users in step with what `provider` and `external_identifier` of theirs say now.
+ * @param action of users who have just been created there is none yet
+ */
+export async function followPrimaryIdentities(
+  tx: Executor,
+  keys: readonly Key[],
+  action: 'create' | 'update',
+  now: Date,
+): Promise<void> {
   const list = sql.join(
     keys.map((key) => sql`${key}::uuid`),
     sql`, `,
   );
-  await tx.execute(sql`delete from ${identities} where ${identities.isPrimary} and ${identities.user} in (${list})`);
+  if (action === 'update') {
+    await tx.execute(sql`delete from ${identities} where ${identities.isPrimary} and ${identities.user} in (${list})`);
+  }
   await tx.execute(sql`
     insert into ${identities} ("user", provider, identifier, email, is_primary, created_at)
     select u.id, u.provider, u.external_identifier, u.email, true, ${now.toISOString()}::timestamptz from ${users} u

@@ -24,8 +24,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
-    /** A dead session cookie is no obstacle: the route is there to take it away. */
-    endsSession?: boolean;
+    /** A dead session cookie is no obstacle: the route is there to take it away, or to put another in its place. */
+    takesDeadCookie?: boolean;
     /** Whether the route answers a user who must set up two-factor authentication and has not done so yet. */
     beforeTfa?: boolean;
   }
@@ -57,7 +57,7 @@ export const accessPlugin = plugin(
         } catch (error) {
           // A cookie that will never work again is taken away; one that has expired goes by itself.
           const isCookie = credential.carrier === 'cookie' && error instanceof ApiError;
-          if (isCookie && request.routeOptions.config.endsSession && error.status < 500) return;
+          if (isCookie && request.routeOptions.config.takesDeadCookie && error.status < 500) return;
           const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
           if (isDead) reply.clearSessionCookie();
           throw error;

@@ -86,9 +86,9 @@ export function createUserWriteRules(deps: {
     },
     after: async (tx, caller, changes, action) => {
       if (action === 'update') await endSessions(tx, caller, changes);
-      const moved = changes.filter(({ payload: { columns } }) => movesIdentity(columns)).flatMap(({ keys }) => keys);
+      const moved = changes.filter(({ payload }) => movesIdentity(payload.columns)).flatMap(({ keys }) => keys);
       await inChunks(moved, async (chunk) => {
-        await followPrimaryIdentities(tx, chunk, clock());
+        await followPrimaryIdentities(tx, chunk, action, clock());
         return [];
       });
     },

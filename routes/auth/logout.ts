@@ -7,7 +7,7 @@ export function logout(app: App): void {
   app.post(
     '/logout',
     {
-      config: { endsSession: true },
+      config: { takesDeadCookie: true },
       schema: {
         operationId: 'logout',
         tags: ['Authentication'],

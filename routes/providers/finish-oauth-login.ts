@@ -10,7 +10,7 @@ export function finishOAuthLogin(app: App): void {
   app.get(
     '/oauth/:provider/callback',
     {
-      config: { endsSession: true, deadline: deadlineOfProviders },
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
       schema: {
         operationId: 'finishOAuthLogin',
         tags: ['Providers'],

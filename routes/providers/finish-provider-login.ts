@@ -10,7 +10,7 @@ export function finishProviderLogin(app: App): void {
   app.get(
     '/login/:provider/callback',
     {
-      config: { endsSession: true, deadline: deadlineOfProviders },
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
       schema: {
         operationId: 'finishProviderLogin',
         tags: ['Providers'],

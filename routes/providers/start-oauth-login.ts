@@ -9,7 +9,7 @@ export function startOAuthLogin(app: App): void {
   app.get(
     '/oauth/:provider',
     {
-      config: { endsSession: true, deadline: deadlineOfProviders },
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],

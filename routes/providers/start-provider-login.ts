@@ -9,7 +9,7 @@ export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
     {
-      config: { endsSession: true, deadline: deadlineOfProviders },
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],

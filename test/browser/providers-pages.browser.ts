@@ -91,8 +91,6 @@ t.test('by a button to the provider, and back to where one wanted to go', async 
   ]);
   await link(person, 'Continue with Forum').click();
   await person.page.waitForURL(`${publicUrl}/server/ping`);
-  // That is no page, and has no icon.
-  person.complaints();
   await person.open('/account');
   await seesOwnAccount(person);
   await says(person, email);

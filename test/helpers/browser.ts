@@ -47,6 +47,8 @@ export async function newPerson(
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => {
+    // What is no page has no icon, for which the browser asks all the same, and some time later.
+    if (message.location().url.endsWith('/favicon.ico')) return;
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));

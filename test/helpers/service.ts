@@ -199,6 +199,8 @@ export async function logInUntilKilled(service: Service, password: string, ms: n
   };
   const all = [0, 1, 2, 3].map(logInOnAndOn);
   await sleep(ms);
+  // On a slow machine none may have come through yet.
+  for (const end = performance.now() + 20_000; tokens.length === 0 && performance.now() < end; ) await sleep(20);
   await service.stop('SIGKILL');
   await Promise.all(all);
   return tokens;
