@@ -14,6 +14,7 @@ import { deadlinePlugin } from './plugins/deadline.js';
 import { answerFrameworkError, errorsPlugin } from './plugins/errors.js';
 import { headersPlugin } from './plugins/headers.js';
 import { healthPlugin } from './plugins/health/index.js';
+import { hourlyPlugin } from './plugins/hourly.js';
 import { answerBrokenRequest, httpFaultsPlugin } from './plugins/http-faults.js';
 import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
@@ -93,6 +94,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(localesPlugin);
     await app.register(errorsPlugin);
     await app.register(closingPlugin);
+    await app.register(hourlyPlugin);
     await app.register(loggingPlugin);
     await app.register(headersPlugin);
     await app.register(httpFaultsPlugin);

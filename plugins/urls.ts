@@ -1,13 +1,15 @@
 import { ApiError } from '../schemas/errors.js';
 
+/** Parsers differ over these: some drop them, some take `\` for `/`. */
+export const ambiguous = /[\s\\]|\p{Cc}/u;
+
 /**
  * Whether a client may have links lead to this URL: it is in the list, to the letter, or of the same origin and path as
  * one that is (contract 6.2). What could be read as another URL by somebody else is in no list but to the letter.
  */
 export function isAllowedUrl(url: string, allowList: readonly string[]): boolean {
   if (allowList.includes(url)) return true;
-  // Parsers differ over these: some drop them, some take `\` for `/`.
-  if (/[\s\\]|\p{Cc}/u.test(url)) return false;
+  if (ambiguous.test(url)) return false;
   const given = webUrl(url);
   return allowList.some((allowed) => {
     const known = webUrl(allowed);
@@ -22,7 +24,7 @@ export function requireAllowedUrl(name: string, url: string | undefined, allowLi
 }
 
 /** A URL of the web, without a name and password in it; other schemes have no origin to compare. */
-function webUrl(text: string): URL | undefined {
+export function webUrl(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';

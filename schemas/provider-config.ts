@@ -62,12 +62,11 @@ export const ProviderVariables = Type.Object({
   }),
   CLIENT_ID: text({ description: 'Identifier of the service at the provider.' }),
   CLIENT_SECRET: text({ secret: true, description: 'Secret of the service at the provider.' }),
-  MODE: Type.Optional(
-    choice(['session', 'cookie', 'json'], {
-      description:
-        'Mode of the sessions that are begun with it; `session` if unset. Where a browser is redirected there is no body, and `json` is as `cookie`.',
-    }),
-  ),
+  MODE: choice(['session', 'cookie', 'json'], {
+    default: 'session',
+    description:
+      'Mode of the sessions that are begun with it. Where a browser is redirected there is no body, and `json` is as `cookie`.',
+  }),
   LABEL: Type.Optional(text({ description: 'Name for people to read.' })),
   ICON: Type.Optional(text({ description: 'Name or URL of an icon, for clients to show.' })),
   ISSUER_URL: url('`openid`: the issuer, or the address of its discovery document.'),

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { identities, spentStates, users } from '../schema.js';
 import type { Key } from './writes.js';
@@ -31,30 +31,19 @@ const holder = {
 };
 
 /** Whose account at the provider this is, in any letter case (contract 2.5). */
-export async function findIdentityHolder(
-  executor: Executor,
-  provider: string,
-  identifier: string,
-): Promise<IdentityHolder | undefined> {
-  const [found] = await executor
-    .select(holder)
-    .from(identities)
-    .innerJoin(users, eq(users.id, identities.user))
-    .where(and(eq(identities.provider, provider), isIdentifier(identifier)));
-  return found;
-}
+export const findIdentityHolder = (executor: Executor, provider: string, identifier: string) =>
+  findHolder(executor, provider, isIdentifier(identifier));
 
 /** The same, by the id of the identity. */
-export async function findIdentityHolderById(
-  executor: Executor,
-  provider: string,
-  identity: string,
-): Promise<IdentityHolder | undefined> {
+export const findIdentityHolderById = (executor: Executor, provider: string, identity: string) =>
+  findHolder(executor, provider, eq(identities.id, identity));
+
+async function findHolder(executor: Executor, provider: string, condition: SQL): Promise<IdentityHolder | undefined> {
   const [found] = await executor
     .select(holder)
     .from(identities)
     .innerJoin(users, eq(users.id, identities.user))
-    .where(and(eq(identities.provider, provider), eq(identities.id, identity)));
+    .where(and(eq(identities.provider, provider), condition));
   return found;
 }
 
@@ -116,20 +105,6 @@ export async function updateProviderUser(tx: Executor, id: string, changes: Prov
 /** Notes the use of an account at a provider, and the address that it has there now. */
 export async function noteIdentityUse(tx: Executor, identity: string, email: string | null, now: Date): Promise<void> {
   await tx.update(identities).set({ lastUsedAt: now, email }).where(eq(identities.id, identity));
-}
-
-/** Whether another user has this address, in any letter case. */
-export async function isAddressTaken(executor: Executor, email: string, except: string | null): Promise<boolean> {
-  const found = await executor
-    .select({ id: users.id })
-    .from(users)
-    .where(
-      and(
-        eq(sql`lower(${users.email} collate "C")`, sql`lower(${email}::text collate "C")`),
-        sql`${users.id} is distinct from ${except}::uuid`,
-      ),
-    );
-  return found.length > 0;
 }
 
 export interface IdentityRecord {

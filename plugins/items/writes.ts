@@ -128,14 +128,9 @@ export function createWrites(deps: {
           await checkForeignKeys(tx, collection, changes);
           await rules[name].check?.(tx, caller, changes, 'create');
           const keys = await insert(tx, collection, rules[name].defaults, items);
-          await writeLinks(
-            tx,
-            collection,
-            items.map(({ payload }, index) => ({ keys: [keys[index] as Key], payload })),
-          );
-          const written = items.map(({ fields }, index) => ({ keys: [keys[index] as Key], fields }));
-          await requireValid(tx, collection, written, await requireRules(tx, collection, written, grants));
-          const made = items.map(({ payload, input }, index) => ({ keys: [keys[index] as Key], payload, input }));
+          const made = items.map((item, index) => ({ ...item, keys: [keys[index] as Key] }));
+          await writeLinks(tx, collection, made);
+          await requireValid(tx, collection, made, await requireRules(tx, collection, made, grants));
           await rules[name].after?.(tx, caller, made, 'create');
           return keys;
         }),

@@ -8,12 +8,12 @@ import {
   type IdentityHolder,
   insertIdentity,
   insertProviderUser,
-  isAddressTaken,
   noteIdentityUse,
   type ProviderUserChanges,
   updateProviderUser,
 } from '../../db/queries/identities.js';
 import { findPrincipalBySession } from '../../db/queries/principals.js';
+import { findRecipientByEmail } from '../../db/queries/recipients.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { recordLogin } from '../../db/queries/users.js';
 import { transact } from '../../db/transact.js';
@@ -87,10 +87,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       authData: data,
     };
     const identity = { user: id, provider: provider.key, identifier, email, isPrimary: true, createdAt: clock() };
-    const isMade = (await insertProviderUser(tx, user)) && (await insertIdentity(tx, identity));
-    // What is in the way is the address of another user, or the same login, a moment earlier.
+    const isMade = await insertProviderUser(tx, user);
+    // Somebody linked the account a moment earlier: the user that was made for it must not stay.
+    if (isMade && !(await insertIdentity(tx, identity))) throw new ApiError('INVALID_PROVIDER');
+    // What was in the way of the user is the address of another, or the same login, a moment earlier.
     const holder = await findIdentityHolder(tx, provider.key, identifier);
-    if (!holder || (isMade && holder.id !== id)) throw new ApiError('INVALID_PROVIDER');
+    if (!holder) throw new ApiError('INVALID_PROVIDER');
     return holder;
   };
 
@@ -107,7 +109,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const { email, firstName, lastName } = profile;
     const names = { ...(firstName === null ? {} : { firstName }), ...(lastName === null ? {} : { lastName }) };
     if (email === null || email === holder.email || !mayTake(profile)) return names;
-    if (!(await isAddressTaken(tx, email, holder.id))) return { ...names, email };
+    const owner = await findRecipientByEmail(tx, email);
+    if (!owner || owner.id === holder.id) return { ...names, email };
     onLeftOut('the e-mail address belongs to another user', holder.id);
     return names;
   };

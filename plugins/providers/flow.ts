@@ -82,7 +82,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   /** Where a browser is led the tokens must be in cookies; there is nowhere else for them. */
   const modeOf = ({ provider }: { provider: Provider }, { form, redirect }: Attempt): SessionMode => {
     if (form === 'oauth' && redirect === null) return 'json';
-    const { MODE: mode = 'session' } = provider.config;
+    const { MODE: mode } = provider.config;
     return mode === 'json' ? 'cookie' : mode;
   };
 
@@ -152,8 +152,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const { provider, accounts } = entryOf(request);
       const pending = attempts.readPending(provider.config.key, request.cookies[cookieNames.pending]);
       if (!pending) throw new ApiError('INVALID_CREDENTIALS');
-      const { MODE: usual = 'session' } = provider.config;
-      const issued = await accounts.complete(pending.identity, otp, mode ?? usual, request.client);
+      const issued = await accounts.complete(pending.identity, otp, mode ?? provider.config.MODE, request.client);
       reply.clearCookie(cookieNames.pending, cookie);
       return reply.deliver(issued);
     },

@@ -18,8 +18,6 @@ declare module 'fastify' {
   }
 }
 
-const hour = 3_600_000;
-
 /** `app.providerFlow`: login by OAuth2 and OpenID Connect. `app.identities`: which accounts there log a user in. */
 export const providersPlugin = plugin(
   async (app) => {
@@ -63,7 +61,7 @@ export const providersPlugin = plugin(
       }),
     );
     app.decorate('listProviders', ({ sessionOnly } = { sessionOnly: false }) =>
-      config.PROVIDERS.filter(({ MODE: mode }) => !sessionOnly || mode === undefined || mode === 'session').map(
+      config.PROVIDERS.filter(({ MODE: mode }) => !sessionOnly || mode === 'session').map(
         ({ key: name, DRIVER: driver, LABEL: label, ICON: icon }) => ({
           name,
           driver,
@@ -73,12 +71,7 @@ export const providersPlugin = plugin(
       ),
     );
 
-    const cleaning = setInterval(() => {
-      deleteExpiredStates(db, clock()).catch((error: unknown) =>
-        app.log.warn(error, 'expired logins by provider could not be cleared away'),
-      );
-    }, hour).unref();
-    app.addHook('onClose', async () => clearInterval(cleaning));
+    app.hourly(() => deleteExpiredStates(db, clock()), 'expired logins by provider could not be cleared away');
   },
-  { name: 'providers', dependencies: ['config', 'database', 'clock', 'sessions', 'tfa', 'cookie'] },
+  { name: 'providers', dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie'] },
 );

@@ -9,8 +9,6 @@ declare module 'fastify' {
   }
 }
 
-const hour = 3_600_000;
-
 /** `app.sessions`: login, refresh, logout. Expired sessions are cleared away every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
@@ -34,12 +32,10 @@ export const sessionsPlugin = plugin(
     });
     app.decorate('sessions', sessions);
 
-    const cleaning = setInterval(() => {
-      deleteExpiredSessions(db, clock()).catch((error: unknown) =>
-        app.log.warn(error, 'expired sessions could not be cleared away'),
-      );
-    }, hour).unref();
-    app.addHook('onClose', async () => clearInterval(cleaning));
+    app.hourly(() => deleteExpiredSessions(db, clock()), 'expired sessions could not be cleared away');
   },
-  { name: 'sessions', dependencies: ['config', 'database', 'clock', 'tokens', 'passwords', 'tfa', 'last-access'] },
+  {
+    name: 'sessions',
+    dependencies: ['config', 'database', 'clock', 'hourly', 'tokens', 'passwords', 'tfa', 'last-access'],
+  },
 );

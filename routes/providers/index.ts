@@ -1,7 +1,6 @@
 import type { App } from '../app.js';
 import { completeProviderLogin } from './complete-provider-login.js';
-import { finishOAuthLogin } from './finish-oauth-login.js';
-import { finishProviderLogin } from './finish-provider-login.js';
+import { finishOAuthLogin, finishProviderLogin } from './finish-login.js';
 import { listIdentities } from './list-identities.js';
 import { listProviderKeys } from './list-provider-keys.js';
 import { listProviders } from './list-providers.js';

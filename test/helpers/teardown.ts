@@ -12,8 +12,8 @@ export function atEndOf(t: Test, work: () => unknown): void {
     return;
   }
   // With a teardown of its own, the root test would end as soon as there is a pause between two files.
-  const isLastFile = process.env.TEST_QUEUE === undefined;
-  if (isLastFile && waiting.length === 0) t.teardown(endFile);
+  const isOnlyFile = process.env.TEST_QUEUE === undefined;
+  if (isOnlyFile && waiting.length === 0) t.teardown(endFile);
   waiting.push(work);
 }
 

@@ -15,3 +15,13 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
   const offset = (digest.at(-1) ?? 0) & 0xf;
   return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, '0');
 }
+
+/** The test vectors of RFC 6238, appendix B, for SHA-1: a moment, and the code of `rfcSecret` then in eight digits. */
+export const rfcVectors: readonly (readonly [seconds: number, digits: string])[] = [
+  [59, '94287082'],
+  [1_111_111_109, '07081804'],
+  [1_111_111_111, '14050471'],
+  [1_234_567_890, '89005924'],
+  [2_000_000_000, '69279037'],
+  [20_000_000_000, '65353130'],
+];

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { createSecretBox } from '../../plugins/secret-box.js';
 import { matchStep } from '../../plugins/tfa/totp.js';
-import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
+import { codeOfStep, rfcSecret, rfcVectors, stepLength } from '../helpers/totp.js';
 
 const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const owner = randomUUID();
@@ -58,14 +58,7 @@ t.test('the secret box', async (t) => {
 });
 
 t.test('codes, held against the test vectors of RFC 6238, appendix B', async (t) => {
-  for (const [seconds, digits] of [
-    [59, '94287082'],
-    [1_111_111_109, '07081804'],
-    [1_111_111_111, '14050471'],
-    [1_234_567_890, '89005924'],
-    [2_000_000_000, '69279037'],
-    [20_000_000_000, '65353130'],
-  ] as const) {
+  for (const [seconds, digits] of rfcVectors) {
     const step = Math.floor(seconds / 30);
     t.equal(matchStep(rfcSecret.base32, digits.slice(-6), new Date(seconds * 1000)), step, digits);
     t.equal(

@@ -6,15 +6,23 @@ import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 
 /** The way back from a provider (contract 2.5). */
-export function finishOAuthLogin(app: App): void {
+export const finishOAuthLogin = (app: App): void =>
+  finishLogin(app, '/oauth', 'finishOAuthLogin', 'Come back from a provider');
+
+/** The same, at the address that providers are given. */
+export const finishProviderLogin = (app: App): void =>
+  finishLogin(app, '/login', 'finishProviderLogin', 'Come back from a provider, at the address to register there');
+
+/** Both answer alike: what counts is the form that the login was begun with. */
+function finishLogin(app: App, family: string, operationId: string, summary: string): void {
   app.get(
-    '/oauth/:provider/callback',
+    `${family}/:provider/callback`,
     {
       config: { takesDeadCookie: true, deadline: deadlineOfProviders },
       schema: {
-        operationId: 'finishOAuthLogin',
+        operationId,
         tags: ['Providers'],
-        summary: 'Come back from a provider',
+        summary,
         description:
           'The provider sends the browser here. Whichever of the two addresses it is, the answer is that of the form which the login was begun with. When a user with two-factor authentication comes back the answer is `INVALID_OTP`, and the login is completed with a code.',
         security: optionalCredential,
