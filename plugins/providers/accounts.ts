@@ -10,6 +10,7 @@ import {
   insertProviderUser,
   noteIdentityUse,
   type ProviderUserChanges,
+  spendState,
   updateProviderUser,
 } from '../../db/queries/identities.js';
 import { findPrincipalBySession } from '../../db/queries/principals.js';
@@ -24,6 +25,7 @@ import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { IssuedSession, Sessions } from '../sessions/service.js';
 import type { SecondFactor } from '../tfa/second-factor.js';
+import type { PendingLogin } from './attempts.js';
 import type { Profile } from './profile.js';
 
 /** A session, or the identity of a user who has yet to show the second factor. */
@@ -36,10 +38,10 @@ export interface Accounts {
    */
   logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
   /**
-   * Begins the session that waited for the second factor.
+   * Begins the session that waited for the second factor; one for each login that has come back.
    * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
    */
-  complete(identity: string, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
+  complete(pending: PendingLogin, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
   /**
    * Lets an account at the provider log in a user who is there already.
    * @throws {ApiError} INVALID_CREDENTIALS when their session has ended; INVALID_PROVIDER when it is another user's
@@ -161,11 +163,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       }
     },
 
-    complete: async (identity, otp, mode, client) => {
-      const holder = await findIdentityHolderById(db, provider.key, identity);
+    complete: async (pending, otp, mode, client) => {
+      const holder = await findIdentityHolderById(db, provider.key, pending.identity);
       if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const code = await secondFactor.require(holder, otp);
       return db.transaction(async (tx) => {
+        if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
         const issued = await begin(tx, holder, mode, client);
         if (code && !(await secondFactor.use(tx, holder.id, code))) throw new ApiError('INVALID_OTP');
         return issued;

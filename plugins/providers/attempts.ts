@@ -21,7 +21,7 @@ const Attempt = Type.Object({
 export type Attempt = Static<typeof Attempt>;
 
 /** A login that has come back and waits for the second factor. */
-const PendingLogin = Type.Object({ identity: Type.String(), expires: Type.Number() });
+const PendingLogin = Type.Object({ id: Type.String(), identity: Type.String(), expires: Type.Number() });
 export type PendingLogin = Static<typeof PendingLogin>;
 
 /** How long a user may take over the pages of a provider, or over a code: in milliseconds. */
@@ -40,8 +40,10 @@ export interface Attempts {
  * or of another purpose, cannot be opened.
  */
 export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock }): Attempts {
-  const seal = (purpose: string, content: object) =>
-    box.seal(JSON.stringify({ ...content, expires: clock().getTime() + patience }), purpose);
+  const seal = (purpose: string, content: object) => {
+    const id = randomBytes(16).toString('base64url');
+    return box.seal(JSON.stringify({ ...content, id, expires: clock().getTime() + patience }), purpose);
+  };
 
   const open = <Schema extends TSchema & { static: { expires: number } }>(
     schema: Schema,
@@ -58,8 +60,7 @@ export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock })
   };
 
   return {
-    begin: (provider, attempt) =>
-      seal(`login by ${provider}`, { ...attempt, id: randomBytes(16).toString('base64url') }),
+    begin: (provider, attempt) => seal(`login by ${provider}`, attempt),
     read: (provider, state) => open(Attempt, `login by ${provider}`, state),
     beginPending: (provider, identity) => seal(`second factor of ${provider}`, { identity }),
     readPending: (provider, pending) => open(PendingLogin, `second factor of ${provider}`, pending),

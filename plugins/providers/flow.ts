@@ -152,7 +152,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const { provider, accounts } = entryOf(request);
       const pending = attempts.readPending(provider.config.key, request.cookies[cookieNames.pending]);
       if (!pending) throw new ApiError('INVALID_CREDENTIALS');
-      const issued = await accounts.complete(pending.identity, otp, mode ?? provider.config.MODE, request.client);
+      const issued = await accounts.complete(pending, otp, mode ?? provider.config.MODE, request.client);
       reply.clearCookie(cookieNames.pending, cookie);
       return reply.deliver(issued);
     },

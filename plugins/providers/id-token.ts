@@ -40,6 +40,8 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
     if (keys?.url !== url) {
       const find = createRemoteJWKSet(new URL(url), {
         [customFetch]: (from, init) => fetchFrom(from, init as RequestInit),
+        // The provider may have taken a new key a moment ago. Only it can make us ask: tokens come from nobody else.
+        cooldownDuration: 0,
       });
       keys = { url, find };
     }

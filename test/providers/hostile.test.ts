@@ -116,6 +116,17 @@ t.test('when it does not lie, one is signed in', async (t) => {
   }
 });
 
+t.test('a provider that has taken a new key a moment ago', async (t) => {
+  hostile.newcomer();
+  t.equal((await login('hostile')).statusCode, 200, 'by the old key');
+  hostile.lies = { answers: { keys: strangeKeys() }, idToken: forgeries['a key of another kid'] ?? sign };
+  t.equal((await login('hostile')).statusCode, 200, 'by the new key');
+  const lies = { answers: { keys: strangeKeys() } };
+  await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', 'by the old key, which is gone');
+  hostile.lies = {};
+  t.equal((await login('hostile')).statusCode, 200, 'and back');
+});
+
 t.test('claims of an ID token', async (t) => {
   const url = hostile.issuer;
   const lies: [what: string, change: Record<string, unknown>][] = [

@@ -1,0 +1,119 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { policies, rolePolicies, roles, users } from '../../db/schema.js';
+import { updateAccount } from '../helpers/accounts.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { setCookies } from '../helpers/cookies.js';
+import { startHostileIssuers } from '../helpers/hostile-provider.js';
+import { userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { sentBack } from '../helpers/refused-logins.js';
+import { sessionCookie } from '../helpers/sessions.js';
+import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+
+const { issuer } = await startHostileIssuers(t, ['issuer']);
+
+t.test('ROLE_MAPPING does not take the role of the last administrator', async (t) => {
+  const publicUrl = 'http://gatehouse.example.com';
+  const member = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c11';
+  const admins = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c12';
+  const testApp = await startTestApp(t, {
+    PUBLIC_URL: publicUrl,
+    AUTH_PROVIDERS: 'issuer',
+    ...issuer.variables('issuer', {
+      MODE: 'json',
+      DEFAULT_ROLE_ID: member,
+      ROLE_MAPPING: JSON.stringify({ staff: member, chiefs: admins }),
+    }),
+  });
+  const { app, get } = testApp;
+  await app.db.insert(roles).values({ id: member, name: 'Member' });
+  await app.db.insert(roles).values({ id: admins, name: 'Chiefs' });
+  const [held] = await app.db.select().from(policies).where(eq(policies.adminAccess, true));
+  await app.db.insert(rolePolicies).values({ role: admins, policy: held?.id ?? '' });
+
+  const { sub } = issuer.newcomer();
+  const truth = issuer.claims;
+  const login = async (groups: string[]) => {
+    issuer.claims = { ...truth, groups };
+    const response = await goThrough(createVisitor(testApp, publicUrl), 'issuer', { family: 'oauth' }, passThrough);
+    t.equal(response.statusCode, 200, response.body);
+    return bearer(response.json().data.access_token);
+  };
+  const roleNow = async () => (await userBehind(app, 'issuer', sub))?.user.role;
+  await login(['chiefs']);
+  t.equal(await roleNow(), admins);
+  await login(['staff']);
+  t.equal(await roleNow(), member, 'one of two administrators can lose the role');
+
+  await login(['chiefs']);
+  const [first] = await app.db.select().from(users).where(eq(users.email, admin.email));
+  await updateAccount(app, first?.id ?? '', { status: 'suspended' });
+  for (const groups of [['staff'], [], ['strangers']]) {
+    const headers = await login(groups);
+    t.equal(await roleNow(), admins, `the last one keeps it, with the groups ${JSON.stringify(groups)}`);
+    t.equal((await get('/mails', headers)).statusCode, 200, 'and what it allows');
+  }
+});
+
+t.test('AUTH_DISABLE_DEFAULT leaves the providers as the only way in', async (t) => {
+  const publicUrl = 'http://gatehouse.example.com';
+  const testApp = await startTestApp(t, {
+    PUBLIC_URL: publicUrl,
+    AUTH_DISABLE_DEFAULT: 'true',
+    AUTH_PROVIDERS: 'issuer',
+    ...issuer.variables('issuer', { MODE: 'json' }),
+  });
+  const { get, post } = testApp;
+  t.match((await get('/auth')).json(), { data: [{ name: 'issuer' }], disableDefault: true });
+  issuer.newcomer();
+  const response = await goThrough(createVisitor(testApp, publicUrl), 'issuer', { family: 'oauth' }, passThrough);
+  t.equal(response.statusCode, 200, response.body);
+  const { refresh_token } = response.json().data;
+  t.equal((await post('/auth/refresh', { refresh_token })).statusCode, 200);
+  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'by password');
+  const own = await get('/users/me/identities', bearer(response.json().data.access_token));
+  const [{ id }] = own.json().data;
+  const url = `/users/me/identities/${id}`;
+  const headers = bearer(response.json().data.access_token);
+  refused(
+    t,
+    await testApp.request({ method: 'DELETE', url, headers }),
+    'UNPROCESSABLE_CONTENT',
+    'the last way in stays',
+  );
+});
+
+t.test('a PUBLIC_URL with a path', async (t) => {
+  const publicUrl = 'http://example.com/accounts';
+  const testApp = await startTestApp(t, {
+    PUBLIC_URL: publicUrl,
+    AUTH_PROVIDERS: 'issuer',
+    ...issuer.variables('issuer'),
+  });
+  /** What stands in front of the service takes the path off, and leaves cookies as they are. */
+  const visitor = createVisitor(
+    { request: (options) => testApp.request({ ...options, url: String(options.url).replace(/^\/accounts/, '') }) },
+    publicUrl,
+  );
+  const start = async (redirect?: string) => {
+    const query = redirect === undefined ? '' : `?redirect=${encodeURIComponent(redirect)}`;
+    const begun = await visitor.visit(`/accounts/auth/login/issuer${query}`);
+    t.equal(begun.statusCode, 302, begun.body);
+    const url = new URL(String(begun.headers.location));
+    t.equal(url.searchParams.get('redirect_uri'), `${publicUrl}/auth/login/issuer/callback`);
+    return visitor.visit(await passThrough(url.href));
+  };
+  issuer.newcomer();
+  const home = await start();
+  t.equal(home.headers.location, '/accounts/', 'without a redirect');
+  t.ok(setCookies(home)[sessionCookie]);
+  t.equal((await start('/accounts/account')).headers.location, '/accounts/account');
+  t.equal((await start('/elsewhere')).headers.location, '/elsewhere', 'a path of the same origin');
+  issuer.lies = {
+    callback: (truth) => new URLSearchParams({ error: 'access_denied', state: truth.get('state') ?? '' }),
+  };
+  sentBack(t, await start('/accounts/account?x=1'), '/accounts/account', 'INVALID_CREDENTIALS', 'refused');
+  issuer.lies = {};
+  t.match(await begin(createVisitor(testApp, 'http://example.com'), 'issuer'), /^http/);
+});
