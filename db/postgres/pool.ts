@@ -1,6 +1,7 @@
 import fastq from 'fastq';
 import type postgres from 'postgres';
 import { createConnection, type PostgresConnection, readTarget } from './connection.js';
+import { createPreparing } from './prepared.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
 export interface PostgresPool {
@@ -24,6 +25,9 @@ export interface PoolOptions {
   /** Milliseconds after which a connection is replaced: servers move, and sessions grow. */
   lifetime?: number;
 }
+
+/** A text with its parameters. */
+type Statement = [text: string, parameters?: Parameters<postgres.Sql['unsafe']>[1]];
 
 /** Connections of which none is ever used again after a fault: see {@link Line}. */
 export function createPostgresPool(
@@ -74,15 +78,29 @@ export function createPostgresPool(
   );
   housekeeping.unref();
 
+  const preparing = createPreparing();
+  const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
+    // What has no parameters may be several statements, which cannot be prepared.
+    const isScript = parameters.length === 0 && text.includes(';');
+    return isScript || !preparing.wants(text)
+      ? on.unsafe(text, parameters)
+      : on.unsafe(text, parameters, { prepare: true, simple: false } as { prepare: true });
+  };
+
   const client = {
     options: types,
-    unsafe: (...statement: Parameters<postgres.Sql['unsafe']>) => ({
+    unsafe: (...statement: Statement) => ({
       // biome-ignore lint/suspicious/noThenProperty: like the driver's own, a statement is sent when it is awaited
-      then: (...handlers: Parameters<Promise<unknown>['then']>) =>
-        use((sql) => sql.unsafe(...statement)).then(...handlers),
-      values: () => use((sql) => sql.unsafe(...statement).values()),
+      then: (...handlers: Parameters<Promise<unknown>['then']>) => use((sql) => send(sql, statement)).then(...handlers),
+      values: () => use((sql) => send(sql, statement).values()),
     }),
-    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>) => use((sql) => sql.begin(work)),
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>) =>
+      use((sql) =>
+        sql.begin((tx) => {
+          const own = { unsafe: tx.unsafe };
+          return work(Object.assign(tx, { unsafe: (...statement: Statement) => send(own, statement) }));
+        }),
+      ),
     end: close,
   };
 

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import { uuidPattern } from '../../schemas/common.js';
 import { type Executor, rows } from '../client.js';
-import type { AccessView } from '../query-language/access-view.js';
+import { type AccessView, seesAll } from '../query-language/access-view.js';
 import { type Collection, collections, type ListField } from '../query-language/collections.js';
 import { arrayOf, type Compiler, createCompiler, literal, type Row } from '../query-language/compile.js';
 import type { FieldTree } from '../query-language/fields.js';
@@ -21,9 +22,8 @@ export async function readItems(
 ): Promise<Item[]> {
   const compiler = createCompiler(access);
   const row = compiler.row(collection);
-  const columns = [...query.fields].map(
-    ([name, subtree]) => sql`${output(compiler, row, name, subtree)} as ${sql.identifier(name)}`,
-  );
+  const columns =
+    access === seesAll ? writtenColumns(collection, query.fields) : columnsOf(compiler, row, query.fields);
   const order = query.sort.map(
     ({ path, descending }) => sql`${valueAt(compiler, row, path)} ${descending ? sql`desc` : sql`asc`}`,
   );
@@ -32,10 +32,47 @@ export async function readItems(
   order.push(compiler.column(row, 'id'));
   return rows(
     executor,
-    sql`select ${columns.length === 0 ? sql`${compiler.column(row, 'id')} as id` : sql.join(columns, sql`, `)} from ${compiler.source(row)}
+    sql`select ${columns} from ${compiler.source(row)}
       where ${selected(compiler, row, query)} order by ${sql.join(order, sql`, `)}
       ${query.limit === null ? sql`` : sql`limit ${query.limit}::bigint`} offset ${query.offset}::bigint`,
   );
+}
+
+/** What a statement selects; without fields, the keys as `id`. */
+function columnsOf(compiler: Compiler, row: Row, fields: FieldTree): SQL {
+  if (fields.size === 0) return sql`${compiler.column(row, 'id')} as id`;
+  const columns = [...fields].map(
+    ([name, subtree]) => sql`${output(compiler, row, name, subtree)} as ${sql.identifier(name)}`,
+  );
+  return sql.join(columns, sql`, `);
+}
+
+const dialect = new PgDialect();
+const written = new Map<string, SQL>();
+const mostWritten = 200;
+
+/** The same for who sees everything. There are no values in it, so what was written for a set of fields is kept. */
+function writtenColumns(collection: Collection, fields: FieldTree): SQL {
+  const name = `${collection.name} ${nameOf(fields)}`;
+  const known = written.get(name);
+  if (known) return known;
+  const compiler = createCompiler(seesAll);
+  const query = dialect.sqlToQuery(columnsOf(compiler, compiler.row(collection), fields));
+  if (query.params.length > 0) throw new Error('There are values among the columns.');
+  const columns = sql.raw(query.sql);
+  if (written.size < mostWritten) written.set(name, columns);
+  return columns;
+}
+
+const nameOf = (fields: FieldTree): string =>
+  [...fields].map(([name, subtree]) => (subtree ? `${name}(${nameOf(subtree)})` : name)).join();
+
+/** One item by its key, as JSON in another statement: these of its fields, for who may see all of it. */
+export function itemAsJson(collection: Collection, fields: readonly string[], key: SQL): SQL {
+  const compiler = createCompiler(seesAll);
+  const row = compiler.row(collection);
+  const shown = json(compiler, row, new Map(fields.map((name) => [name, null])));
+  return sql`(select ${shown} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)})`;
 }
 
 /** How many items there are: those that match the selection, among those that may be seen. */
@@ -171,6 +208,9 @@ function listOutput(compiler: Compiler, row: Row, name: string, list: ListField,
 }
 
 function json(compiler: Compiler, row: Row, tree: FieldTree): SQL {
-  const pairs = [...tree].map(([name, subtree]) => sql`${name}::text, ${output(compiler, row, name, subtree)}`);
+  // The names are those of the map of fields.
+  const pairs = [...tree].map(
+    ([name, subtree]) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, subtree)}`,
+  );
   return sql`json_build_object(${sql.join(pairs, sql`, `)})`;
 }

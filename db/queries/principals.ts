@@ -1,6 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type Executor, rows } from '../client.js';
+import { type FixedStatement, fixedStatement } from '../fixed-statement.js';
+import { collections } from '../query-language/collections.js';
 import { permissions, policies, rolePolicies, roles, sessions, settings, userPolicies, users } from '../schema.js';
+import { type Item, itemAsJson } from './items.js';
 
 export interface PermissionRecord {
   collection: string;
@@ -31,6 +34,8 @@ export interface PrincipalRecord {
   roles: string[];
   /** Those of the roles, the user's own, and, for a user without a role, the public one. */
   policies: PolicyRecord[];
+  /** The user's own row as it would be answered to who may see all of it; when it was asked for. */
+  own?: Item;
 }
 
 export interface SessionPrincipalRecord extends PrincipalRecord {
@@ -75,40 +80,64 @@ const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql
   ) attached
   where ${condition}`;
 
-/** The user of a session, whatever the state of either. */
-export async function findPrincipalBySession(
-  executor: Executor,
-  sessionId: string,
-): Promise<SessionPrincipalRecord | undefined> {
-  const [found] = await rows<SessionPrincipalRecord>(
-    executor,
-    principalFrom(
-      sql`${sessions} s join ${users} u on u.id = s."user"`,
-      sql`s.id = ${sessionId}`,
-      sql`, json_build_object(
+const principalOfSession = (value: (name: 'session') => Placeholder, own: SQL) =>
+  principalFrom(
+    sql`${sessions} s join ${users} u on u.id = s."user"`,
+    sql`s.id = ${value('session')}`,
+    sql`, json_build_object(
         'id', s.id, 'generation', s.generation, 'expires_at', ${milliseconds(sql`s.expires_at`)},
         'recent_rotations', array(select ${milliseconds(sql`r.moment`)} from unnest(s.recent_rotations) with ordinality as r(moment, position) order by position)
-      ) as session`,
-    ),
+      ) as session ${own}`,
   );
-  return found;
+
+const principalOfToken = (value: (name: 'hash') => Placeholder, own: SQL) =>
+  principalFrom(sql`${users} u`, sql`u.token_hash = ${value('hash')}`, own);
+
+/** The statement, and the same with fields of the user's own row. */
+function withOwnRow<Values extends Record<string, unknown>, Row extends PrincipalRecord>(
+  write: (value: (name: keyof Values & string) => Placeholder, own: SQL) => SQL,
+) {
+  const plain = fixedStatement<Values, Row>((value) => write(value, sql``));
+  /** Which fields there are, callers have a hand in: of few sets a statement is kept. */
+  const kept = new Map<string, FixedStatement<Values, Row>>();
+  return async (executor: Executor, values: Values, fields?: readonly string[]): Promise<Row | undefined> => {
+    if (!fields) return (await plain(executor, values))[0];
+    const name = fields.join();
+    const statement =
+      kept.get(name) ??
+      fixedStatement<Values, Row>((value) =>
+        write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`),
+      );
+    if (kept.size < 100) kept.set(name, statement);
+    return (await statement(executor, values))[0];
+  };
 }
+
+const bySession = withOwnRow<{ session: string }, SessionPrincipalRecord>(principalOfSession);
+const byTokenHash = withOwnRow<{ hash: string }, PrincipalRecord>(principalOfToken);
+const byUser = fixedStatement<{ user: string }, PrincipalRecord>((value) =>
+  principalFrom(sql`${users} u`, sql`u.id = ${value('user')}`),
+);
+
+/**
+ * The user of a session, whatever the state of either.
+ * @param ownFields of the user's own row, which comes along as `own`
+ */
+export const findPrincipalBySession = (
+  executor: Executor,
+  session: string,
+  ownFields?: readonly string[],
+): Promise<SessionPrincipalRecord | undefined> => bySession(executor, { session }, ownFields);
 
 /** The user who has the static token with this hash, whatever their status. */
-export async function findPrincipalByTokenHash(
+export const findPrincipalByTokenHash = (
   executor: Executor,
-  tokenHash: string,
-): Promise<PrincipalRecord | undefined> {
-  const [found] = await rows<PrincipalRecord>(
-    executor,
-    principalFrom(sql`${users} u`, sql`u.token_hash = ${tokenHash}`),
-  );
-  return found;
-}
+  hash: string,
+  ownFields?: readonly string[],
+): Promise<PrincipalRecord | undefined> => byTokenHash(executor, { hash }, ownFields);
 
-export async function findPrincipalByUser(executor: Executor, userId: string): Promise<PrincipalRecord | undefined> {
-  const [found] = await rows<PrincipalRecord>(executor, principalFrom(sql`${users} u`, sql`u.id = ${userId}`));
-  return found;
+export async function findPrincipalByUser(executor: Executor, user: string): Promise<PrincipalRecord | undefined> {
+  return (await byUser(executor, { user }))[0];
 }
 
 export async function findPrincipalsByUsers(
@@ -122,11 +151,13 @@ export async function findPrincipalsByUsers(
   return rows<PrincipalRecord>(executor, principalFrom(sql`${users} u`, sql`u.id in (${list})`));
 }
 
+const publicPolicies = fixedStatement<Record<never, never>, { list: PolicyRecord[] }>(
+  () =>
+    sql`select ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
+);
+
 /** The policies that count for those who say not who they are: the public one, if there is one. */
 export async function findPublicPolicies(executor: Executor): Promise<PolicyRecord[]> {
-  const [found] = await rows<{ list: PolicyRecord[] }>(
-    executor,
-    sql`select ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
-  );
+  const [found] = await publicPolicies(executor, {});
   return found?.list ?? [];
 }

@@ -45,6 +45,17 @@ export function parseFields(input: unknown, collection: Collection, access: Acce
   return tree;
 }
 
+/**
+ * The fields that a `fields` parameter names when it does no more than that: follows no relation, says nothing twice.
+ * @returns undefined for any other, right or wrong
+ */
+export function plainFields(input: unknown, { fields }: Collection): readonly string[] | undefined {
+  if (input === undefined || input === '*') return [...fields.keys()];
+  const names = typeof input === 'string' ? input.split(',') : [];
+  const isPlain = names.length > 0 && new Set(names).size === names.length && names.every((name) => fields.has(name));
+  return isPlain ? names : undefined;
+}
+
 function add(
   tree: FieldTree,
   [head = '', ...rest]: string[],

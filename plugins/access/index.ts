@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { collections } from '../../db/query-language/collections.js';
+import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
 import { credentialOf } from './credential.js';
 import { type Access, type Caller, createAccess, type Principal } from './service.js';
@@ -28,6 +30,8 @@ declare module 'fastify' {
     takesDeadCookie?: boolean;
     /** Whether the route answers a user who must set up two-factor authentication and has not done so yet. */
     beforeTfa?: boolean;
+    /** The route answers with the caller's own row, which is read together with their rights. */
+    readsOwnRow?: boolean;
   }
 }
 
@@ -53,7 +57,7 @@ export const accessPlugin = plugin(
       const credential = credentialOf(request, config.SESSION_COOKIE_NAME);
       if (credential) {
         try {
-          request.principal = await access.authenticate(credential.token, request.client.ip);
+          request.principal = await access.authenticate(credential.token, request.client.ip, ownFields(request));
         } catch (error) {
           // A cookie that will never work again is taken away; one that has expired goes by itself.
           const isCookie = credential.carrier === 'cookie' && error instanceof ApiError;
@@ -73,3 +77,9 @@ export const accessPlugin = plugin(
   },
   { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client'] },
 );
+
+/** What a route that answers with the caller's own row will want of it, where that can be told so early. */
+function ownFields({ routeOptions, query }: FastifyRequest): readonly string[] | undefined {
+  const { fields, meta } = query as { fields?: unknown; meta?: unknown };
+  return routeOptions.config.readsOwnRow && meta === undefined ? plainFields(fields, collections.users) : undefined;
+}

@@ -1,4 +1,5 @@
 import type { Executor } from '../../db/client.js';
+import type { Item } from '../../db/queries/items.js';
 import {
   findPrincipalBySession,
   findPrincipalByTokenHash,
@@ -12,6 +13,7 @@ import type { Clock } from '../clock.js';
 import { replacedAt } from '../sessions/rotation.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
+import { seesOwnRow } from './own-row.js';
 import { type Rights, rightsOf } from './rights.js';
 
 /** Who is calling, and what they may do: computed from the database for this request alone. */
@@ -28,14 +30,17 @@ export interface Caller extends Rights {
 export interface Principal extends Caller {
   userId: string;
   lastAccess: Date | null;
+  /** The user's own row, where it was asked for and there is a right to see all of it. */
+  ownRow: Item | undefined;
 }
 
 export interface Access {
   /**
    * The caller behind a token: an access token of ours, or else a static token (contract 1.2).
+   * @param ownFields of the caller's own row, to be read along
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
    */
-  authenticate(token: string, ip: string | null): Promise<Principal>;
+  authenticate(token: string, ip: string | null, ownFields?: readonly string[]): Promise<Principal>;
   /** A caller without a credential: what they may do is what the public policy grants. */
   anonymous(ip: string | null): Promise<Caller>;
 }
@@ -61,25 +66,27 @@ export function createAccess(deps: {
     return replaced === undefined || (replaced !== null && now <= replaced.getTime() + gracePeriod);
   };
 
-  const findByAccessToken = async (token: string): Promise<Found | undefined> => {
+  const findByAccessToken = async (token: string, ownFields?: readonly string[]): Promise<Found | undefined> => {
     const claims = accessTokens.verify(token);
-    const found = await findPrincipalBySession(db, claims.session);
+    const found = await findPrincipalBySession(db, claims.session, ownFields);
     return found && stands(claims, found) ? found : undefined;
   };
 
   return {
-    authenticate: async (token, ip) => {
+    authenticate: async (token, ip, ownFields) => {
       const found: Found | undefined = accessTokens.isOurs(token)
-        ? await findByAccessToken(token)
-        : await findPrincipalByTokenHash(db, hashToken(token));
+        ? await findByAccessToken(token, ownFields)
+        : await findPrincipalByTokenHash(db, hashToken(token), ownFields);
       if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+      const rights = rightsOf(found, ip);
       return {
-        ...rightsOf(found, ip),
+        ...rights,
         userId: found.id,
         role: found.role,
         roles: found.roles,
         sessionId: found.session?.id ?? null,
         lastAccess: found.last_access === null ? null : new Date(found.last_access),
+        ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
       };
     },
 

@@ -61,6 +61,7 @@ export function createUsers({ db, items }: { db: Executor; items: Items }): User
     },
 
     readMe: async (caller, input) => {
+      if (caller.ownRow) return { data: caller.ownRow };
       try {
         return await items.read(caller, 'users', caller.userId, input);
       } catch (error) {

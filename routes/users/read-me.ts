@@ -9,6 +9,7 @@ export function readMe(app: App): void {
   app.get(
     '/me',
     {
+      config: { readsOwnRow: true },
       schema: {
         operationId: 'readMe',
         tags: ['Users'],

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { users } from '../../db/schema.js';
+import { updateAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { logIn } from '../helpers/sessions.js';
+import { countStatements } from '../helpers/statements.js';
+
+// The caller's own row is read together with their rights where that is certain to be allowed, and by the query engine
+// otherwise. Nobody must be able to tell which it was. With `meta` it is always the query engine.
+const testApp = await startTestApp(t);
+const { app, get } = testApp;
+
+type Granted = Parameters<typeof policyWith>[1][number];
+const reads = (fields: string[], permissions: object | null = null): Granted => ({
+  collection: 'users',
+  action: 'read',
+  fields,
+  permissions: permissions as Record<string, unknown> | null,
+});
+const own = { id: { _eq: '$CURRENT_USER' } };
+
+const grants: [who: string, granted: Granted[], policy?: { appAccess?: boolean; adminAccess?: boolean }][] = [
+  ['nothing', []],
+  ['everything of everybody', [reads(['*'])]],
+  ['everything of everybody, by an empty rule', [reads(['*'], {})]],
+  ['everything of oneself', [reads(['*'], own)]],
+  ['some fields of everybody', [reads(['id', 'email', 'status'])]],
+  ['some fields of oneself, others of everybody', [reads(['first_name', 'token'], own), reads(['id', 'policies'])]],
+  ['all but in a rule that does not match', [reads(['*'], { status: { _eq: 'draft' } })]],
+  ['all by a rule that matches', [reads(['*'], { status: { _eq: 'active' } })]],
+  ['all of somebody else', [reads(['*'], { id: { _eq: randomUUID() } })]],
+  ['all of oneself and of nobody', [reads(['*'], { _and: [own, { status: { _eq: 'draft' } }] })]],
+  ['fields that are none', [reads(['password', 'unknown'])]],
+  ['no fields', [reads([])]],
+  ['all users to write', [{ collection: 'users', action: 'update', fields: ['*'] }]],
+  ['all roles', [{ collection: 'roles', action: 'read', fields: ['*'] }]],
+  ['an app', [], { appAccess: true }],
+  ['an administrator', [], { adminAccess: true }],
+];
+const asked = [
+  undefined,
+  '',
+  '*',
+  'id',
+  'id,email',
+  'email,id',
+  'email,email',
+  ' email',
+  'email,',
+  'email,*',
+  '*.*',
+  'role.name',
+  'policies',
+  'policies.name',
+  'token,tfa_secret',
+  'first_name,token,id,policies',
+  'password',
+  'id,password',
+  'token_hash',
+  'unknown',
+  'toString',
+  '__proto__',
+  'id,"; drop table users; --',
+];
+
+for (const [who, granted, policy = {}] of grants) {
+  t.test(`who may read: ${who}`, async (t) => {
+    const { id, headers } = await tokenHolder(app, {
+      firstName: 'Ada',
+      tags: ['a "quoted" one', 'ü'],
+      tfaSecret: 'a sealed secret',
+      authData: { deep: [1, { x: null }] },
+      avatar: randomUUID(),
+      policies: [await policyWith(app, granted, policy), await policyWith(app, [])],
+    });
+    for (const fields of asked) {
+      const query = fields === undefined ? '' : `fields=${encodeURIComponent(fields)}`;
+      const [quick, thorough] = [
+        await get(`/users/me?${query}`, headers),
+        await get(`/users/me?${query}&meta=total_count`, headers),
+      ];
+      t.equal(quick.statusCode, thorough.statusCode, `${fields}: status`);
+      if (quick.statusCode === 200) {
+        t.equal(JSON.stringify(quick.json().data), JSON.stringify(thorough.json().data), `${fields}: data`);
+        if (fields === 'id') t.equal(quick.json().data.id, id);
+      } else t.same(quick.json(), thorough.json(), `${fields}: error`);
+    }
+    const several = await get('/users/me?fields[]=id&fields[]=email', headers);
+    t.same(several.json(), (await get('/users/me?fields=id,email', headers)).json(), 'given several times');
+  });
+}
+
+t.test('it is of now, whoever changed it', async (t) => {
+  const { id, headers } = await tokenHolder(app, { policies: [await policyWith(app, [], { appAccess: true })] });
+  const name = async () => (await get('/users/me?fields=first_name', headers)).json().data?.first_name;
+  t.equal(await name(), null);
+  await updateAccount(app, id, { firstName: 'Grace' });
+  t.equal(await name(), 'Grace');
+  await updateAccount(app, id, { status: 'suspended' });
+  t.equal((await get('/users/me', headers)).statusCode, 401);
+});
+
+t.test('it takes one statement, and others two', async (t) => {
+  const { headers } = await logIn(testApp, 'json');
+  const count = countStatements(app);
+  const statementsOf = async (url: string) => {
+    const before = count();
+    t.equal((await get(url, headers)).statusCode, 200);
+    return count() - before;
+  };
+  await app.db.update(users).set({ lastAccess: app.clock() });
+  t.equal(await statementsOf('/users/me'), 1);
+  t.equal(await statementsOf('/users/me?fields=id,email'), 1);
+  t.equal(await statementsOf('/users/me?fields=role.name'), 2);
+});
