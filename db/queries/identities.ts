@@ -140,7 +140,10 @@ export async function lockWaysIn(
   user: string,
 ): Promise<{ provider: string; hasPassword: boolean } | undefined> {
   const [found] = await tx
-    .select({ provider: users.provider, hasPassword: sql<boolean>`${users.password} is not null` })
+    .select({
+      provider: users.provider,
+      hasPassword: sql<boolean>`${users.password} is not null and ${users.email} is not null`,
+    })
     .from(users)
     .where(eq(users.id, user))
     .for('update');

@@ -3,7 +3,7 @@ import plugin from 'fastify-plugin';
 import { collections } from '../../db/query-language/collections.js';
 import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
-import { credentialOf } from './credential.js';
+import { type Credential, credentialOf } from './credential.js';
 import { type Access, type Caller, createAccess, type Principal } from './service.js';
 
 /**
@@ -19,6 +19,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is calling; null: nobody who says so. */
     principal: Principal | null;
+    /** By what they say so; null: nothing was shown. */
+    carrier: Credential['carrier'] | null;
     /** The user who calls a route that is for users only. */
     currentUser: Principal;
     /** Whoever calls a route that goes by permissions. */
@@ -42,6 +44,7 @@ export const accessPlugin = plugin(
     const access = createAccess({ db, clock, accessTokens, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD });
     app.decorate('access', access);
     app.decorateRequest('principal', null);
+    app.decorateRequest('carrier', null);
     app.decorateRequest('currentUser', {
       getter(this: FastifyRequest) {
         if (!this.principal) throw new ApiError('INVALID_CREDENTIALS');
@@ -56,6 +59,7 @@ export const accessPlugin = plugin(
       if (rule === 'open' || request.is404) return;
       const credential = credentialOf(request, config.SESSION_COOKIE_NAME);
       if (credential) {
+        request.carrier = credential.carrier;
         try {
           request.principal = await access.authenticate(credential.token, request.client.ip, ownFields(request));
         } catch (error) {

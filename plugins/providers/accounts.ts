@@ -25,11 +25,11 @@ import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { IssuedSession, Sessions } from '../sessions/service.js';
 import type { SecondFactor } from '../tfa/second-factor.js';
-import type { PendingLogin } from './attempts.js';
+import type { PendingLogin, PendingProfile } from './attempts.js';
 import type { Profile } from './profile.js';
 
 /** A session, or the identity of a user who has yet to show the second factor. */
-export type LoginOutcome = { issued: IssuedSession } | { waiting: string };
+export type LoginOutcome = { issued: IssuedSession } | { waiting: Pick<PendingLogin, 'identity' | 'profile'> };
 
 export interface Accounts {
   /**
@@ -39,7 +39,7 @@ export interface Accounts {
   logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
   /**
    * Begins the session that waited for the second factor; one for each login that has come back.
-   * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
+   * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, INVALID_PROVIDER_CONFIG
    */
   complete(pending: PendingLogin, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
   /**
@@ -58,18 +58,21 @@ interface Dependencies {
   onLeftOut(what: string, user: string): void;
 }
 
+/** Bytes of a profile that fit into a cookie, sealed; a larger one is not kept over the second factor. */
+const mostKept = 2_000;
+
 /** Users by what one provider says of them. They are found by its identifier, and never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
   const { db, clock, sessions, secondFactor, onLeftOut } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
-  const mappedRole = ({ groups }: Profile): string | undefined =>
+  const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
     provider.ROLE_MAPPING.find(([group]) => groups.includes(group))?.[1];
 
   const defaultRole = provider.DEFAULT_ROLE_ID ?? null;
 
   /** Whether the address may be taken over as the user's own. */
-  const mayTake = ({ email, isEmailVerified }: Profile): boolean =>
+  const mayTake = ({ email, isEmailVerified }: Pick<Profile, 'email' | 'isEmailVerified'>): boolean =>
     email !== null && (isEmailVerified || !provider.REQUIRE_VERIFIED_EMAIL);
 
   const register = async (tx: Executor, profile: Profile, identifier: string): Promise<IdentityHolder> => {
@@ -99,14 +102,18 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   /** The role that the groups give; undefined: it stays. */
-  const newRole = (profile: Profile, { role }: IdentityHolder): string | null | undefined => {
+  const newRole = (profile: PendingProfile, { role }: IdentityHolder): string | null | undefined => {
     if (mappedRoles.size === 0) return undefined;
     const isGoverned = role !== null && mappedRoles.has(role);
     const wanted = mappedRole(profile) ?? (isGoverned ? defaultRole : role);
     return wanted === role ? undefined : wanted;
   };
 
-  const newInfo = async (tx: Executor, profile: Profile, holder: IdentityHolder): Promise<ProviderUserChanges> => {
+  const newInfo = async (
+    tx: Executor,
+    profile: PendingProfile,
+    holder: IdentityHolder,
+  ): Promise<ProviderUserChanges> => {
     if (!provider.SYNC_USER_INFO) return {};
     const { email, firstName, lastName } = profile;
     const names = { ...(firstName === null ? {} : { firstName }), ...(lastName === null ? {} : { lastName }) };
@@ -118,9 +125,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   /** What a later login brings along. It says something of users of this provider only, not of those who linked it. */
-  const update = async (tx: Executor, profile: Profile, holder: IdentityHolder): Promise<void> => {
+  const update = async (tx: Executor, profile: PendingProfile, holder: IdentityHolder): Promise<void> => {
     const changes: ProviderUserChanges = holder.isPrimary
-      ? { ...(await newInfo(tx, profile, holder)), authData: profile.data }
+      ? { ...(await newInfo(tx, profile, holder)), ...(profile.data ? { authData: profile.data } : {}) }
       : {};
     const role = holder.isPrimary ? newRole(profile, holder) : undefined;
     if (role !== undefined) await lockAdministrators(tx);
@@ -140,6 +147,26 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return sessions.begin(tx, { userId: holder.id, mode }, client);
   };
 
+  /** Nothing is changed by who has shown one factor of two. */
+  const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
+    if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+    const kept = Buffer.byteLength(JSON.stringify(data)) <= mostKept ? data : null;
+    const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
+    const told = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
+    return { waiting: { identity: holder.identity, profile: told } };
+  };
+
+  /** What of a login the database has refused, in the words of the contract. @param taken when the address is another's */
+  const explained = (error: unknown, taken: 'INVALID_PROVIDER' | 'INVALID_CREDENTIALS'): unknown => {
+    const broken = brokenConstraint(error);
+    if (!broken) return error;
+    // Somebody took the address between the check and the write; or there is no such role.
+    if (broken.kind === 'unique') return new ApiError(taken);
+    const unknownRole = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
+    unknownRole.cause = error;
+    return unknownRole;
+  };
+
   return {
     logIn: async (profile, mode, client) => {
       const { identifier } = profile;
@@ -148,18 +175,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         return await transact(db, async (tx) => {
           const known = await findIdentityHolder(tx, provider.key, identifier);
           const holder = known ?? (await register(tx, profile, identifier));
+          if (holder.tfaSecret !== null) return wait(profile, holder);
           await update(tx, profile, holder);
-          if (holder.tfaSecret !== null) return { waiting: holder.identity };
           return { issued: await begin(tx, holder, mode, client) };
         });
       } catch (error) {
-        const broken = brokenConstraint(error);
-        if (!broken) throw error;
-        // Somebody took the address between the check and the write; or there is no such role.
-        if (broken.kind === 'unique') throw new ApiError('INVALID_PROVIDER');
-        const unknownRole = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
-        unknownRole.cause = error;
-        throw unknownRole;
+        throw explained(error, 'INVALID_PROVIDER');
       }
     },
 
@@ -167,12 +188,17 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
       if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const code = await secondFactor.require(holder, otp);
-      return db.transaction(async (tx) => {
-        if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
-        const issued = await begin(tx, holder, mode, client);
-        if (code && !(await secondFactor.use(tx, holder.id, code))) throw new ApiError('INVALID_OTP');
-        return issued;
-      });
+      try {
+        return await transact(db, async (tx) => {
+          if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
+          await update(tx, pending.profile, holder);
+          const issued = await begin(tx, holder, mode, client);
+          if (code && !(await secondFactor.use(tx, holder.id, code))) throw new ApiError('INVALID_OTP');
+          return issued;
+        });
+      } catch (error) {
+        throw explained(error, 'INVALID_CREDENTIALS');
+      }
     },
 
     link: async (profile, to) => {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { SessionMode } from '../../schemas/sessions.js';
 import type { Clock } from '../clock.js';
 import type { SecretBox } from '../secret-box.js';
 
@@ -20,9 +21,25 @@ const Attempt = Type.Object({
 });
 export type Attempt = Static<typeof Attempt>;
 
-/** A login that has come back and waits for the second factor. */
-const PendingLogin = Type.Object({ id: Type.String(), identity: Type.String(), expires: Type.Number() });
+const Text = Type.Union([Type.String(), Type.Null()]);
+
+/** A login that has come back and waits for the second factor, with what the provider has said: until then it is not taken over. */
+const PendingLogin = Type.Object({
+  id: Type.String(),
+  identity: Type.String(),
+  mode: SessionMode,
+  profile: Type.Object({
+    email: Text,
+    isEmailVerified: Type.Boolean(),
+    firstName: Text,
+    lastName: Text,
+    groups: Type.Array(Type.String()),
+    data: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+  }),
+  expires: Type.Number(),
+});
 export type PendingLogin = Static<typeof PendingLogin>;
+export type PendingProfile = Readonly<Omit<PendingLogin['profile'], 'groups'>> & { readonly groups: readonly string[] };
 
 /** How long a user may take over the pages of a provider, or over a code: in milliseconds. */
 export const patience = 300_000;
@@ -31,7 +48,7 @@ export interface Attempts {
   begin(provider: string, attempt: Omit<Attempt, 'id' | 'expires'>): string;
   /** @returns undefined when it is none of ours, of another provider, or too old */
   read(provider: string, state: string | undefined): Attempt | undefined;
-  beginPending(provider: string, identity: string): string;
+  beginPending(provider: string, pending: Omit<PendingLogin, 'id' | 'expires'>): string;
   readPending(provider: string, pending: string | undefined): PendingLogin | undefined;
 }
 
@@ -62,7 +79,7 @@ export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock })
   return {
     begin: (provider, attempt) => seal(`login by ${provider}`, attempt),
     read: (provider, state) => open(Attempt, `login by ${provider}`, state),
-    beginPending: (provider, identity) => seal(`second factor of ${provider}`, { identity }),
+    beginPending: (provider, pending) => seal(`second factor of ${provider}`, pending),
     readPending: (provider, pending) => open(PendingLogin, `second factor of ${provider}`, pending),
   };
 }

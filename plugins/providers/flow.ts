@@ -57,11 +57,16 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   };
 
   const linkOf = (request: FastifyRequest, form: LoginForm): Attempt['link'] => {
-    if ((request.query as Query).link !== 'true') return null;
+    const { link } = request.query as Query;
+    if (link !== undefined && link !== 'true' && link !== 'false') {
+      throw new ApiError('INVALID_PAYLOAD', { reason: 'link is true or false, and given once' });
+    }
+    if (link !== 'true') return null;
     if (form === 'oauth')
       throw new ApiError('INVALID_PAYLOAD', { reason: 'Accounts are linked at /auth/login/{provider}' });
     const { principal } = request;
-    if (!principal?.sessionId) throw new ApiError('INVALID_CREDENTIALS');
+    // Not by a token in the URL: whoever follows such a link would give their account to whose token it is.
+    if (!principal?.sessionId || request.carrier !== 'cookie') throw new ApiError('INVALID_CREDENTIALS');
     if (principal.mustSetUpTfa) throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
     // A page elsewhere could have the user link an account of its maker's choice, who would then get in by it.
     if (request.headers['sec-fetch-site'] === 'cross-site') {
@@ -102,17 +107,27 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     const profile = await entry.provider.profile(request, reply, state);
     const to = attempt.redirect ?? home;
     if (attempt.link) {
+      // Who began it and who came back would be two people, and the one would get the account of the other.
+      const { principal } = request;
+      if (principal && principal.userId !== attempt.link.user) throw new ApiError('INVALID_CREDENTIALS');
       await entry.accounts.link(profile, attempt.link);
       return { to };
     }
-    const outcome = await entry.accounts.logIn(profile, modeOf(entry, attempt), request.client);
-    const tokens = deliver(reply, entry.provider, outcome);
+    const mode = modeOf(entry, attempt);
+    const outcome = await entry.accounts.logIn(profile, mode, request.client);
+    const tokens = deliver(reply, entry.provider, mode, outcome);
     return attempt.form === 'oauth' && attempt.redirect === null ? { tokens } : { to };
   };
 
-  const deliver = (reply: FastifyReply, { config }: Provider, outcome: LoginOutcome): SessionTokens => {
+  const deliver = (
+    reply: FastifyReply,
+    { config }: Provider,
+    mode: SessionMode,
+    outcome: LoginOutcome,
+  ): SessionTokens => {
     if ('issued' in outcome) return reply.deliver(outcome.issued);
-    reply.setCookie(cookieNames.pending, attempts.beginPending(config.key, outcome.waiting), cookie);
+    const pending = attempts.beginPending(config.key, { ...outcome.waiting, mode });
+    reply.setCookie(cookieNames.pending, pending, cookie);
     throw new ApiError('INVALID_OTP');
   };
 
@@ -140,7 +155,8 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const { provider } = entryOf(request);
       const state = request.cookies[cookieNames.state] ?? '';
       const attempt = attempts.read(provider.config.key, state);
-      forget(reply);
+      // What comes back for another login leaves the one alone that is under way.
+      if ((request.query as Query).state === state) forget(reply);
       try {
         return await enter(request, reply, attempt, state);
       } catch (thrown) {
@@ -152,7 +168,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const { provider, accounts } = entryOf(request);
       const pending = attempts.readPending(provider.config.key, request.cookies[cookieNames.pending]);
       if (!pending) throw new ApiError('INVALID_CREDENTIALS');
-      const issued = await accounts.complete(pending, otp, mode ?? provider.config.MODE, request.client);
+      const issued = await accounts.complete(pending, otp, mode ?? pending.mode, request.client);
       reply.clearCookie(cookieNames.pending, cookie);
       return reply.deliver(issued);
     },

@@ -18,7 +18,8 @@ export interface Identities {
   /**
    * Lets an account log the caller in no more, and ends their other sessions. When it was the primary one, another
    * takes its place or, if there is none, the password.
-   * @throws {ApiError} FORBIDDEN when it is none of the caller's; UNPROCESSABLE_CONTENT when it is their only way in
+   * @throws {ApiError} FORBIDDEN when it is none of the caller's; UNPROCESSABLE_CONTENT when it is their only way in, or
+   *   when their role comes from there: they would keep it for good
    */
   unlink(caller: Principal, id: string): Promise<void>;
 }
@@ -27,9 +28,11 @@ export function createIdentities(deps: {
   db: Executor;
   /** Whether a provider is there to log in with. */
   isConfigured(provider: string): boolean;
+  /** Whether roles follow from what a provider says. */
+  mapsRoles(provider: string): boolean;
   hasPasswordLogin: boolean;
 }): Identities {
-  const { db, isConfigured, hasPasswordLogin } = deps;
+  const { db, isConfigured, mapsRoles, hasPasswordLogin } = deps;
   return {
     list: (caller) => listIdentities(db, caller.userId),
 
@@ -39,6 +42,11 @@ export function createIdentities(deps: {
         const all = await listIdentities(tx, caller.userId);
         const gone = uuidPattern.test(id) ? all.find((identity) => identity.id === id.toLowerCase()) : undefined;
         if (!ways || !gone) throw new ApiError('FORBIDDEN');
+        if (gone.primary && mapsRoles(gone.provider)) {
+          throw new ApiError('UNPROCESSABLE_CONTENT', {
+            reason: 'Your role comes from this provider; an administrator can move your account to another',
+          });
+        }
         const left = all.filter((identity) => identity !== gone && isConfigured(identity.provider));
         const mayUsePassword = hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || gone.primary);
         if (left.length === 0 && !mayUsePassword) {

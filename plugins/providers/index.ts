@@ -57,6 +57,8 @@ export const providersPlugin = plugin(
       createIdentities({
         db,
         isConfigured: (key) => providers.has(key),
+        mapsRoles: (key) =>
+          config.PROVIDERS.some((provider) => provider.key === key && provider.ROLE_MAPPING.length > 0),
         hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
       }),
     );

@@ -251,13 +251,36 @@ t.test('an account of somebody else is not taken over', async (t) => {
 });
 
 t.test('who signs in as somebody else on the way links nothing to them', async (t) => {
-  const { visitor } = await signedIn();
+  const { visitor, account } = await signedIn();
   const other = await createAccount(app);
   newPerson();
   const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
   await signIn(visitor, other);
-  await visitor.visit(callback);
+  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'somebody else has come back');
   t.strictSame(await identitiesOf(app, other.id), []);
+  t.strictSame(await identitiesOf(app, account.id), [], 'nor to who has begun it');
+});
+
+t.test('a link with a token in it links nothing to whose token it is', async (t) => {
+  const thief = await createAccount(app);
+  const { access_token } = (await post('/auth/login', { ...thief, mode: 'json' })).json().data;
+  for (const visitor of [newVisitor(), (await signedIn()).visitor]) {
+    newPerson();
+    for (const [url, headers] of [
+      [`/auth/login/alpha?link=true&access_token=${access_token}`, {}],
+      [startPath('alpha', { link: true }), bearer(access_token)],
+    ] as const) {
+      refused(t, await visitor.visit(url, headers), 'INVALID_CREDENTIALS', url.slice(0, 50));
+    }
+  }
+  t.strictSame(await identitiesOf(app, thief.id), []);
+});
+
+t.test('who says something else than true or false begins nothing', async (t) => {
+  const { visitor } = await signedIn();
+  for (const query of ['link=1', 'link=TRUE', 'link=', 'link=true&link=false', 'link=true&link=true', 'link[a]=true']) {
+    refused(t, await visitor.visit(`/auth/login/alpha?${query}`), 'INVALID_PAYLOAD', query);
+  }
 });
 
 t.test('who is suspended, or signs out, on the way links nothing', async (t) => {
@@ -342,6 +365,15 @@ t.test('the last way of logging in stays', async (t) => {
   t.match(stored, { provider: 'beta', externalIdentifier: person.id });
   refused(t, await unlink(visitor, left?.id ?? ''), 'UNPROCESSABLE_CONTENT', 'the last one');
   t.equal((await login('beta')).statusCode, 200);
+
+  t.test('a password without an address is no way in', async (t) => {
+    const both = await signedInByProvider();
+    const password = (await createAccount(app)).password;
+    await updateAccount(app, both.user.id, { email: null, password: await app.passwords.hash(password) });
+    refused(t, await unlink(both.visitor, both.identity.id), 'UNPROCESSABLE_CONTENT', 'nobody could use it');
+    await updateAccount(app, both.user.id, { email: both.email });
+    t.equal((await unlink(both.visitor, both.identity.id)).statusCode, 204);
+  });
 
   t.test('even if both are unlinked at once', async (t) => {
     const both = await signedInByProvider();

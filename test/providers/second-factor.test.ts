@@ -1,10 +1,11 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
+import { roles } from '../../db/schema.js';
 import { updateAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { sessionsOf, userBehind } from '../helpers/provider-records.js';
+import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
@@ -14,10 +15,14 @@ import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const { issuer } = await startHostileIssuers(t, ['issuer']);
+/** A role that is not there yet. */
+const mapped = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c13';
 const testApp = await startTestApp(t, {
   PUBLIC_URL: publicUrl,
-  AUTH_PROVIDERS: 'issuer',
+  AUTH_PROVIDERS: 'issuer,synced,mapped',
   ...issuer.variables('issuer', { MODE: 'json' }),
+  ...issuer.variables('synced', { SYNC_USER_INFO: 'true' }),
+  ...issuer.variables('mapped', { ROLE_MAPPING: JSON.stringify({ ghosts: mapped }) }),
 });
 const { app, clock, post } = testApp;
 const policy = await ownSecretPolicy(app);
@@ -104,4 +109,78 @@ t.test('guesses are counted across logins', async (t) => {
   clock.advance(minute);
   isSignedIn(t, await guess(codeOfStep(nextStep(testApp))), 'a minute later');
   t.equal((await sessionsOf(app, id)).length, count + 1);
+});
+
+t.test('who has shown one factor of two has changed nothing', async (t) => {
+  const { sub } = issuer.newcomer();
+  const truth = issuer.claims;
+  const login = async (claims: object, visitor = createVisitor(testApp, publicUrl)) => {
+    issuer.claims = { ...truth, ...claims };
+    return { visitor, response: await goThrough(visitor, 'synced', { family: 'oauth' }, passThrough) };
+  };
+  const first = (await login({})).response.json().data;
+  const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  const before = await digestOfAccounts(app);
+  const told = { email: `moved-${sub}@example.com`, given_name: 'Mallory', nickname: 'M' };
+  const { visitor, response } = await login(told);
+  refusedLogin(t, response, 'INVALID_OTP', 'asked for a code');
+  t.equal(await digestOfAccounts(app), before);
+  t.equal((await testApp.get('/users/me', bearer(first.access_token))).statusCode, 200, 'the session goes on');
+
+  const complete = (otp: string) => visitor.send({ method: 'POST', url: '/auth/login/synced', payload: { otp } });
+  refused(t, await complete('000000'), 'INVALID_OTP', 'a wrong code');
+  isSignedIn(t, await complete(codeOfStep(nextStep(testApp))), 'with the code');
+  const { user } = (await userBehind(app, 'synced', sub)) ?? {};
+  t.match(user, { email: told.email, firstName: 'Mallory', authData: { nickname: 'M' } }, 'now it counts');
+
+  const large = await login({ email: told.email, biography: 'x'.repeat(5_000), given_name: 'Ada' });
+  const otp = codeOfStep(nextStep(testApp));
+  isSignedIn(
+    t,
+    await large.visitor.send({ method: 'POST', url: '/auth/login/synced', payload: { otp } }),
+    'a long profile',
+  );
+  const after = (await userBehind(app, 'synced', sub))?.user;
+  t.match(after, { firstName: 'Ada', authData: { nickname: 'M' } }, 'what does not fit into a cookie is not kept');
+});
+
+t.test('a login without a redirect is completed with tokens in JSON, whatever the mode of the provider', async (t) => {
+  const { sub } = issuer.newcomer();
+  const start = (form: 'oauth' | 'login', visitor: ReturnType<typeof createVisitor>) =>
+    goThrough(visitor, 'synced', { family: form }, passThrough);
+  await start('oauth', createVisitor(testApp, publicUrl));
+  const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  for (const [form, names] of [
+    ['oauth', ['access_token', 'expires', 'refresh_token']],
+    ['login', ['expires']],
+  ] as const) {
+    const visitor = createVisitor(testApp, publicUrl);
+    refusedLogin(t, await start(form, visitor), 'INVALID_OTP', form);
+    const otp = codeOfStep(nextStep(testApp));
+    const response = await visitor.send({ method: 'POST', url: '/auth/login/synced', payload: { otp } });
+    isSignedIn(t, response, form);
+    t.strictSame(Object.keys(response.json().data).sort(), names);
+  }
+});
+
+t.test('roles that the groups give are those of when the login is completed', async (t) => {
+  const { sub } = issuer.newcomer();
+  const truth = issuer.claims;
+  const login = (groups: string[], visitor = createVisitor(testApp, publicUrl)) => {
+    issuer.claims = { ...truth, groups };
+    return goThrough(visitor, 'mapped', { family: 'oauth' }, passThrough);
+  };
+  t.equal((await login([])).statusCode, 200);
+  const { id } = (await userBehind(app, 'mapped', sub))?.user ?? { id: '' };
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  const visitor = createVisitor(testApp, publicUrl);
+  refusedLogin(t, await login(['strangers', 'ghosts'], visitor), 'INVALID_OTP', 'asked for a code');
+  const complete = () =>
+    visitor.send({ method: 'POST', url: '/auth/login/mapped', payload: { otp: codeOfStep(nextStep(testApp)) } });
+  refused(t, await complete(), 'INVALID_PROVIDER_CONFIG', 'a role that is none');
+  await app.db.insert(roles).values({ id: mapped, name: 'Ghosts' });
+  isSignedIn(t, await complete(), 'now that it is there');
+  t.equal((await userBehind(app, 'mapped', sub))?.user.role, mapped);
 });

@@ -51,9 +51,30 @@ t.test('a state is good for the browser that it was made for', async (t) => {
   const [victim, thief] = [await returned(), await returned()];
   await isRefused(t, () => newVisitor().visit(victim.callback), 'a browser that has begun nothing');
   await isRefused(t, () => thief.visitor.visit(victim.callback), 'a browser that has begun a login of its own');
-  const mixed = replaced(thief.callback, 'code', new URL(victim.callback).searchParams.get('code') ?? '');
-  await isRefused(t, () => thief.visitor.visit(mixed), 'the code of somebody else, which PKCE guards');
   t.equal((await victim.visitor.visit(victim.callback)).statusCode, 200, 'whose it is, is signed in all the same');
+  const other = await returned();
+  const mixed = replaced(thief.callback, 'code', new URL(other.callback).searchParams.get('code') ?? '');
+  await isRefused(t, () => thief.visitor.visit(mixed), 'the code of somebody else, which PKCE guards');
+});
+
+t.test('what comes back for another login leaves the one alone that is under way', async (t) => {
+  const { visitor, callback } = await returned();
+  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback?state=x&code=y'), 'a stray one');
+  await isRefused(
+    t,
+    () => visitor.visit('/auth/oauth/beta/callback?state=x&error=access_denied'),
+    'of another provider',
+  );
+  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback'), 'one that says nothing');
+  t.equal((await visitor.visit(callback)).statusCode, 200);
+
+  const [first, second] = [newVisitor(), newVisitor()];
+  newPerson();
+  const older = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
+  const newer = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
+  await isRefused(t, () => first.visit(older), 'the older of two tabs');
+  t.equal((await first.visit(newer)).statusCode, 200, 'the newer one is signed in');
+  await isRefused(t, () => second.visit(newer), 'once');
 });
 
 t.test('a state is good for the provider that it was made for', async (t) => {
