@@ -17,9 +17,16 @@ export function isAllowedUrl(url: string, allowList: readonly string[]): boolean
   });
 }
 
-/** @throws {ApiError} INVALID_PAYLOAD when the URL is not in the list */
+/** Characters of a URL that is mailed: anyone may ask for such a mail, to whomever they like. */
+const longestUrl = 2048;
+
+/** @throws {ApiError} INVALID_PAYLOAD when the URL is not in the list, or too long */
 export function requireAllowedUrl(name: string, url: string | undefined, allowList: readonly string[]): void {
-  if (url === undefined || isAllowedUrl(url, allowList)) return;
+  if (url === undefined) return;
+  if (url.length > longestUrl) {
+    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} may have ${longestUrl} characters` });
+  }
+  if (isAllowedUrl(url, allowList)) return;
   throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of URLs that are allowed here` });
 }
 

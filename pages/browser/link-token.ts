@@ -1,13 +1,14 @@
 /**
- * Takes the token of a link in a mail out of the address bar, where others could see it, and from the history. It stays in
- * the memory of the page, and goes along when the page is asked for in another language.
+ * Takes the token of a link in a mail out of the address bar, where others could see it. It stays with the page, also when
+ * that is loaded anew, and goes along when the page is asked for in another language.
  */
 export function takeLinkToken(): string | null {
   const url = new URL(location.href);
-  const token = url.searchParams.get('token');
+  const kept: unknown = history.state?.token;
+  const token = url.searchParams.get('token') ?? (typeof kept === 'string' ? kept : null);
   if (token === null) return null;
   url.searchParams.delete('token');
-  history.replaceState(null, '', url);
+  history.replaceState({ token }, '', url);
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.languages a')) {
     link.addEventListener('click', () => {
       const target = new URL(link.href);

@@ -43,15 +43,19 @@ export function oneLine(text: string): string {
 }
 
 const longestName = 60;
-const looksLikeLink = /:\/\/|[\p{L}\p{N}]\.\p{L}{2}/u;
+const looksLikeLink = /:\/\/|[\p{L}\p{N}][.。]\p{L}{2}|\d+(\.\d+){3}/u;
+/** Characters that nobody sees, or that turn the line round; but for the joiners, which some scripts cannot do without. */
+const invisible = /(?![\u200c\u200d])[\p{Cf}\u3164]/gu;
 
 /**
  * Anyone may register any address under any name, and the mail goes to that address. So a name that carries a link or a
  * message is left out.
  */
 function nameOf(name: string | null | undefined): string | null {
-  const line = oneLine(name ?? '');
-  return line.length > longestName || looksLikeLink.test(line) ? null : line || null;
+  const line = oneLine((name ?? '').replace(invisible, ''));
+  // What it looks like: a full stop has many forms, and joiners are not seen.
+  const seen = line.replace(/\p{Cf}/gu, '').normalize('NFKC');
+  return line.length > longestName || looksLikeLink.test(seen) ? null : line || null;
 }
 
 const rightToLeft = new Set(['Arab', 'Hebr', 'Syrc', 'Thaa', 'Nkoo', 'Adlm', 'Rohg', 'Aran']);

@@ -25,7 +25,7 @@ export function createMailWorker(deps: {
   const { queue, delivery, onFailure } = deps;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let round: Promise<number> = Promise.resolve(0);
+  const underWay = new Set<Promise<void>>();
 
   const attempt = async ({ id, data }: { id: string; data: MailJob }) => {
     try {
@@ -38,27 +38,37 @@ export function createMailWorker(deps: {
     await queue.complete(id);
   };
 
-  const run = async (): Promise<number> => {
-    const jobs = await queue.take(batch);
-    const outcomes = await Promise.allSettled(jobs.map(attempt));
-    // The database is away: the job counts as failed when its time is over, and is taken again.
-    const lost = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (lost) onFailure(lost.reason, { id: '', kind: 'queue' });
+  /** Takes as many mails as there is room for. One that is slow to leave takes up its own place, and no other. */
+  const fill = async (): Promise<number> => {
+    const jobs = await queue.take(batch - underWay.size);
+    for (const job of jobs) {
+      // The database is away: the job counts as failed when its time is over, and is taken again.
+      const work = attempt(job)
+        .catch((error: unknown) => onFailure(error, { id: '', kind: 'queue' }))
+        .finally(() => underWay.delete(work));
+      underWay.add(work);
+    }
     return jobs.length;
   };
 
   const next = (pause: number) => {
     if (isStopped) return;
-    timer = setTimeout(() => {
-      round = run().catch(() => 0);
-      // A full batch means that there is more.
-      void round.then((count) => next(count === batch ? 0 : interval));
+    timer = setTimeout(async () => {
+      const room = batch - underWay.size;
+      const count = await fill().catch(() => 0);
+      if (underWay.size === batch) await Promise.race(underWay);
+      // No room left over means that there is more.
+      next(count === room ? 0 : interval);
     }, pause);
   };
 
   return {
     start: () => next(0),
-    run,
+    run: async () => {
+      const count = await fill();
+      await Promise.all(underWay);
+      return count;
+    },
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);
@@ -66,7 +76,7 @@ export function createMailWorker(deps: {
       const enough = new Promise<void>((resolve) => {
         patience = setTimeout(resolve, longestStop);
       });
-      await Promise.race([round, enough]);
+      await Promise.race([Promise.all(underWay), enough]);
       clearTimeout(patience);
     },
   };

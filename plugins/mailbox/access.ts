@@ -10,6 +10,12 @@ export interface Visitor {
 }
 
 /**
+ * Whether people use the service by a name of this machine only. When it is known by another, a proxy is in front of it
+ * that may be on this machine too, and need not say for whom it asks.
+ */
+export const isLocalService = (publicUrl: string): boolean => isLoopback(nameOf(new URL(publicUrl).host));
+
+/**
  * Whether somebody sits at this machine. The links in the mailbox open accounts, so nobody else in the network may read
  * it: neither through a proxy, nor by a page that has its own name lead here (DNS rebinding).
  */

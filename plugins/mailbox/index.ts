@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.mailbox`: the mails that went nowhere. */
 export const mailboxPlugin = plugin(
   async (app) => {
-    app.decorate('mailbox', createMailbox({ db: app.db }));
+    app.decorate('mailbox', createMailbox({ db: app.db, publicUrl: app.config.PUBLIC_URL }));
   },
   { name: 'mailbox', dependencies: ['database', 'mail'] },
 );

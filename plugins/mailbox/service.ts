@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
 import type { Executor } from '../../db/client.js';
 import { type KeptMail, readKeptMail, readMailbox } from '../../db/queries/mailbox.js';
-import { isAtThisMachine, type Visitor } from './access.js';
+import { isAtThisMachine, isLocalService, type Visitor } from './access.js';
 
 export interface Mailbox {
   /** All mails that were kept, the newest first. */
@@ -12,13 +12,14 @@ export interface Mailbox {
   /** The page that lists the mails, with one of them open. */
   page(mails: readonly KeptMail[], open: KeptMail | undefined): Promise<string>;
   readonly style: string;
+  /** Whether somebody sits at this machine, and the service is known by no name but the machine's own. */
   isAtThisMachine(visitor: Visitor): boolean;
 }
 
 const folder = fileURLToPath(new URL('templates', import.meta.url));
 
 /** The mailbox for development: what the service would have sent, to be read in the browser. */
-export function createMailbox({ db }: { db: Executor }): Mailbox {
+export function createMailbox({ db, publicUrl }: { db: Executor; publicUrl: string }): Mailbox {
   const engine = new Liquid({ root: folder, cache: true, outputEscape: 'escape', strictVariables: true });
   return {
     list: () => readMailbox(db),
@@ -28,7 +29,7 @@ export function createMailbox({ db }: { db: Executor }): Mailbox {
         mails: mails.map(shown),
         open: open ? { ...shown(open), text: open.text, link: linkOf(open.text) } : null,
       }),
-    isAtThisMachine,
+    isAtThisMachine: (visitor) => isLocalService(publicUrl) && isAtThisMachine(visitor),
     style: readFileSync(`${folder}/mailbox.css`, 'utf8'),
   };
 }

@@ -79,7 +79,8 @@ export function createRegistration(deps: {
     const isNew = await insertAccount(tx, { id, email, firstName, lastName, status, role, password });
     const user = isNew ? id : await waitingUser(tx, email);
     if (isNew) await requireWanted(tx, id, settings.public_registration_email_filter);
-    if (mustVerify) await mail.enqueue(tx, { kind: 'registration', user, url: url ?? defaultUrl });
+    // Who was to verify the address must still, though nobody else has to by now: it may be another who registers.
+    if (mustVerify || !isNew) await mail.enqueue(tx, { kind: 'registration', user, url: url ?? defaultUrl });
   };
 
   const attempt = async (registration: NewRegistration): Promise<void> => {

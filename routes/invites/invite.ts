@@ -1,12 +1,14 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { InviteBody } from '../../schemas/invites.js';
 import { type App, anyCredential, noContent } from '../app.js';
+import { deadlineOfWrites } from '../items/definition.js';
 
 /** Operation 16 (contract 2.12). */
 export function invite(app: App): void {
   app.post(
     '/invite',
     {
+      config: { deadline: deadlineOfWrites },
       schema: {
         operationId: 'invite',
         tags: ['Invitations'],

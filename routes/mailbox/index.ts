@@ -23,6 +23,8 @@ export async function mailboxRoutes(app: App): Promise<void> {
   });
 
   app.get('/', { schema }, async (request, reply) => {
+    // The links on the page are relative, so that they work behind a proxy with a path of its own.
+    if (/^[^?]*\/(\?|$)/.test(request.url)) return reply.redirect('../mailbox');
     const mails = await app.mailbox.list();
     if (wantsJson(request)) return { data: mails };
     return html(reply, pagePolicy, await app.mailbox.page(mails, undefined));
@@ -46,7 +48,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
 
 const isHere = (request: FastifyRequest): boolean => {
   const { headers } = request;
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'via'].some((name) => name in headers);
+  const isForwarded = Object.keys(headers).some((name) => /^(x-)?forwarded|^x-real-ip$|^via$/.test(name));
   return request.server.mailbox.isAtThisMachine({ ip: request.client.ip, host: headers.host, isForwarded });
 };
 

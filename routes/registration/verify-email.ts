@@ -9,6 +9,8 @@ export function verifyEmail(app: App): void {
   app.get(
     '/register/verify-email',
     {
+      // Whoever follows a link in a mail may have been signed in here once, and cannot help it.
+      config: { takesDeadCookie: true },
       schema: {
         operationId: 'verifyEmail',
         tags: ['Registration'],
@@ -28,6 +30,8 @@ export function verifyEmail(app: App): void {
       },
     },
     async (request, reply) => {
+      // What only looks whether the link leads anywhere uses nothing up.
+      if (request.method === 'HEAD') return reply.code(204).send();
       const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '');
       const outcome = await app.registration.verify(request.query.token ?? '').catch((error: unknown) => error);
       if (outcome !== undefined && !(isBrowser && outcome instanceof ApiError)) throw outcome;

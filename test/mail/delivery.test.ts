@@ -115,6 +115,39 @@ t.test('a server that hangs is given up, and holds nothing else up', async (t) =
   t.equal(mails.length, 2);
 });
 
+t.test('a mail that is slow to leave holds no other up', async (t) => {
+  const sent: string[] = [];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const mailTransport = {
+    send: async ({ to }: { to: string }) => {
+      if (to.startsWith('slow')) await released;
+      sent.push(to);
+    },
+    close: () => {},
+  };
+  const { app, post } = await startTestApp(t, {}, { mailTransport });
+  const ask = async (name: string) => {
+    const { email } = await createUser(app, { email: `${name}@example.com` });
+    await post('/auth/password/request', { email });
+    return email;
+  };
+  const arrive = async (count: number) => {
+    for (let waited = 0; sent.length < count && waited < 20_000; waited += 50) await sleep(50);
+    return [...sent].sort();
+  };
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const slow = await ask('slow');
+  await sleep(700);
+  const others: string[] = [];
+  for (let number = 0; number < 12; number++) others.push(await ask(`quick-${number}`));
+  t.strictSame(await arrive(12), others.sort());
+  release();
+  t.strictSame(await arrive(13), [...others, slow].sort());
+});
+
 t.test('a mail goes to the program sendmail', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sendmail-'));
   const program = join(folder, 'sendmail');

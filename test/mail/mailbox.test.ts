@@ -59,6 +59,8 @@ t.test('only at this machine, or to an administrator', async (t) => {
   await refusedFrom({ ...browser, host: 'evil.example' }, '127.0.0.1', 'another name');
   await refusedFrom({ ...browser, 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1', 'through a proxy');
   await refusedFrom({ ...browser, forwarded: 'for=127.0.0.1' }, '127.0.0.1', 'through a proxy');
+  await refusedFrom({ ...browser, 'x-real-ip': '127.0.0.1' }, '127.0.0.1', 'through a proxy');
+  await refusedFrom({ ...browser, 'x-forwarded-proto': 'https' }, '127.0.0.1', 'through a proxy');
   const member = await tokenHolder(app);
   await refusedFrom({ ...browser, ...member.headers }, '192.0.2.1', 'a member elsewhere');
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
@@ -75,6 +77,24 @@ t.test('who is at this machine', async (t) => {
   for (const host of [undefined, '', 'localhost.evil.example', '127.evil.example', '127.0.0.1.evil.example', 'evil'])
     t.notOk(is('127.0.0.1', host), String(host));
   for (const ip of [null, '10.0.0.1', '::2', '128.0.0.1']) t.notOk(is(ip, 'localhost'), String(ip));
+});
+
+t.test('a service that is known by another name may have a proxy before it that says nothing', async (t) => {
+  const known = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com/base' });
+  const visit = (headers: Record<string, string>) => known.app.inject({ url: '/mailbox', headers });
+  t.equal((await visit(here)).statusCode, 403);
+  const admin = await tokenHolder(known.app, { policies: [await createPolicy(known.app, { adminAccess: true })] });
+  t.equal((await visit({ ...here, ...admin.headers })).statusCode, 200, 'for administrators it is there');
+  for (const name of ['localhost:8055', '127.0.0.1', '[::1]:80']) {
+    const local = await startTestApp(t, { PUBLIC_URL: `http://${name}` });
+    t.equal((await local.app.inject({ url: '/mailbox', headers: here })).statusCode, 200, name);
+  }
+});
+
+t.test('with a slash at the end it leads to the page whose links are right', async (t) => {
+  const response = await app.inject({ url: '/mailbox/?x=1', headers: here });
+  t.equal(response.statusCode, 302);
+  t.equal(response.headers.location, '../mailbox');
 });
 
 t.test('it holds the latest two hundred, and each mail once', async (t) => {

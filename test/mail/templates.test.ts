@@ -147,7 +147,20 @@ t.test('a subject is one line, and so is what stands in a text', async (t) => {
 });
 
 t.test('a name that carries a link or a message to strangers is left out', async (t) => {
-  const carriers = ['Win at evil.example', 'https://evil', 'www.evil.example', 'x'.repeat(61)];
+  const carriers = [
+    'Win at evil.example',
+    'https://evil',
+    'www.evil.example',
+    'x'.repeat(61),
+    'evil\u200b.example',
+    'evil.\u00adexample',
+    'evil.\u2060example',
+    'evil\u200d.example',
+    'evil。example',
+    'evil．example',
+    'ｅｖｉｌ．ｅｘａｍｐｌｅ',
+    'see 192.0.2.7/login',
+  ];
   for (const first_name of carriers) {
     const { html, text } = await templates.render('registration', input({ variables: { first_name } }));
     t.match(text, /^Hello,\n/, first_name);
@@ -156,6 +169,15 @@ t.test('a name that carries a link or a message to strangers is left out', async
   for (const first_name of ['J. R. R.', 'J.R.R.', 'Anne-Marie', "D'Arcy", '小丽', 'Dr. María', 'ibn ʿAbd Allāh']) {
     const { text } = await templates.render('registration', input({ variables: { first_name } }));
     t.ok(text.startsWith(`Hello ${first_name},\n`), first_name);
+  }
+  for (const [first_name, shown] of [
+    ['\u202eAda\u2066', 'Ada'],
+    ['A\u200bd\u00ada', 'Ada'],
+    ['\ufeffAda', 'Ada'],
+    ['می\u200cخواهم', 'می\u200cخواهم'],
+  ]) {
+    const { text } = await templates.render('registration', input({ variables: { first_name: first_name ?? '' } }));
+    t.ok(text.startsWith(`Hello ${shown},\n`), JSON.stringify(first_name));
   }
 });
 

@@ -117,6 +117,51 @@ t.test('who registers again gets the mail again, and keeps the first password', 
   );
 });
 
+t.test('who waits for verification must still verify the address when others need not any more', async (t) => {
+  const email = address();
+  await register({ email, password });
+  await set({ publicRegistrationVerifyEmail: false });
+  await register({ email, password: 'the password of somebody else' });
+  await set({ publicRegistrationVerifyEmail: true });
+  t.match(await found(email), { status: 'unverified' });
+  t.equal((await mailsTo(app, email)).length, 2, 'and gets the mail again');
+  t.equal((await verify(await tokenFor(app, email))).statusCode, 204);
+  t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+});
+
+t.test('what only looks whether the link leads anywhere uses nothing up', async (t) => {
+  const email = address();
+  await register({ email, password });
+  const token = await tokenFor(app, email);
+  for (const headers of [{}, { accept: 'text/html' }]) {
+    const url = `/users/register/verify-email?token=${token}`;
+    const answer = await app.inject({ method: 'HEAD', url, headers });
+    t.equal(answer.statusCode, 204);
+  }
+  t.match(await found(email), { status: 'unverified' });
+  t.equal((await verify(token)).statusCode, 204);
+});
+
+t.test('a session that has ended keeps nobody from following the link', async (t) => {
+  const email = address();
+  await register({ email, password });
+  const headers = { accept: 'text/html', cookie: 'gatehouse_session_token=no-such-token' };
+  const answer = await verify(await tokenFor(app, email), headers);
+  t.equal(answer.statusCode, 302);
+  t.equal(new URL(String(answer.headers.location), 'http://x').search, '');
+  t.match(await found(email), { status: 'active' });
+});
+
+t.test('a long link is not mailed', async (t) => {
+  const email = address();
+  const url = (length: number) => `${allowed}?x=${'x'.repeat(length - allowed.length - 3)}`;
+  t.equal((await register({ email, password, verification_url: url(2048) })).statusCode, 204);
+  await leavesAlone(t, app, 'too long', async () => {
+    const answer = await register({ email: address(), password, verification_url: url(2049) });
+    refused(t, answer, 'INVALID_PAYLOAD', 'too long');
+  });
+});
+
 t.test('without verification the user is active at once', async (t) => {
   await set({ publicRegistrationVerifyEmail: false });
   const email = address();
