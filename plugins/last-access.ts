@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { touchSession } from '../db/queries/sessions.js';
 import { touchLastAccess } from '../db/queries/users.js';
 
 export interface LastAccess {
@@ -17,29 +18,37 @@ declare module 'fastify' {
 
 const minute = 60_000;
 
-/** `app.lastAccess`: keeps `last_access`, off the request's path; for plain requests at most once a minute (contract 4). */
+/**
+ * `app.lastAccess`: keeps `last_access`, off the request's path; for plain requests at most once a minute (contract 4). The
+ * same for the time and place of the last use of a session.
+ */
 export const lastAccessPlugin = plugin(
   async (app) => {
     const { db, clock } = app;
     const underWay = new Map<string, Promise<void>>();
 
+    /** One at a time for each user or session; what comes meanwhile says the same. */
+    const note = (key: string, write: () => Promise<void>) => {
+      if (underWay.has(key)) return;
+      const writing = write()
+        .catch((error: unknown) => app.log.warn(error, 'the time of a use could not be written'))
+        .finally(() => underWay.delete(key));
+      underWay.set(key, writing);
+    };
     const touch = (userId: string, interval: number) => {
-      if (underWay.has(userId)) return;
       const now = clock();
-      const writing = touchLastAccess(db, userId, now, new Date(now.getTime() - interval))
-        .catch((error: unknown) => app.log.warn(error, 'last_access could not be written'))
-        .finally(() => underWay.delete(userId));
-      underWay.set(userId, writing);
+      note(userId, () => touchLastAccess(db, userId, now, new Date(now.getTime() - interval)));
     };
     app.decorate('lastAccess', { touch });
 
-    app.addHook('onResponse', async (request) => {
-      const { principal } = request;
-      if (
-        principal &&
-        (principal.lastAccess === null || clock().getTime() - principal.lastAccess.getTime() >= minute)
-      ) {
-        touch(principal.userId, minute);
+    app.addHook('onResponse', async ({ principal, client }) => {
+      if (!principal) return;
+      const now = clock();
+      const aMinuteAgo = new Date(now.getTime() - minute);
+      const { userId, lastAccess, sessionId, sessionLastUsed } = principal;
+      if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
+      if (sessionId && sessionLastUsed && sessionLastUsed < aMinuteAgo) {
+        note(sessionId, () => touchSession(db, sessionId, client, now, aMinuteAgo));
       }
     });
     // Hooks of this kind run last one first: the database, registered earlier, is still open.

@@ -5,6 +5,7 @@ import { completeDocument } from './openapi-document.js';
 
 const tags = [
   { name: 'Authentication', description: 'Sessions: login, refresh, logout.' },
+  { name: 'Sessions', description: 'Where users are signed in, and ending it.' },
   { name: 'Providers', description: 'Login by OAuth2 and OpenID Connect.' },
   { name: 'Users', description: 'User accounts.' },
   { name: 'Two-factor authentication', description: 'A code from an app besides the password.' },

@@ -11,6 +11,7 @@ import { identitiesRoutes, providersRoutes } from './providers/index.js';
 import { registrationRoutes } from './registration/index.js';
 import { rolesRoutes } from './roles/index.js';
 import { serverRoutes } from './server/index.js';
+import { sessionsRoutes } from './sessions/index.js';
 import { settingsRoutes } from './settings/index.js';
 import { tfaRoutes } from './tfa/index.js';
 import { usersRoutes } from './users/index.js';
@@ -26,6 +27,13 @@ export const accessMap = {
   refresh: 'anonymous',
   requestPasswordReset: 'anonymous',
   resetPassword: 'anonymous',
+
+  listMySessions: 'authenticated',
+  endMySession: 'authenticated',
+  endMyOtherSessions: 'authenticated',
+  listSessionsOfUser: 'authenticated',
+  endSessionOfUser: 'authenticated',
+  endSessionsOfUser: 'authenticated',
 
   listProviderKeys: 'anonymous',
   listProviders: 'anonymous',
@@ -125,6 +133,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(authRoutes, { prefix: '/auth' });
   await app.register(providersRoutes, { prefix: '/auth' });
   await app.register(identitiesRoutes, { prefix: '/users' });
+  await app.register(sessionsRoutes, { prefix: '/users' });
   await app.register(usersRoutes, { prefix: '/users' });
   await app.register(tfaRoutes, { prefix: '/users' });
   await app.register(invitesRoutes, { prefix: '/users' });

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Closed, Data, Email, named } from './common.js';
+import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.js';
 
 export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cookie'), Type.Literal('session')], {
   description:
@@ -69,6 +69,31 @@ export const cookieHeaders = {
 export const clearedCookieHeaders = {
   'set-cookie': Type.String({ description: 'Takes away those of our cookies that came with the request.' }),
 };
+
+export const Session = named(
+  'Session',
+  Closed(
+    {
+      id: Uuid('Identifier of the session; it stays the same when the session is refreshed.'),
+      device: Nullable(
+        Type.String({
+          description: 'Browser and system, or the program, as far as the user agent tells; for people to read.',
+          examples: ['Firefox, Linux'],
+        }),
+      ),
+      user_agent: Nullable(Type.String({ description: 'The user agent of the last use, as it was sent.' })),
+      address: Nullable(Type.String({ description: 'The IP address of the last use.', examples: ['192.0.2.1'] })),
+      created_at: Timestamp('When the user logged in.'),
+      last_used_at: Timestamp('When it was last used, to the minute.'),
+      expires_at: Timestamp('When it ends unless it is refreshed before.'),
+      current: Type.Boolean({ description: 'Whether it is the session that asks.' }),
+    },
+    { description: 'A session: one login, and all that was refreshed from it.' },
+  ),
+);
+export type Session = Static<typeof Session>;
+
+export const SessionsResponse = Data(Type.Array(Session));
 
 /**
  * The claims of an access token (contract 1.2). They name who is calling and from which session; what the

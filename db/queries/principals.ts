@@ -39,7 +39,7 @@ export interface PrincipalRecord {
 }
 
 export interface SessionPrincipalRecord extends PrincipalRecord {
-  session: { id: string; generation: number; expires_at: number; recent_rotations: number[] };
+  session: { id: string; generation: number; last_used_at: number; expires_at: number; recent_rotations: number[] };
 }
 
 const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::float8`;
@@ -85,7 +85,8 @@ const principalOfSession = (value: (name: 'session') => Placeholder, own: SQL) =
     sql`${sessions} s join ${users} u on u.id = s."user"`,
     sql`s.id = ${value('session')}`,
     sql`, json_build_object(
-        'id', s.id, 'generation', s.generation, 'expires_at', ${milliseconds(sql`s.expires_at`)},
+        'id', s.id, 'generation', s.generation,
+        'last_used_at', ${milliseconds(sql`s.last_used_at`)}, 'expires_at', ${milliseconds(sql`s.expires_at`)},
         'recent_rotations', array(select ${milliseconds(sql`r.moment`)} from unnest(s.recent_rotations) with ordinality as r(moment, position) order by position)
       ) as session ${own}`,
   );

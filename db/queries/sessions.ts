@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { sessions, users } from '../schema.js';
 
@@ -95,4 +95,54 @@ export async function deleteSessionsOf(
   if (users.length === 0) return;
   const others = kept === null ? undefined : ne(sessions.id, kept);
   await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));
+}
+
+/** A session as its user may see it: nothing that goes on with it. */
+export interface OpenSessionRecord {
+  id: string;
+  createdAt: Date;
+  /** When it was begun, refreshed, or used otherwise; that to the minute. */
+  lastUsedAt: Date;
+  expiresAt: Date;
+  ip: string | null;
+  userAgent: string | null;
+}
+
+/** The sessions of a user that have not expired, the latest used first. */
+export async function listOpenSessions(
+  executor: Executor,
+  user: string,
+  now: Date,
+  limit: number,
+): Promise<OpenSessionRecord[]> {
+  const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
+  return executor
+    .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent })
+    .from(sessions)
+    .where(and(eq(sessions.user, user), gt(expiresAt, now)))
+    .orderBy(desc(lastUsedAt), desc(createdAt), id)
+    .limit(limit);
+}
+
+/** Ends one session of a user. @returns whether there was one that had not expired */
+export async function deleteSessionOf(executor: Executor, user: string, id: string, now: Date): Promise<boolean> {
+  const ended = await executor
+    .delete(sessions)
+    .where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))
+    .returning({ id: sessions.id });
+  return ended.length === 1;
+}
+
+/** Notes from where a session was used, unless a later time than `before` stands there already. */
+export async function touchSession(
+  executor: Executor,
+  id: string,
+  use: { ip: string | null; userAgent: string | null },
+  now: Date,
+  before: Date,
+): Promise<void> {
+  await executor
+    .update(sessions)
+    .set({ ...use, lastUsedAt: now })
+    .where(and(eq(sessions.id, id), lt(sessions.lastUsedAt, before)));
 }

@@ -67,3 +67,8 @@ export async function touchLastAccess(executor: Executor, id: string, now: Date,
 export async function writeLastPage(executor: Executor, id: string, page: string): Promise<void> {
   await executor.update(users).set({ lastPage: page }).where(eq(users.id, id));
 }
+
+export async function userExists(executor: Executor, id: string): Promise<boolean> {
+  const [found] = await executor.select({ id: users.id }).from(users).where(eq(users.id, id));
+  return found !== undefined;
+}

@@ -7,6 +7,7 @@ import { showPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
 import { showProfile } from './profile.js';
 import { forgetAttempt, restoreQuery } from './provider-attempt.js';
+import { showSessions } from './sessions.js';
 import { failureText, text } from './texts.js';
 import { showTwoFactor } from './two-factor.js';
 
@@ -24,7 +25,7 @@ async function start(): Promise<void> {
     find('[data-signed-in-as]').textContent = text('status_signed_in_as', { email: me.email });
     for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email;
   }
-  const hasLinks = await showLinkedAccounts(account);
+  const [hasLinks] = await Promise.all([showLinkedAccounts(account), showSessions(account)]);
   const shown = [showProfile(account), showPassword(account), hasLinks, showTwoFactor(account)];
   find('[data-must-set-up-tfa]').hidden = !mustSetUpTfa;
   find('[data-nothing-to-change]').hidden = mustSetUpTfa || shown.includes(true);

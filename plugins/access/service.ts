@@ -32,6 +32,8 @@ export interface Principal extends Caller {
   lastAccess: Date | null;
   /** The user's own row, where it was asked for and there is a right to see all of it. */
   ownRow: Item | undefined;
+  /** When the session was last used, as far as that was noted; null without one. */
+  sessionLastUsed: Date | null;
 }
 
 export interface Access {
@@ -87,6 +89,7 @@ export function createAccess(deps: {
         sessionId: found.session?.id ?? null,
         lastAccess: found.last_access === null ? null : new Date(found.last_access),
         ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
+        sessionLastUsed: found.session ? new Date(found.session.last_used_at) : null,
       };
     },
 

@@ -1,15 +1,17 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredSessions } from '../../db/queries/sessions.js';
+import { createOpenSessions, type OpenSessions } from './open-sessions.js';
 import { createSessions, type Sessions } from './service.js';
 import { sessionTransportPlugin } from './transport.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     sessions: Sessions;
+    openSessions: OpenSessions;
   }
 }
 
-/** `app.sessions`: login, refresh, logout. Expired sessions are cleared away every hour. */
+/** `app.sessions`: login, refresh, logout. `app.openSessions`: who is signed in, and where. Expired sessions are cleared away every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
     const { config, db, passwords, secondFactor, accessTokens, refreshTokens, clock } = app;
@@ -31,6 +33,7 @@ export const sessionsPlugin = plugin(
       onReuse: (session) => app.log.warn(session, 'a replaced refresh token was used again: its session is ended'),
     });
     app.decorate('sessions', sessions);
+    app.decorate('openSessions', createOpenSessions({ db, clock }));
 
     app.hourly(() => deleteExpiredSessions(db, clock()), 'expired sessions could not be cleared away');
   },

@@ -120,6 +120,12 @@ t.test('the OpenAPI document', async (t) => {
       'POST /auth/login/{provider}',
       'GET /users/me/identities',
       'DELETE /users/me/identities/{id}',
+      'GET /users/me/sessions',
+      'DELETE /users/me/sessions',
+      'DELETE /users/me/sessions/{id}',
+      'GET /users/{id}/sessions',
+      'DELETE /users/{id}/sessions',
+      'DELETE /users/{id}/sessions/{session}',
       'POST /auth/logout',
       'POST /auth/refresh',
       'POST /auth/password/request',
@@ -221,7 +227,7 @@ t.test('the OpenAPI document', async (t) => {
     const withProviders = ['startOAuthLogin', 'startProviderLogin', 'finishOAuthLogin', 'finishProviderLogin'];
     t.strictSame(
       setting.map(({ operation }) => operation.operationId).sort(),
-      ['login', 'logout', 'refresh', 'completeProviderLogin', ...withProviders].sort(),
+      ['login', 'logout', 'refresh', 'completeProviderLogin', 'endMySession', ...withProviders].sort(),
     );
   });
 

@@ -1,0 +1,28 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, anyCredential, noContent } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+
+export function endSessionOfUser(app: App): void {
+  app.delete(
+    '/:id/sessions/:session',
+    {
+      schema: {
+        operationId: 'endSessionOfUser',
+        tags: ['Sessions'],
+        summary: 'End a session of a user',
+        description: 'For administrators only. None of its tokens and cookies works from the next request on.',
+        security: anyCredential,
+        params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
+        response: { 204: noContent('It is ended.'), ...errorResponses('FORBIDDEN') },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      const { id, session } = request.params;
+      await app.openSessions.endOf(request.currentUser, id, session);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, anyCredential, noContent } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+
+export function endSessionsOfUser(app: App): void {
+  app.delete(
+    '/:id/sessions',
+    {
+      schema: {
+        operationId: 'endSessionsOfUser',
+        tags: ['Sessions'],
+        summary: 'Sign a user out everywhere',
+        description:
+          'For administrators only. All sessions of the user end; static tokens stay. Who names themselves ends their own session too.',
+        security: anyCredential,
+        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+        response: { 204: noContent('They are ended, or there were none.'), ...errorResponses('FORBIDDEN') },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      await app.openSessions.endAllOf(request.currentUser, request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import t from 'tap';
+import { barriers, newPerson, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { createUser, type User, variables } from '../helpers/people.js';
+import { createHome, startService } from '../helpers/service.js';
+
+const service = await startService(await createHome(t, { prepared: true }), variables);
+const browser = await startBrowser(t);
+
+async function signedIn(user: User, options: Parameters<typeof newPerson>[2] = {}) {
+  const person = await newPerson(browser, service, options);
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  return { ...person, section: person.page.locator('[data-section=sessions]') };
+}
+
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
+
+t.test('where one is signed in, and ending one of them', async (t) => {
+  const user = await createUser(service, []);
+  await service.post('/auth/login', user, { 'user-agent': 'curl/8.5.0' });
+  const elsewhere = await signedIn(user, { userAgent: phone });
+  const person = await signedIn(user);
+  const { section, page } = person;
+  await section.getByRole('heading', { name: 'Where you are signed in' }).waitFor();
+  const items = section.getByRole('listitem');
+  t.equal(await items.count(), 3);
+  const [first = '', ...others] = await items.allInnerTexts();
+  t.match(first, /Chrom.*Linux/s, 'this browser comes first');
+  t.match(first, 'This browser');
+  t.match(first, '127.0.0.1');
+  t.match(first, /Last used .* · signed in /);
+  t.equal(await items.first().getByRole('button').count(), 0, 'it is ended by signing out');
+  t.match(others.join(), /Safari, iOS.*curl/s);
+
+  await section.getByRole('button', { name: 'Sign out Safari, iOS 127.0.0.1' }).click();
+  t.equal(await person.said('status'), 'Signed out there.');
+  t.equal(await items.count(), 2);
+  t.equal(await page.evaluate('document.activeElement?.id'), 'sessions-title');
+  await elsewhere.open('/account');
+  await elsewhere.page.waitForURL(/\/account\/login/);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('ending all others', async (t) => {
+  const user = await createUser(service, []);
+  const elsewhere = await signedIn(user);
+  const person = await signedIn(user);
+  const all = person.section.getByRole('button', { name: 'Sign out everywhere else' });
+  await all.click();
+  t.equal(await person.said('status'), 'You are signed out everywhere else.');
+  t.equal(await person.section.getByRole('listitem').count(), 1);
+  t.equal(await all.isVisible(), false, 'there is nothing left to end');
+  await person.open('/account');
+  await seesOwnAccount(person);
+  await elsewhere.open('/account');
+  await elsewhere.page.waitForURL(/\/account\/login/);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('what has ended meanwhile', async (t) => {
+  const user = await createUser(service, []);
+  const [person, another] = [await signedIn(user), await signedIn(user)];
+  await another.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+  await another.page.waitForURL(/\/account\/login/);
+  await person.open('/account');
+  await seesOwnAccount(person);
+  const third = await signedIn(user);
+  await person.open('/account');
+  await seesOwnAccount(person);
+  await third.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+  await third.page.waitForURL(/\/account\/login/);
+  await person.section.getByRole('listitem').getByRole('button').click();
+  t.equal(await person.said('alert'), 'It had been signed out already.');
+  t.equal(await person.section.getByRole('listitem').count(), 1);
+
+  const last = await signedIn(user);
+  await last.section.getByRole('button', { name: 'Sign out everywhere else' }).click();
+  await last.said('status');
+  await person.page.reload();
+  await person.page.waitForURL(/\/account\/login/, { timeout: 10_000 });
+});
+
+t.test('a user agent is text, and long ones do not break the page', async (t) => {
+  const user = await createUser(service, []);
+  const agents = ['<img src=x onerror=alert(1)>', `${'W'.repeat(200)}/1.0`, 'Mozilla/5.0'];
+  for (const agent of agents) await service.post('/auth/login', user, { 'user-agent': agent });
+  const person = await signedIn(user, { viewport: { width: 320, height: 600 } });
+  t.equal(await person.section.getByRole('listitem').count(), 4);
+  t.match(await readable(person), 'Unknown device');
+  t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('no barriers, in light and dark, in every language, on a phone', async (t) => {
+  const user = await createUser(service, []);
+  await service.post('/auth/login', user, { 'user-agent': phone });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
+    for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+      await person.open(`/account?lang=${lang}`);
+      await seesOwnAccount(person);
+      t.strictSame(await barriers(person), [], `${lang} ${colorScheme}`);
+      t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false, lang);
+      t.equal(await person.section.locator(':visible', { hasText: /\{|undefined/ }).count(), 0, lang);
+    }
+  }
+});
+
+t.test('who must set up two-factor authentication first does not see it', async (t) => {
+  const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
+  t.equal(await person.section.isVisible(), false);
+});
