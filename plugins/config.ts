@@ -61,6 +61,9 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
   if (candidate.REFRESH_TOKEN_COOKIE_NAME === candidate.SESSION_COOKIE_NAME) {
     faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');
   }
+  if (candidate.CORS_ENABLED === true && listOf(String(candidate.CORS_ORIGIN ?? '')).length === 0) {
+    faults.push('CORS_ORIGIN: must name at least one origin when CORS_ENABLED is true');
+  }
   const https = String(candidate.PUBLIC_URL).startsWith('https:');
   for (const name of ['REFRESH_TOKEN_COOKIE', 'SESSION_COOKIE']) {
     const isSecure = candidate[`${name}_SECURE`] ?? https;

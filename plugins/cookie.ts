@@ -3,6 +3,10 @@ import type { FastifyReply } from 'fastify';
 import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The names of the cookies that are ours: those of sessions, and whatever other plugins add of theirs. */
+    ownCookies: Set<string>;
+  }
   interface FastifyReply {
     setRefreshCookie(token: string): void;
     setSessionCookie(token: string): void;
@@ -16,6 +20,7 @@ export const cookiePlugin = plugin(
   async (app) => {
     const { config } = app;
     await app.register(cookie);
+    app.decorate('ownCookies', new Set([config.REFRESH_TOKEN_COOKIE_NAME, config.SESSION_COOKIE_NAME]));
 
     const attributes = (name: 'REFRESH_TOKEN_COOKIE' | 'SESSION_COOKIE'): CookieSerializeOptions => {
       const domain = config[`${name}_DOMAIN`];

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isDatabaseUnavailable } from '../db/failures.js';
 import { ApiError } from '../schemas/errors.js';
+import { bareHeaders } from './headers.js';
 
 /** Turns whatever was thrown into an error of the contract (contract 1.1). */
 export function toApiError(error: unknown): ApiError {
@@ -47,7 +48,7 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
 
 /** Answers what Fastify refuses before there is a route to run hooks for, and logs it in their stead. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  render(error, request, reply);
+  render(error, request, reply.headers(bareHeaders));
   const { method, url, ip } = request;
   request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
 }
@@ -56,15 +57,21 @@ export function answerFrameworkError(error: FastifyError, request: FastifyReques
 export const errorsPlugin = plugin(
   async (app) => {
     app.setErrorHandler(render);
-    // Before a body is read: nobody is interested in what was sent to a route that does not exist.
-    app.addHook('onRequest', async (request) => {
-      if (request.is404) throw routeNotFound(request);
-    });
     app.setNotFoundHandler((request) => {
       throw routeNotFound(request);
     });
   },
   { name: 'errors' },
+);
+
+/** Refuses unknown routes before a body is read: nobody is interested in what was sent there. */
+export const unknownRoutesPlugin = plugin(
+  async (app) => {
+    app.addHook('onRequest', async (request) => {
+      if (request.is404) throw routeNotFound(request);
+    });
+  },
+  { name: 'unknown-routes', dependencies: ['errors'] },
 );
 
 /** A path or method that does not exist. */

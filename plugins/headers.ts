@@ -1,15 +1,37 @@
+import helmet from '@fastify/helmet';
 import plugin from 'fastify-plugin';
 
+/** What answers must have that no hook is run for: they are JSON, and nothing to be shown or kept. */
+export const bareHeaders = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+};
+
 /**
- * What every answer carries: the id of its request and, but for the API reference, the word that nobody may keep it:
- * answers hold tokens and personal data.
+ * What every answer carries: the id of its request; what browsers may do with it, which for an answer of the API is nothing;
+ * and, but for the API reference, the word that nobody may keep it, as answers hold tokens and personal data. Pages set a
+ * Content-Security-Policy of their own in the place of the one here.
  */
 export const headersPlugin = plugin(
   async (app) => {
+    const isHttps = app.config.PUBLIC_URL.startsWith('https:');
+    await app.register(helmet, {
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+      },
+      // Only for this host: what its subdomains do is not known here.
+      strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
+      frameguard: { action: 'deny' },
+      referrerPolicy: { policy: 'no-referrer' },
+      crossOriginResourcePolicy: { policy: 'same-origin' },
+      crossOriginOpenerPolicy: { policy: 'same-origin' },
+    });
     app.addHook('onRequest', async (request, reply) => {
       reply.header('x-request-id', request.id);
       if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');
     });
   },
-  { name: 'headers' },
+  { name: 'headers', dependencies: ['config'] },
 );

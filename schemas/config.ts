@@ -79,6 +79,12 @@ export const listOf = (value: string): readonly string[] =>
     .map((part) => part.trim())
     .filter(Boolean);
 
+/** As browsers write them (RFC 6454, 6.2), for they are compared to the letter: no path, no port that goes without saying. */
+const isWebOrigin = (value: string): boolean =>
+  /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+
+FormatRegistry.Set('origin-list', (value) => listOf(value).every(isWebOrigin));
+
 FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
 
 /** A list has each once, in any letter case: their variables would be the same. `default` is login by password. */
@@ -243,6 +249,25 @@ const cookies = {
   SESSION_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the session cookie.' }),
 };
 
+const browsers = {
+  CORS_ENABLED: flag({
+    default: false,
+    description: 'Whether pages of other origins, those in CORS_ORIGIN, may call the API from a browser.',
+  }),
+  CORS_ORIGIN: Type.Transform(
+    Type.String({
+      format: 'origin-list',
+      default: '',
+      expected:
+        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lower case, without path, slash at the end or default port; and no `*`, as cookies are let through',
+      description:
+        'Origins, comma-separated, whose pages may call the API with cookies and tokens when CORS_ENABLED is true. Each is compared to the letter.',
+    }),
+  )
+    .Decode((value) => listOf(value))
+    .Encode((value) => value.join(',')),
+};
+
 const passwords = {
   PASSWORD_HASH_MEMORY: integer(8192, 4_194_304, {
     default: 19_456,
@@ -357,6 +382,7 @@ export const configGroups = {
   'First administrator': administrator,
   Sessions: sessions,
   Cookies: cookies,
+  'Pages of other origins': browsers,
   Passwords: passwords,
   'Login by provider': providers,
   'Invitation, registration, password reset': links,
@@ -370,6 +396,7 @@ export const Config = Type.Object({
   ...administrator,
   ...sessions,
   ...cookies,
+  ...browsers,
   ...passwords,
   ...providers,
   ...links,

@@ -135,8 +135,6 @@ const headersOf = (locale: Locale, { project_logo: logo }: Project) => ({
   'content-type': 'text/html; charset=utf-8',
   'content-language': locale.tag,
   'content-security-policy': contentSecurityPolicy(logo),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 });
 

@@ -69,9 +69,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     if (!principal?.sessionId || request.carrier !== 'cookie') throw new ApiError('INVALID_CREDENTIALS');
     if (principal.mustSetUpTfa) throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
     // A page elsewhere could have the user link an account of its maker's choice, who would then get in by it.
-    if (request.headers['sec-fetch-site'] === 'cross-site') {
-      throw new ApiError('FORBIDDEN', { reason: 'Accounts are linked from pages of your own site only' });
-    }
+    request.requireOwnSite();
     return { user: principal.userId, session: principal.sessionId };
   };
 

@@ -27,6 +27,7 @@ export const providersPlugin = plugin(
     // Browsers let nobody else, not even a subdomain, set a cookie of this name.
     const nameOf = (what: string) => `${secure ? '__Host-' : ''}gatehouse_provider_${what}`;
     const cookieNames = { state: nameOf('state'), verifier: nameOf('verifier'), pending: nameOf('pending') };
+    for (const name of Object.values(cookieNames)) app.ownCookies.add(name);
     const cookie = { path: '/', secure, httpOnly: true, sameSite: 'lax', maxAge: cookieLifetime } as const;
 
     const providers = new Map(
@@ -75,5 +76,8 @@ export const providersPlugin = plugin(
 
     app.hourly(() => deleteExpiredStates(db, clock()), 'expired logins by provider could not be cleared away');
   },
-  { name: 'providers', dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie'] },
+  {
+    name: 'providers',
+    dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie', 'cross-site'],
+  },
 );

@@ -19,7 +19,6 @@ export function assetRoutes(app: App): void {
         etag,
         'cache-control': isCurrent ? forEver : askAgain,
         'content-type': asset.mediaType,
-        'x-content-type-options': 'nosniff',
       });
       const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
       return known?.includes(etag) ? reply.code(304).send() : reply.send(asset.body);

@@ -7,6 +7,10 @@ export function login(app: App): void {
   app.post(
     '/login',
     {
+      // Somebody's browser is not to be logged in to an account of another page's choice.
+      preHandler: async (request) => {
+        if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
+      },
       schema: {
         operationId: 'login',
         tags: ['Authentication'],
@@ -17,7 +21,7 @@ export function login(app: App): void {
         body: LoginBody,
         response: {
           200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
-          ...errorResponses('INVALID_OTP', 'REQUESTS_EXCEEDED'),
+          ...errorResponses('FORBIDDEN', 'INVALID_OTP', 'REQUESTS_EXCEEDED'),
         },
       },
     },

@@ -18,7 +18,7 @@ export function logout(app: App): void {
         body: LogoutBody,
         response: {
           204: { ...noContent('The session is ended, or there was none.'), headers: clearedCookieHeaders },
-          ...errorResponses(),
+          ...errorResponses('FORBIDDEN'),
         },
       },
     },

@@ -17,7 +17,7 @@ export function refresh(app: App): void {
         body: RefreshBody,
         response: {
           200: { ...SessionTokensResponse, description: 'The new tokens.', headers: cookieHeaders },
-          ...errorResponses(),
+          ...errorResponses('FORBIDDEN'),
         },
       },
     },

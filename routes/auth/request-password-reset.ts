@@ -15,7 +15,7 @@ export function requestPasswordReset(app: App): void {
           'A link is sent to the address if an active user has it and logs in with a password. The answer does not tell.',
         security: optionalCredential,
         body: RequestPasswordResetBody,
-        response: { 204: noContent('The request was taken.'), ...errorResponses() },
+        response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
       },
     },
     async (request, reply) => {

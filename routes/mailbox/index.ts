@@ -10,12 +10,14 @@ const pagePolicy =
 const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: http: data:; frame-ancestors 'self'";
 
+/** The page of the mailbox shows it in a frame; and browsers show nothing that is in a sandbox and wants a window of its own. */
+const inFrame = { frameguard: { action: 'sameorigin' as const }, crossOriginOpenerPolicy: false };
+
 const schema = { hide: true };
 
 /** The mailbox for development: pages for people and, for tests, the same as JSON. Not part of the API. */
 export async function mailboxRoutes(app: App): Promise<void> {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer');
+  app.addHook('onRequest', async (request) => {
     if (request.principal?.admin || isHere(request)) return;
     throw new ApiError('FORBIDDEN', {
       reason: 'The mailbox opens on the machine of the service itself; elsewhere, sign in as an administrator first',
@@ -40,7 +42,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     return html(reply, pagePolicy, await app.mailbox.page(await app.mailbox.list(), mail));
   });
 
-  app.get<{ Params: { id: string } }>('/:id/html', { schema }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/:id/html', { schema, helmet: inFrame }, async (request, reply) => {
     const mail = await found(app, request);
     return html(reply, mailPolicy, mail.html.replace('<head>', '<head><base target="_blank">'));
   });

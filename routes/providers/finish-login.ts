@@ -4,6 +4,7 @@ import { cookieHeaders } from '../../schemas/sessions.js';
 import { type App, noContent, optionalCredential } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
+import { inPopup } from './popup.js';
 
 /** The way back from a provider (contract 2.5). */
 export const finishOAuthLogin = (app: App): void =>
@@ -19,6 +20,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
     `${family}/:provider/callback`,
     {
       config: { takesDeadCookie: true, deadline: deadlineOfProviders },
+      helmet: inPopup,
       schema: {
         operationId,
         tags: ['Providers'],

@@ -3,6 +3,7 @@ import { ProviderParams, redirectHeaders, StartOAuthLoginQuery } from '../../sch
 import { type App, noContent, optionalCredential } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
+import { inPopup } from './popup.js';
 
 /** Operation 4 (contract 2.5). */
 export function startOAuthLogin(app: App): void {
@@ -10,6 +11,7 @@ export function startOAuthLogin(app: App): void {
     '/oauth/:provider',
     {
       config: { takesDeadCookie: true, deadline: deadlineOfProviders },
+      helmet: inPopup,
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],

@@ -3,6 +3,7 @@ import { ProviderParams, redirectHeaders, StartProviderLoginQuery } from '../../
 import { type App, noContent, optionalCredential } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
+import { inPopup } from './popup.js';
 
 /** Operation 4, the form for pages (contract 2.5). */
 export function startProviderLogin(app: App): void {
@@ -10,6 +11,7 @@ export function startProviderLogin(app: App): void {
     '/login/:provider',
     {
       config: { takesDeadCookie: true, deadline: deadlineOfProviders },
+      helmet: inPopup,
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],

@@ -15,7 +15,7 @@ export function register(app: App): void {
           'Open to anyone while `public_registration` is on. The answer is the same, and takes the same time, whether or not there is a new user: it does not tell which addresses are known. A link to verify the address is sent, unless the settings ask for none.',
         security: optionalCredential,
         body: RegisterBody,
-        response: { 204: noContent('The request was taken.'), ...errorResponses() },
+        response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
       },
     },
     async (request, reply) => {

@@ -15,7 +15,7 @@ export function generateTfaSecret(app: App): void {
           'The first step of turning it on: nothing is stored, and nothing changes. The answer is not wrapped.',
         security: anyCredential,
         body: GenerateTfaSecretBody,
-        response: { 200: TfaSecret, ...errorResponses() },
+        response: { 200: TfaSecret, ...errorResponses('FORBIDDEN') },
       },
     },
     async (request) => app.tfa.generate(request.currentUser, request.body.password),
