@@ -104,6 +104,10 @@ export function senderOf(value: string): { name: string; address: string } | und
 
 FormatRegistry.Set('url', (value) => URL.canParse(value));
 
+const shortestSecret = 32;
+
+FormatRegistry.Set('secrets', (value) => listOf(value).every((secret) => secret.length >= shortestSecret));
+
 FormatRegistry.Set(
   'trusted-proxies',
   (value) => /^(true|false|\d{1,2})$/.test(value) || value.split(',').every((part) => isAddressRange(part.trim())),
@@ -162,13 +166,25 @@ const storage = {
   DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
   SECRET: Type.Optional(
     Type.String({
-      minLength: 32,
+      minLength: shortestSecret,
       secret: true,
       expected: 'at least 32 characters; `openssl rand -base64 32` makes a good one',
       description:
         'What tokens are signed and secrets encrypted with. Unset with the embedded database, one is made and kept in DATA_DIR; with DATABASE_URL it must be given.',
     }),
   ),
+  PREVIOUS_SECRETS: Type.Transform(
+    Type.String({
+      format: 'secrets',
+      default: '',
+      secret: true,
+      expected: `a comma-separated list of secrets of at least ${shortestSecret} characters each`,
+      description:
+        'Other values of SECRET, comma-separated: what was made with one of them is still accepted, while new things are made with SECRET. For changing SECRET.',
+    }),
+  )
+    .Decode((value) => listOf(value))
+    .Encode((value) => value.join(',')),
 };
 
 const queries = {

@@ -76,13 +76,23 @@ const noFailures = { tfaFailures: 0, tfaLockedUntil: null };
 /**
  * Uses up a one-time password, if the secret is still the one that it was checked with and no code of its step or a
  * later one was used. Of any number of attempts at once one succeeds.
+ * @param sealed the secret that the one-time password was checked with, and what is to be kept of it
  */
-export async function useStep(tx: Executor, id: string, sealed: string, step: number): Promise<boolean> {
+export async function useStep(
+  tx: Executor,
+  id: string,
+  sealed: { checked: string; kept: string },
+  step: number,
+): Promise<boolean> {
   const used = await tx
     .update(users)
-    .set({ ...noFailures, tfaLastStep: step })
+    .set({ ...noFailures, tfaSecret: sealed.kept, tfaLastStep: step })
     .where(
-      and(eq(users.id, id), eq(users.tfaSecret, sealed), or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step))),
+      and(
+        eq(users.id, id),
+        eq(users.tfaSecret, sealed.checked),
+        or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),
+      ),
     )
     .returning({ id: users.id });
   return used.length === 1;

@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredStates } from '../../db/queries/identities.js';
 import type { ListedProvider } from '../../schemas/providers.js';
-import { deriveKey } from '../keys.js';
+import { keysFor } from '../keys.js';
 import { createSecretBox } from '../secret-box.js';
 import { createAccounts } from './accounts.js';
 import { createAttempts } from './attempts.js';
@@ -22,7 +22,7 @@ declare module 'fastify' {
 export const providersPlugin = plugin(
   async (app) => {
     const { config, db, clock, sessions, secondFactor } = app;
-    const attempts = createAttempts({ box: createSecretBox([deriveKey(config.SECRET, 'provider-login')]), clock });
+    const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
     // Browsers let nobody else, not even a subdomain, set a cookie of this name.
     const nameOf = (what: string) => `${secure ? '__Host-' : ''}gatehouse_provider_${what}`;

@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { readSettings } from '../../db/queries/settings.js';
-import { deriveKey } from '../keys.js';
+import { keysFor } from '../keys.js';
 import { createSecretBox, type SecretBox } from '../secret-box.js';
 import { createSecondFactor, type SecondFactor } from './second-factor.js';
 import { createTwoFactor, type TwoFactor } from './service.js';
@@ -20,7 +20,7 @@ declare module 'fastify' {
 export const tfaPlugin = plugin(
   async (app) => {
     const { db, clock, passwords, config } = app;
-    const box = createSecretBox([deriveKey(config.SECRET, 'tfa-secret')]);
+    const box = createSecretBox(keysFor(config, 'tfa-secret'));
     const secondFactor = createSecondFactor({ db, box, clock });
     const projectName = async () => (await readSettings(db)).project_name;
     app.decorate('tfaSecrets', box);

@@ -90,7 +90,8 @@ export function createSecondFactor({ db, box, clock }: { db: Executor; box: Secr
 
     use: async (tx, userId, code) =>
       code.kind === 'totp'
-        ? useStep(tx, userId, code.sealed, code.step)
+        ? // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
+          useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step)
         : useRecoveryCode(tx, userId, code.sealed, code.hash),
   };
 }

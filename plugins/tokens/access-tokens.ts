@@ -1,8 +1,7 @@
-import type { JWT } from '@fastify/jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
 import type { Clock } from '../clock.js';
-import { seconds, verifySigned } from './signed.js';
+import { type Signer, seconds, verifySigned } from './signed.js';
 
 export interface AccessTokens {
   /** Signs an access token that is valid from now until `expiresAt`. */
@@ -16,8 +15,21 @@ export interface AccessTokens {
   verify(token: string): AccessTokenClaims;
 }
 
-/** Access tokens are JWTs, HS256 (RFC 7519, RFC 8725; contract 1.2). */
-export function createAccessTokens({ jwt, clock, issuer }: { jwt: JWT; clock: Clock; issuer: string }): AccessTokens {
+/**
+ * Access tokens are JWTs, HS256 (RFC 7519, RFC 8725; contract 1.2).
+ * @param deps.previousKeys keys besides that of `jwt` whose signatures are still accepted
+ */
+export function createAccessTokens({
+  jwt,
+  previousKeys,
+  clock,
+  issuer,
+}: {
+  jwt: Signer;
+  previousKeys?: readonly Buffer[];
+  clock: Clock;
+  issuer: string;
+}): AccessTokens {
   return {
     issue: (claims, expiresAt) => jwt.sign({ ...claims, iat: seconds(clock()), exp: seconds(expiresAt), iss: issuer }),
 
@@ -31,7 +43,7 @@ export function createAccessTokens({ jwt, clock, issuer }: { jwt: JWT; clock: Cl
     },
 
     verify: (token) => {
-      const claims = verifySigned(jwt, token, AccessTokenClaims);
+      const claims = verifySigned(jwt, token, AccessTokenClaims, previousKeys);
       if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
       return claims;
     },

@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { issuer } from '../jwt.js';
-import { deriveKey } from '../keys.js';
+import { keysFor } from '../keys.js';
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
 import { createLinkTokens, type LinkTokens } from './link-tokens.js';
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.js';
@@ -16,9 +16,12 @@ declare module 'fastify' {
 /** `app.accessTokens`, `app.refreshTokens` and `app.linkTokens`: make tokens and read them back. */
 export const tokensPlugin = plugin(
   async (app) => {
-    app.decorate('accessTokens', createAccessTokens({ jwt: app.jwt, clock: app.clock, issuer }));
-    app.decorate('refreshTokens', createRefreshTokens(deriveKey(app.config.SECRET, 'refresh-token')));
-    app.decorate('linkTokens', createLinkTokens({ jwt: app.jwt.links, clock: app.clock, issuer }));
+    const { config, clock, jwt } = app;
+    const [, ...accessKeys] = keysFor(config, 'access-token');
+    const [, ...linkKeys] = keysFor(config, 'link-token');
+    app.decorate('accessTokens', createAccessTokens({ jwt, previousKeys: accessKeys, clock, issuer }));
+    app.decorate('refreshTokens', createRefreshTokens(keysFor(config, 'refresh-token')));
+    app.decorate('linkTokens', createLinkTokens({ jwt: jwt.links, previousKeys: linkKeys, clock, issuer }));
   },
   { name: 'tokens', dependencies: ['config', 'clock', 'jwt'] },
 );

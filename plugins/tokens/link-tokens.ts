@@ -32,7 +32,17 @@ const fingerprint = (state: LinkSubject['state']): string =>
  * Tokens in links are JWTs with a key and a `typ` of their own, bound to a purpose, a user and a state. They need no row:
  * what uses one up changes the state that it is bound to (contract 2.7, 2.12, 2.15).
  */
-export function createLinkTokens({ jwt, clock, issuer }: { jwt: Signer; clock: Clock; issuer: string }): LinkTokens {
+export function createLinkTokens({
+  jwt,
+  previousKeys,
+  clock,
+  issuer,
+}: {
+  jwt: Signer;
+  previousKeys?: readonly Buffer[];
+  clock: Clock;
+  issuer: string;
+}): LinkTokens {
   return {
     issue: ({ scope, userId, state }, lifetime) => {
       const now = clock().getTime();
@@ -41,7 +51,7 @@ export function createLinkTokens({ jwt, clock, issuer }: { jwt: Signer; clock: C
     },
 
     read: (token, scope) => {
-      const claims = verifySigned(jwt, token, LinkTokenClaims);
+      const claims = verifySigned(jwt, token, LinkTokenClaims, previousKeys);
       if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
       if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
       return claims;

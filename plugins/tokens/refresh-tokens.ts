@@ -24,9 +24,11 @@ const form = /^[A-Za-z0-9_-]{64}$/;
  * A refresh token is, to its holder, 64 opaque characters. Inside are the session's id, the token's generation, random
  * bytes and a tag (HMAC-SHA256) over all that. The tag proves that we issued the token, even long after it was replaced,
  * so the reuse of an old one can be told from a guess without keeping old ones (RFC 9700, 4.14.2).
+ * @param keys the first makes tags, all of them prove
  */
-export function createRefreshTokens(key: Buffer): RefreshTokens {
-  const tagOf = (body: Buffer) => createHmac('sha256', key).update(body).digest().subarray(0, sizes.tag);
+export function createRefreshTokens(keys: readonly [current: Buffer, ...previous: Buffer[]]): RefreshTokens {
+  const [current] = keys;
+  const tagOf = (key: Buffer, body: Buffer) => createHmac('sha256', key).update(body).digest().subarray(0, sizes.tag);
 
   return {
     issue: ({ sessionId, generation }) => {
@@ -36,14 +38,15 @@ export function createRefreshTokens(key: Buffer): RefreshTokens {
         randomBytes(sizes.random),
       ]);
       body.writeUInt32BE(generation, sizes.session);
-      return Buffer.concat([body, tagOf(body)]).toString('base64url');
+      return Buffer.concat([body, tagOf(current, body)]).toString('base64url');
     },
 
     read: (token) => {
       if (!form.test(token)) return undefined;
       const bytes = Buffer.from(token, 'base64url');
       const body = bytes.subarray(0, bodySize);
-      if (!timingSafeEqual(bytes.subarray(bodySize), tagOf(body))) return undefined;
+      const tag = bytes.subarray(bodySize);
+      if (!keys.some((key) => timingSafeEqual(tag, tagOf(key, body)))) return undefined;
       const id = body.toString('hex', 0, sizes.session);
       return {
         sessionId: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),

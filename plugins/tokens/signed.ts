@@ -10,17 +10,30 @@ export const seconds = (moment: Date): number => Math.floor(moment.getTime() / 1
 
 /**
  * The claims of a token that we signed: signature, algorithm, type, issuer and form are verified, the time is not.
+ * @param previousKeys keys besides the signer's own whose signatures are still accepted
  * @throws {ApiError} INVALID_TOKEN
  */
-export function verifySigned<Claims extends TSchema>(jwt: Signer, token: string, schema: Claims): Static<Claims> {
-  let claims: unknown;
-  try {
-    claims = jwt.verify<object>(token);
-  } catch {
-    throw new ApiError('INVALID_TOKEN');
-  }
+export function verifySigned<Claims extends TSchema>(
+  jwt: Signer,
+  token: string,
+  schema: Claims,
+  previousKeys: readonly Buffer[] = [],
+): Static<Claims> {
+  const claims = claimsOf(jwt, token, previousKeys);
   // Base64url leaves room for several spellings of the same bytes; only the one that we write is ours.
   const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
   if (!isCanonical || !Value.Check(schema, claims)) throw new ApiError('INVALID_TOKEN');
   return claims;
+}
+
+/** The claims, when one of the keys vouches for them; all else that is asked of a token is asked with each of them. */
+function claimsOf(jwt: Signer, token: string, previousKeys: readonly Buffer[]): unknown {
+  for (const key of [undefined, ...previousKeys]) {
+    try {
+      return key ? jwt.verify<object>(token, { key }) : jwt.verify<object>(token);
+    } catch {
+      // Another key may be the one.
+    }
+  }
+  throw new ApiError('INVALID_TOKEN');
 }

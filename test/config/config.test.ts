@@ -32,6 +32,7 @@ t.test('without any variable but SECRET, the defaults count', async (t) => {
     MAX_PAYLOAD_SIZE: 1_048_576,
     DATABASE_POOL_MAX: 10,
     DATA_DIR: './data',
+    PREVIOUS_SECRETS: [],
     ADMIN_EMAIL: 'admin@example.com',
     AUTH_DISABLE_DEFAULT: false,
     ACCESS_TOKEN_TTL: 900_000,
@@ -117,6 +118,8 @@ t.test('what is taken', async (t) => {
   ] as const) {
     t.equal(loadConfig({ SECRET, [variable]: given })[variable], taken, `${variable}=${given}`);
   }
+  const previous = ['a'.repeat(32), 'b'.repeat(99)];
+  t.strictSame(loadConfig({ SECRET, PREVIOUS_SECRETS: ` ${previous.join(' , ')},` }).PREVIOUS_SECRETS, previous);
 });
 
 const wrong: Record<string, string[]> = {
@@ -124,6 +127,7 @@ const wrong: Record<string, string[]> = {
   PUBLIC_URL: ['auth.example', 'ftp://a.example', 'http://', 'http://[', 'http://a?b', 'http://a#b', 'javascript:1'],
   SECRET: ['short', 'x'.repeat(31)],
   DATABASE_URL: ['mysql://user:hunter2@db', 'postgresql://', 'hunter2', '/var/lib/hunter2'],
+  PREVIOUS_SECRETS: ['hunter2', `${'x'.repeat(40)},hunter2`, `${'x'.repeat(31)},${'y'.repeat(40)}`],
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
   LOG_LEVEL: ['loud', 'INFO', '1'],
@@ -192,7 +196,7 @@ const wrong: Record<string, string[]> = {
   MAX_BATCH_MUTATION: ['0', '30001', 'Infinity'],
 };
 
-const secrets = ['SECRET', 'DATABASE_URL', 'ADMIN_PASSWORD', 'ADMIN_TOKEN'];
+const secrets = ['SECRET', 'PREVIOUS_SECRETS', 'DATABASE_URL', 'ADMIN_PASSWORD', 'ADMIN_TOKEN'];
 
 t.test('what is refused, by name and with what was expected', async (t) => {
   for (const [variable, values] of Object.entries(wrong)) {

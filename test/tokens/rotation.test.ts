@@ -1,0 +1,114 @@
+import t, { type Test } from 'tap';
+import { buildApp } from '../../app.js';
+import { createAccount, storedUser } from '../helpers/accounts.js';
+import { bearer, codeOf, startTestApp, testConfig } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { engine } from '../helpers/databases.js';
+import { codeOfStep } from '../helpers/totp.js';
+import { newHolder, nextStep } from '../helpers/two-factor.js';
+
+const before = 'the secret of before which is long enough';
+const after = 'the secret from now on which is long enough';
+
+const service = await startTestApp(t, { SECRET: before });
+const { app: old, clock, post } = service;
+
+/** A service with another SECRET, to be shown what the first one has made. */
+const successor = async (t: Test, variables: Record<string, string>) => (await startTestApp(t, variables)).app;
+
+const claims = {
+  id: '0198c3a0-0000-7000-8000-000000000001',
+  role: null,
+  app_access: false,
+  admin_access: false,
+  session: '0198c3a0-0000-7000-8000-000000000002',
+};
+
+t.test('what was made under a previous SECRET still counts, and new things are made with SECRET', async (t) => {
+  const made = {
+    access: old.accessTokens.issue(claims, new Date(clock.now().getTime() + day)),
+    refresh: old.refreshTokens.issue({ sessionId: claims.session, generation: 3 }),
+    link: old.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day),
+    sealed: old.tfaSecrets.seal('JBSWY3DPEHPK3PXP', claims.id),
+  };
+  const reads = (app: typeof old, { access, refresh, link, sealed } = made) => {
+    t.equal(app.accessTokens.verify(access).session, claims.session);
+    t.strictSame(app.refreshTokens.read(refresh), { sessionId: claims.session, generation: 3 });
+    t.equal(app.linkTokens.read(link, 'invite').id, claims.id);
+    t.equal(app.tfaSecrets.open(sealed, claims.id), 'JBSWY3DPEHPK3PXP');
+  };
+  const refuses = (app: typeof old, { access, refresh, link, sealed } = made) => {
+    t.throws(() => app.accessTokens.verify(access), { code: 'INVALID_TOKEN' });
+    t.equal(app.refreshTokens.read(refresh), undefined);
+    t.throws(() => app.linkTokens.read(link, 'invite'), { code: 'INVALID_TOKEN' });
+    t.throws(() => app.tfaSecrets.open(sealed, claims.id));
+  };
+
+  const rotated = await successor(t, { SECRET: after, PREVIOUS_SECRETS: `${'x'.repeat(32)}, ${before}` });
+  const changed = await successor(t, { SECRET: after });
+  reads(old);
+  reads(rotated);
+  refuses(changed);
+  const anew = {
+    access: rotated.accessTokens.issue(claims, new Date(clock.now().getTime() + day)),
+    refresh: rotated.refreshTokens.issue({ sessionId: claims.session, generation: 3 }),
+    link: rotated.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day),
+    sealed: rotated.tfaSecrets.seal('JBSWY3DPEHPK3PXP', claims.id),
+  };
+  reads(rotated, anew);
+  reads(changed, anew);
+  refuses(old, anew);
+  reads(await successor(t, { SECRET: before, PREVIOUS_SECRETS: after }), anew);
+
+  t.equal(rotated.tfaSecrets.renew(anew.sealed, claims.id), anew.sealed, 'what is new stays');
+  const renewed = rotated.tfaSecrets.renew(made.sealed, claims.id);
+  t.equal(changed.tfaSecrets.open(renewed, claims.id), 'JBSWY3DPEHPK3PXP', 'what is old can be made new');
+  t.throws(() => rotated.tfaSecrets.renew(made.sealed, claims.session), 'but not for anybody else');
+});
+
+t.test('with a previous SECRET all else is asked as strictly', async (t) => {
+  const rotated = await successor(t, { SECRET: after, PREVIOUS_SECRETS: before });
+  const access = old.accessTokens.issue(claims, new Date(clock.now().getTime() + day));
+  const link = old.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day);
+  const [head = '', body = '', tag = ''] = access.split('.');
+  for (const [what, token] of Object.entries({
+    'a token of another kind': link,
+    'an altered body': `${head}.${body.slice(0, -4)}AAAA.${tag}`,
+    'no signature': `${head}.${body}.`,
+    'alg none': `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${body}.`,
+    'cut short': access.slice(0, -1),
+    'another issuer': old.jwt.sign({ ...claims, iss: 'somebody else' }),
+  })) {
+    t.throws(() => rotated.accessTokens.verify(token), { code: 'INVALID_TOKEN' }, what);
+  }
+  const late = old.accessTokens.issue(claims, new Date(clock.now().getTime() - day));
+  t.throws(() => rotated.accessTokens.verify(late), { code: 'TOKEN_EXPIRED' });
+});
+
+t.test('over HTTP', { skip: engine !== 'postgres' && 'it takes a database that two can share' }, async (t) => {
+  const { database } = service;
+  const start = async (variables: Record<string, string>) => {
+    const app = await buildApp(testConfig(variables), { clock: clock.now, database: database.location });
+    t.teardown(() => app.close());
+    return app;
+  };
+  const rotated = await start({ SECRET: after, PREVIOUS_SECRETS: before });
+  const account = await createAccount(old);
+  const { data } = (await post('/auth/login', account)).json();
+  const me = { url: '/users/me', headers: bearer(data.access_token) };
+  t.equal((await rotated.inject(me)).statusCode, 200);
+  const refresh = { method: 'POST', url: '/auth/refresh', payload: { refresh_token: data.refresh_token } } as const;
+  t.equal((await rotated.inject(refresh)).statusCode, 200);
+
+  const holder = await newHolder(service);
+  const sealed = (await storedUser(old, holder.id)).tfaSecret;
+  const login = (app: typeof old) => {
+    const payload = { email: holder.email, password: holder.password, otp: codeOfStep(nextStep(service)) };
+    return app.inject({ method: 'POST', url: '/auth/login', payload });
+  };
+  t.equal((await login(rotated)).statusCode, 200, 'a second factor of before');
+  t.not((await storedUser(old, holder.id)).tfaSecret, sealed, 'is sealed anew');
+  const later = await start({ SECRET: after });
+  t.equal((await login(later)).statusCode, 200, 'so that the previous SECRET can be dropped');
+  t.equal(codeOf(await later.inject(me)), 'INVALID_TOKEN', 'which then counts no more');
+});
