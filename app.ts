@@ -33,6 +33,8 @@ import { passwordResetPlugin } from './plugins/password-reset/index.js';
 import { passwordRulesPlugin } from './plugins/password-rules/index.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
 import { providersPlugin } from './plugins/providers/index.js';
+import { rateLimitsPlugin } from './plugins/rate-limits/index.js';
+import { redisPlugin } from './plugins/redis.js';
 import { registrationPlugin } from './plugins/registration/index.js';
 import { requestBodyPlugin } from './plugins/request-body.js';
 import { routeRulesPlugin } from './plugins/route-rules.js';
@@ -93,6 +95,9 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   try {
     await app.register(configPlugin, { config });
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
+    await app.register(clientPlugin);
+    await app.register(redisPlugin);
+    await app.register(rateLimitsPlugin);
     await app.register(localesPlugin);
     await app.register(errorsPlugin);
     // Before anything can be refused: errors carry them too.
@@ -104,7 +109,6 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(loggingPlugin);
     await app.register(httpFaultsPlugin);
     await app.register(deadlinePlugin);
-    await app.register(clientPlugin);
     await app.register(requestBodyPlugin);
     await app.register(cookiePlugin);
     await app.register(crossSitePlugin);

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 
@@ -7,6 +8,8 @@ export interface Client {
   /** A valid IP address, without a zone; null when a trusted proxy forwarded something else. */
   ip: string | null;
   userAgent: string | null;
+  /** What requests are counted by: the IPv4 address, or the /64 of an IPv6 address, which one customer has for themselves. */
+  network: string;
 }
 
 declare module 'fastify' {
@@ -17,6 +20,15 @@ declare module 'fastify' {
 
 const longestUserAgent = 255;
 
+/** A zone (`fe80::1%eth0`, RFC 4007) means something on its own host only, and may be of any length. */
+const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
+
+/** Who forwards anything but an address is counted as the proxy that took it on: by no spelling does one get past. */
+export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
+  const address = [ip, socket.remoteAddress].find((candidate) => candidate !== undefined && isIP(candidate) !== 0);
+  return address === undefined ? 'unknown' : normalizeIP(withoutZone(address), 64);
+}
+
 /** `request.client`: the address and the user agent, checked and cut to what is kept of them. */
 export const clientPlugin = plugin(
   async (app) => {
@@ -24,9 +36,9 @@ export const clientPlugin = plugin(
       getter(this: FastifyRequest): Client {
         const userAgent = this.headers['user-agent'];
         return {
-          // A zone (`fe80::1%eth0`, RFC 4007) means something on its own host only, and may be of any length.
-          ip: isIP(this.ip) === 0 ? null : (this.ip.split('%', 1)[0] ?? null),
+          ip: isIP(this.ip) === 0 ? null : withoutZone(this.ip),
           userAgent: userAgent ? userAgent.slice(0, longestUserAgent) : null,
+          network: networkOf(this),
         };
       },
     });

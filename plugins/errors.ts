@@ -39,6 +39,8 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   if (error.status >= 500) request.log.error({ err: thrown }, error.message);
   reply.header('x-request-id', request.id);
   if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+  // RFC 6585, 4; here already, because it comes before all that sets headers.
+  if (error.status === 429) reply.header('cache-control', 'no-store');
   return reply
     .code(error.status)
     .type('application/json; charset=utf-8')
@@ -46,11 +48,14 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     .send({ errors: [error.toEntry()] });
 }
 
-/** Answers what Fastify refuses before there is a route to run hooks for, and logs it in their stead. */
+/** Answers what Fastify refuses before there is a route to run hooks for; counts and logs it in their stead. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  render(error, request, reply.headers(bareHeaders));
-  const { method, url, ip } = request;
-  request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
+  const answer = (thrown: unknown) => {
+    render(thrown, request, reply.headers(bareHeaders));
+    const { method, url, ip } = request;
+    request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
+  };
+  request.server.requireRequest(request).then(() => answer(error), answer);
 }
 
 /** The one place where errors become answers. */

@@ -164,6 +164,16 @@ const storage = {
   ),
   DATABASE_POOL_MAX: integer(2, 1000, { default: 10, description: 'Connections to PostgreSQL at the most.' }),
   DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
+  REDIS_URL: Type.Optional(
+    Type.String({
+      pattern: '^rediss?://.+',
+      format: 'url',
+      secret: true,
+      expected: 'a URL such as redis://user:password@host:6379/0',
+      description:
+        'Redis (6 or newer) in which all instances count requests together. Unset, or while it is away: each instance counts by itself.',
+    }),
+  ),
   SECRET: Type.Optional(
     Type.String({
       minLength: shortestSecret,
@@ -328,6 +338,27 @@ const links = {
   PASSWORD_RESET_URL_ALLOW_LIST: urlList('`reset_url`'),
 };
 
+const limits = {
+  RATE_LIMITER_ENABLED: flag({
+    default: true,
+    description: 'Whether requests, and logins from where nobody has logged in yet, are limited by address.',
+  }),
+  RATE_LIMITER_POINTS: integer(1, 1_000_000, {
+    default: 50,
+    description: 'How many requests an address may make in RATE_LIMITER_DURATION; of IPv6 a /64 counts as one address.',
+  }),
+  RATE_LIMITER_DURATION: integer(1, 86_400, { default: 1, description: 'That time, in seconds.' }),
+  RATE_LIMITER_REGISTRATION_ENABLED: flag({
+    default: true,
+    description: 'Whether registrations are limited to 5 a minute and address. RATE_LIMITER_ENABLED leaves this alone.',
+  }),
+  RATE_LIMITER_MAIL_ENABLED: flag({
+    default: true,
+    description:
+      'Whether mails that a stranger can have sent are limited by mailbox and by address of origin. RATE_LIMITER_ENABLED leaves this alone.',
+  }),
+};
+
 const providers = {
   AUTH_PROVIDERS: Type.Transform(
     Type.String({
@@ -400,6 +431,7 @@ export const configGroups = {
   Cookies: cookies,
   'Pages of other origins': browsers,
   Passwords: passwords,
+  Limits: limits,
   'Login by provider': providers,
   'Invitation, registration, password reset': links,
   Mail: mail,
@@ -414,6 +446,7 @@ export const Config = Type.Object({
   ...cookies,
   ...browsers,
   ...passwords,
+  ...limits,
   ...providers,
   ...links,
   ...mail,

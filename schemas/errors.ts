@@ -62,10 +62,10 @@ const catalogue = {
   UNPROCESSABLE_CONTENT: { status: 422, message: 'This cannot be done.', extensions: Reason },
   REQUESTS_EXCEEDED: {
     status: 429,
-    message: 'Too many attempts. Try again later.',
+    message: 'Too many requests or attempts. Try again later.',
     extensions: {
-      limit: Type.Integer({ description: 'How many attempts are allowed.' }),
-      reset: Type.String({ format: 'date-time', description: 'From when on the next attempt is allowed.' }),
+      limit: Type.Integer({ description: 'How many requests or attempts are allowed.' }),
+      reset: Type.String({ format: 'date-time', description: 'From when on the next one is allowed.' }),
     },
   },
   INTERNAL_SERVER_ERROR: {
@@ -154,12 +154,16 @@ const entrySchemas = Object.fromEntries(
   ]),
 ) as Record<ErrorCode, TSchema>;
 
-/** What any route answers to a credential that cannot be used (contract 1.2), and when the service itself fails. */
+/**
+ * What any route answers to a credential that cannot be used (contract 1.2), to who asks too often (6.3), and when the
+ * service itself fails.
+ */
 const everywhere: readonly ErrorCode[] = [
   'INVALID_PAYLOAD',
   'INVALID_CREDENTIALS',
   'TOKEN_EXPIRED',
   'INVALID_TOKEN',
+  'REQUESTS_EXCEEDED',
   'INTERNAL_SERVER_ERROR',
   'SERVICE_UNAVAILABLE',
 ];

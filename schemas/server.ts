@@ -19,8 +19,12 @@ export const Health = named(
       version: Type.Optional(Type.String({ description: 'Version of the service. For admins only.' })),
       checks: Type.Optional(
         Type.Object(
-          { database: CheckResult },
-          { additionalProperties: false, description: 'The parts that the service needs. For admins only.' },
+          { database: CheckResult, redis: Type.Optional(CheckResult) },
+          {
+            additionalProperties: false,
+            description:
+              'The parts of the service. For admins only. It needs the database; without Redis, if there is one, each instance counts requests by itself.',
+          },
         ),
       ),
     },

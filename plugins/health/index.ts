@@ -12,7 +12,7 @@ declare module 'fastify' {
 export const healthPlugin = plugin<{ version: string }>(
   async (app, { version }) => {
     app.decorate('serviceVersion', version);
-    app.decorate('health', createHealthChecks({ db: app.db }));
+    app.decorate('health', createHealthChecks({ db: app.db, redis: app.redis }));
   },
-  { name: 'health', dependencies: ['database'] },
+  { name: 'health', dependencies: ['database', 'redis'] },
 );

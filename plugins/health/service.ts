@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Executor } from '../../db/client.js';
 import { pingDatabase } from '../../db/queries/health.js';
 import { readPublicSettings } from '../../db/queries/settings.js';
@@ -13,10 +14,11 @@ export interface HealthChecks {
 const patience = 2_000;
 const freshFor = 1_000;
 
-export function createHealthChecks({ db }: { db: Executor }): HealthChecks {
+export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis | null }): HealthChecks {
   const checkAll = async () => {
-    const database = await timed(() => pingDatabase(db));
-    return { status: database.status, checks: { database } };
+    const [database, shared] = await Promise.all([timed(() => pingDatabase(db)), redis && timed(() => redis.ping())]);
+    // Without Redis the service does its work all the same.
+    return { status: database.status, checks: { database, ...(shared ? { redis: shared } : {}) } };
   };
 
   // Anyone may ask, so asking often must not cost much.

@@ -10,17 +10,30 @@ declare module 'fastify' {
 /** `app.passwordReset`: a new password by a link in a mail. */
 export const passwordResetPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, config } = app;
+    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, config } = app;
     const reset = createPasswordReset({
       db,
       mail,
       linkTokens,
       passwords,
       passwordRules,
+      rateLimits,
+      onTooMany: () => app.log.info('a link to reset a password was not sent: too many were asked for'),
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
       allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
     });
     app.decorate('passwordReset', reset);
   },
-  { name: 'password-reset', dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules'] },
+  {
+    name: 'password-reset',
+    dependencies: [
+      'config',
+      'database',
+      'mail',
+      'tokens',
+      'passwords',
+      'password-rules',
+      'rate-limits',
+    ],
+  },
 );

@@ -3,21 +3,24 @@ import { findRecipient, lockRecipient, type Recipient, resetPassword } from '../
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
+import type { Client } from '../client.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
 import { requireAllowedUrl } from '../urls.js';
 
 export interface PasswordReset {
   /**
    * Has a link sent, if the address is that of an active user with a password of ours (contract 2.6). Nothing that
-   * depends on whose address it is happens here, so neither answer nor time can tell: the mail's job is the same for all.
+   * depends on whose address it is happens here, so neither answer nor time can tell: the mail's job is the same for all. When
+   * too many were asked for, for this mailbox or from this network, no further one is sent for a while.
    * @param url where the link is to lead
    * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed
    */
-  request(email: string, url: string | undefined): Promise<void>;
+  request(email: string, url: string | undefined, client: Client): Promise<void>;
   /**
    * Sets a new password and ends all sessions (contract 2.7).
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void; FAILED_VALIDATION
@@ -31,18 +34,23 @@ export function createPasswordReset(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
+  rateLimits: Pick<RateLimits, 'mayMail'>;
+  onTooMany(): void;
   defaultUrl: string;
   allowList: readonly string[];
 }): PasswordReset {
-  const { db, mail, linkTokens, passwords, passwordRules, defaultUrl, allowList } = deps;
+  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, onTooMany } = deps;
+  const { defaultUrl, allowList } = deps;
 
-  const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined) => {
+  const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) throw new ApiError('FORBIDDEN');
+    return user;
   };
 
   return {
-    request: async (email, url) => {
+    request: async (email, url, client) => {
       requireAllowedUrl('reset_url', url, allowList);
+      if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();
       await db.transaction((tx) => mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl }));
     },
 
@@ -53,9 +61,9 @@ export function createPasswordReset(deps: {
       await passwordRules.check([password]);
       const hash = await passwords.hash(password);
       await db.transaction(async (tx) => {
-        requireUsable(claims, await lockRecipient(tx, claims.id));
-        await resetPassword(tx, claims.id, hash);
-        await deleteSessionsOf(tx, [claims.id], null);
+        const user = requireUsable(claims, await lockRecipient(tx, claims.id));
+        await resetPassword(tx, user.id, hash);
+        await deleteSessionsOf(tx, [user.id], null);
       });
     },
   };

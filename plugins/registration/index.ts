@@ -10,13 +10,14 @@ declare module 'fastify' {
 /** `app.registration`: people who sign up by themselves. */
 export const registrationPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, config } = app;
+    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, config } = app;
     const registration = createRegistration({
       db,
       mail,
       linkTokens,
       passwords,
       passwordRules,
+      rateLimits,
       defaultUrl: `${config.PUBLIC_URL}/users/register/verify-email`,
       allowList: config.USER_REGISTER_URL_ALLOW_LIST,
       answerAfter: config.REGISTRATION_ANSWER_TIME,
@@ -24,5 +25,8 @@ export const registrationPlugin = plugin(
     });
     app.decorate('registration', registration);
   },
-  { name: 'registration', dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules'] },
+  {
+    name: 'registration',
+    dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'rate-limits'],
+  },
 );

@@ -7,11 +7,13 @@ import { seesAll } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import { ruleOf } from '../access/write-grants.js';
+import type { Client } from '../client.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
 import { requireAllowedUrl } from '../urls.js';
 import { inEvenTime } from './even-time.js';
@@ -29,9 +31,9 @@ export interface Registration {
   /**
    * Makes a user of a stranger, if the settings allow it, and has a mail sent to verify the address. Whatever comes of
    * it, the answer and its time are the same (contract 2.15).
-   * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed
+   * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed; REQUESTS_EXCEEDED
    */
-  register(registration: NewRegistration): Promise<void>;
+  register(registration: NewRegistration, client: Client): Promise<void>;
   /**
    * Makes the user of a verified address active.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when it was used or is void
@@ -52,13 +54,15 @@ export function createRegistration(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
+  rateLimits: Pick<RateLimits, 'requireRegistration' | 'mayMail'>;
   defaultUrl: string;
   allowList: readonly string[];
   /** Milliseconds. */
   answerAfter: number;
   onRefusal(reason: string): void;
 }): Registration {
-  const { db, mail, linkTokens, passwords, passwordRules, defaultUrl, allowList, answerAfter, onRefusal } = deps;
+  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, defaultUrl, allowList, answerAfter, onRefusal } =
+    deps;
 
   const isGood = async (password: string): Promise<boolean> => {
     try {
@@ -83,7 +87,7 @@ export function createRegistration(deps: {
     if (mustVerify || !isNew) await mail.enqueue(tx, { kind: 'registration', user, url: url ?? defaultUrl });
   };
 
-  const attempt = async (registration: NewRegistration): Promise<void> => {
+  const attempt = async (registration: NewRegistration, { network }: Client): Promise<void> => {
     const settings = await readSettings(db);
     const isAcceptable = await isGood(registration.password);
     // Also for nothing: it is most of the work.
@@ -91,6 +95,7 @@ export function createRegistration(deps: {
     try {
       if (!settings.public_registration) throw new Refusal('registration is switched off');
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
+      if (!(await rateLimits.mayMail(registration.email, network))) throw new Refusal('too many mails were asked for');
       await db.transaction((tx) => admit(tx, settings, registration, hash));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -99,9 +104,10 @@ export function createRegistration(deps: {
   };
 
   return {
-    register: async (registration) => {
+    register: async (registration, client) => {
       requireAllowedUrl('verification_url', registration.url, allowList);
-      await inEvenTime(answerAfter, () => attempt(registration));
+      await rateLimits.requireRegistration(client.network);
+      await inEvenTime(answerAfter, () => attempt(registration, client));
     },
 
     verify: async (token) => {

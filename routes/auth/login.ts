@@ -16,12 +16,12 @@ export function login(app: App): void {
         tags: ['Authentication'],
         summary: 'Log in with e-mail and password',
         description:
-          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same. After five wrong codes in a row none is looked at for a while.',
+          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same. After too many wrong passwords in a row for an account, or five wrong codes, none is looked at for a while.',
         security: optionalCredential,
         body: LoginBody,
         response: {
           200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
-          ...errorResponses('FORBIDDEN', 'INVALID_OTP', 'REQUESTS_EXCEEDED'),
+          ...errorResponses('FORBIDDEN', 'INVALID_OTP'),
         },
       },
     },

@@ -21,13 +21,7 @@ export function completeProviderLogin(app: App): void {
         body: CompleteProviderLoginBody,
         response: {
           200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
-          ...errorResponses(
-            'ROUTE_NOT_FOUND',
-            'FORBIDDEN',
-            'INVALID_OTP',
-            'REQUESTS_EXCEEDED',
-            'INVALID_PROVIDER_CONFIG',
-          ),
+          ...errorResponses('ROUTE_NOT_FOUND', 'FORBIDDEN', 'INVALID_OTP', 'INVALID_PROVIDER_CONFIG'),
         },
       },
     },

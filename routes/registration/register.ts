@@ -12,7 +12,7 @@ export function register(app: App): void {
         tags: ['Registration'],
         summary: 'Register as a new user',
         description:
-          'Open to anyone while `public_registration` is on. The answer is the same, and takes the same time, whether or not there is a new user: it does not tell which addresses are known. A link to verify the address is sent, unless the settings ask for none.',
+          'Open to anyone while `public_registration` is on. The answer is the same, and takes the same time, whether or not there is a new user: it does not tell which addresses are known. A link to verify the address is sent, unless the settings ask for none. Five a minute are taken from one address.',
         security: optionalCredential,
         body: RegisterBody,
         response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
@@ -21,7 +21,7 @@ export function register(app: App): void {
     async (request, reply) => {
       const { email, password, first_name, last_name, verification_url: url } = request.body;
       const names = { firstName: first_name ?? null, lastName: last_name ?? null };
-      await app.registration.register({ email, password, ...names, url });
+      await app.registration.register({ email, password, ...names, url }, request.client);
       return reply.code(204).send();
     },
   );

@@ -17,7 +17,7 @@ export function createRecoveryCodes(app: App): void {
         body: CreateRecoveryCodesBody,
         response: {
           200: { ...RecoveryCodesResponse, description: 'The codes.' },
-          ...errorResponses('FORBIDDEN', 'INVALID_OTP', 'REQUESTS_EXCEEDED'),
+          ...errorResponses('FORBIDDEN', 'INVALID_OTP'),
         },
       },
     },

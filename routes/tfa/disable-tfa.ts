@@ -17,7 +17,7 @@ export function disableTfa(app: App): void {
         body: DisableTfaBody,
         response: {
           204: noContent('It is off.'),
-          ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION', 'REQUESTS_EXCEEDED'),
+          ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION'),
         },
       },
     },

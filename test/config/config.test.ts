@@ -53,6 +53,11 @@ t.test('without any variable but SECRET, the defaults count', async (t) => {
     PASSWORD_HASH_QUEUE: 500,
     PASSWORD_MIN_LENGTH: 8,
     PASSWORD_REJECT_COMMON: true,
+    RATE_LIMITER_ENABLED: true,
+    RATE_LIMITER_POINTS: 50,
+    RATE_LIMITER_DURATION: 1,
+    RATE_LIMITER_REGISTRATION_ENABLED: true,
+    RATE_LIMITER_MAIL_ENABLED: true,
     AUTH_PROVIDERS: [],
     AUTH_PROVIDER_TIMEOUT: 10_000,
     PROVIDERS: [],
@@ -115,6 +120,7 @@ t.test('what is taken', async (t) => {
     ['SESSION_COOKIE_DOMAIN', '.auth.example', '.auth.example'],
     ['SESSION_COOKIE_SAME_SITE', 'strict', 'strict'],
     ['PASSWORD_HASH_CONCURRENCY', '8', 8],
+    ['REDIS_URL', 'rediss://:password@redis.example:6380/1', 'rediss://:password@redis.example:6380/1'],
   ] as const) {
     t.equal(loadConfig({ SECRET, [variable]: given })[variable], taken, `${variable}=${given}`);
   }
@@ -128,6 +134,7 @@ const wrong: Record<string, string[]> = {
   SECRET: ['short', 'x'.repeat(31)],
   DATABASE_URL: ['mysql://user:hunter2@db', 'postgresql://', 'hunter2', '/var/lib/hunter2'],
   PREVIOUS_SECRETS: ['hunter2', `${'x'.repeat(40)},hunter2`, `${'x'.repeat(31)},${'y'.repeat(40)}`],
+  REDIS_URL: ['http://hunter2', 'hunter2:6379', 'redis://a:hunter2@[/0'],
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
   LOG_LEVEL: ['loud', 'INFO', '1'],
@@ -175,6 +182,11 @@ const wrong: Record<string, string[]> = {
   PASSWORD_HASH_QUEUE: ['0', '100001'],
   PASSWORD_MIN_LENGTH: ['0', '1025', 'eight'],
   PASSWORD_REJECT_COMMON: ['maybe'],
+  RATE_LIMITER_ENABLED: ['yes'],
+  RATE_LIMITER_POINTS: ['0', '-1', '1000001', '1.5', 'many'],
+  RATE_LIMITER_DURATION: ['0', '86401', '1s'],
+  RATE_LIMITER_REGISTRATION_ENABLED: ['off'],
+  RATE_LIMITER_MAIL_ENABLED: ['2'],
   AUTH_PROVIDERS: ['a b', 'a,a', 'A,a', 'a-b,a_b', 'default', 'ü', 'a/b', 'x'.repeat(65)],
   AUTH_PROVIDER_TIMEOUT: ['10', 'soon'],
   USER_INVITE_TOKEN_TTL: ['0d', 'week'],
@@ -196,7 +208,7 @@ const wrong: Record<string, string[]> = {
   MAX_BATCH_MUTATION: ['0', '30001', 'Infinity'],
 };
 
-const secrets = ['SECRET', 'PREVIOUS_SECRETS', 'DATABASE_URL', 'ADMIN_PASSWORD', 'ADMIN_TOKEN'];
+const secrets = ['SECRET', 'PREVIOUS_SECRETS', 'DATABASE_URL', 'REDIS_URL', 'ADMIN_PASSWORD', 'ADMIN_TOKEN'];
 
 t.test('what is refused, by name and with what was expected', async (t) => {
   for (const [variable, values] of Object.entries(wrong)) {

@@ -5,6 +5,7 @@ import { loadConfig } from '../../plugins/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { documentCheck } from './document.js';
+import { noLimits } from './service.js';
 import { atEndOf } from './teardown.js';
 
 export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
@@ -19,7 +20,7 @@ export interface TestApp {
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
 }
 
-/** Cheap hashing: tests log in often. */
+/** Cheap hashing, and no limits on requests and mails: tests ask often. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,
@@ -27,6 +28,7 @@ const environment = {
   PASSWORD_HASH_MEMORY: '8192',
   PASSWORD_HASH_TIME: '1',
   LOG_LEVEL: 'silent',
+  ...noLimits,
 };
 
 export const testConfig = (variables: Record<string, string> = {}) => loadConfig({ ...environment, ...variables });

@@ -46,6 +46,13 @@ export interface Ending {
 /** Hashing that costs next to nothing, for tests that log in often. */
 export const cheapHashing = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
 
+/** No limits on requests and mails, for tests that ask often. */
+export const noLimits = {
+  RATE_LIMITER_ENABLED: 'false',
+  RATE_LIMITER_REGISTRATION_ENABLED: 'false',
+  RATE_LIMITER_MAIL_ENABLED: 'false',
+};
+
 /** The administrator that a first start makes when it is told nothing. */
 export const administrator = { email: 'admin@example.com' };
 
@@ -119,10 +126,10 @@ export function launchService(
   return follow(child, home);
 }
 
-/** The environment of a service: what a process needs to live, and `variables`. */
+/** The environment of a service: what a process needs to live, and `variables`; limits only where these set them. */
 export function environment(home: Home, variables: Variables = {}): Record<string, string | undefined> {
   const { PATH, HOME } = process.env;
-  return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...home.variables, ...variables };
+  return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...noLimits, ...home.variables, ...variables };
 }
 
 function follow(child: ChildProcess, home: Home): Service {

@@ -1,0 +1,13 @@
+import type { Config } from '../../schemas/config.js';
+import type { Rules } from './service.js';
+
+const minute = 60_000;
+
+/** The limits besides that on requests, which the configuration gives in numbers. */
+export const rulesOf = (config: Config): Rules => ({
+  registrations: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
+  strangersLogins: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
+  mails: config.RATE_LIMITER_MAIL_ENABLED
+    ? { ofAddress: { points: 30, window: 15 * minute }, toMailbox: { points: 5, window: 15 * minute } }
+    : null,
+});
