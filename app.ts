@@ -29,6 +29,7 @@ import { mailPlugin } from './plugins/mail/index.js';
 import type { MailTransport } from './plugins/mail/transport.js';
 import { mailboxPlugin } from './plugins/mailbox/index.js';
 import { pagesPlugin } from './plugins/pages/index.js';
+import { passwordChecksPlugin } from './plugins/password-checks/index.js';
 import { passwordResetPlugin } from './plugins/password-reset/index.js';
 import { passwordRulesPlugin } from './plugins/password-rules/index.js';
 import { passwordsPlugin } from './plugins/passwords/index.js';
@@ -117,6 +118,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(passwordsPlugin);
     await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
     await app.register(passwordRulesPlugin);
+    await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
     await app.register(tfaPlugin);
     await app.register(sessionsPlugin);

@@ -178,6 +178,40 @@ export const sessions = pgTable(
   (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_at_index').on(table.expiresAt)],
 );
 
+/**
+ * Attempts at the password of an account, real or not, since it was last right. Rows may go when nobody has tried for a
+ * while.
+ */
+export const loginAttempts = pgTable(
+  'login_attempts',
+  {
+    /** SHA-256 of what is counted together, in hex: an account, or an account from one network. */
+    key: varchar('key', { length: 64 }).primaryKey(),
+    failures: integer('failures').notNull(),
+    /** Until when no further password is looked at; null: one is. */
+    lockedUntil: moment('locked_until'),
+    lastAttemptAt: moment('last_attempt_at').notNull(),
+  },
+  (table) => [index('login_attempts_last_attempt_at_index').on(table.lastAttemptAt)],
+);
+
+/** From where a user has logged in: attempts from there are counted apart from those of strangers. */
+export const knownNetworks = pgTable(
+  'known_networks',
+  {
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** An IPv4 address, or the first of a /64 of IPv6. */
+    network: varchar('network', { length: 45 }).notNull(),
+    lastLoginAt: moment('last_login_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.user, table.network] }),
+    index('known_networks_last_login_at_index').on(table.lastLoginAt),
+  ],
+);
+
 /** Codes that stand in for the authenticator app, each once: the row goes when its code is used. */
 export const recoveryCodes = pgTable(
   'recovery_codes',

@@ -1,6 +1,7 @@
 import { and, eq, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { recoveryCodes, users } from '../schema.js';
+import { type AttemptRules, lockAfter } from './attempts.js';
 
 /** A user as two-factor authentication needs to know them. */
 export interface TwoFactorUser {
@@ -33,32 +34,18 @@ export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFa
   return found;
 }
 
-/** How wrong codes are slowed down: from `limit` in a row on, each locks for longer. All in milliseconds. */
-export interface AttemptRules {
-  limit: number;
-  firstLock: number;
-  longestLock: number;
-}
-
 /**
  * Counts an attempt as failed before its code is looked at: so that any number of guesses at once, on any number of
  * instances, get no further than one after another. One statement; a success takes it back.
  * @returns whether the code may be looked at; it may not while a lock lasts
  */
-export async function reserveAttempt(
-  executor: Executor,
-  id: string,
-  now: Date,
-  { limit, firstLock, longestLock }: AttemptRules,
-): Promise<boolean> {
-  // The exponent stays small, however often somebody fails: the lock stops growing long before.
-  const lock = sql`least(${longestLock}::float8, ${firstLock}::float8 * power(2, least(${users.tfaFailures} + 1 - ${limit}::integer, 30)))`;
+export async function reserveAttempt(executor: Executor, id: string, now: Date, rules: AttemptRules): Promise<boolean> {
+  const failures = sql`${users.tfaFailures} + 1`;
   const reserved = await executor
     .update(users)
     .set({
-      tfaFailures: sql`${users.tfaFailures} + 1`,
-      tfaLockedUntil: sql`case when ${users.tfaFailures} + 1 >= ${limit}::integer
-        then ${now.toISOString()}::timestamptz + ${lock} * interval '1 millisecond' end`,
+      tfaFailures: failures,
+      tfaLockedUntil: lockAfter(sql`(${failures})`, now, rules),
     })
     .where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))
     .returning({ id: users.id });

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.invites`: users who are invited, and accept. */
 export const invitesPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, config } = app;
     const invites = createInvites({
       db,
       clock,
@@ -18,6 +18,7 @@ export const invitesPlugin = plugin(
       linkTokens,
       passwords,
       passwordRules,
+      passwordChecks,
       defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
       allowList: config.USER_INVITE_URL_ALLOW_LIST,
       maxBatch: config.MAX_BATCH_MUTATION,
@@ -26,6 +27,16 @@ export const invitesPlugin = plugin(
   },
   {
     name: 'invites',
-    dependencies: ['config', 'clock', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'access'],
+    dependencies: [
+      'config',
+      'clock',
+      'database',
+      'mail',
+      'tokens',
+      'passwords',
+      'password-rules',
+      'password-checks',
+      'access',
+    ],
   },
 );

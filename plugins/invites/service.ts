@@ -18,10 +18,12 @@ import { requireRightsOver } from '../access/account-rights.js';
 import type { Caller } from '../access/service.js';
 import { variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
+import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
@@ -45,7 +47,7 @@ export interface Invites {
    * Makes an invited user active, with this password.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_INVITE when it was used or is void; FAILED_VALIDATION
    */
-  accept(token: string, password: string): Promise<void>;
+  accept(token: string, password: string, client: Client): Promise<void>;
 }
 
 const written = ['email', 'role', 'status'];
@@ -57,11 +59,13 @@ export function createInvites(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
+  passwordChecks: Pick<PasswordChecks, 'forgive'>;
   defaultUrl: string;
   allowList: readonly string[];
   maxBatch: number;
 }): Invites {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, defaultUrl, allowList, maxBatch } = deps;
+  const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks } = deps;
+  const { defaultUrl, allowList, maxBatch } = deps;
 
   /** A right to create users with an address, a role and a status; one that has conditions grants nothing here. */
   const requireRight = (caller: Caller) => {
@@ -84,8 +88,9 @@ export function createInvites(deps: {
     return known.id;
   };
 
-  const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined) => {
+  const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) throw new ApiError('INVALID_INVITE');
+    return user;
   };
 
   return {
@@ -111,14 +116,15 @@ export function createInvites(deps: {
       });
     },
 
-    accept: async (token, password) => {
+    accept: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.invite);
       requireOpen(claims, await findRecipient(db, claims.id));
       await passwordRules.check([password]);
       const hash = await passwords.hash(password);
       await db.transaction(async (tx) => {
-        requireOpen(claims, await lockRecipient(tx, claims.id));
-        await activate(tx, claims.id, hash);
+        const user = requireOpen(claims, await lockRecipient(tx, claims.id));
+        await activate(tx, user.id, hash);
+        await passwordChecks.forgive(tx, user, client);
       });
     },
   };

@@ -10,13 +10,14 @@ declare module 'fastify' {
 /** `app.passwordReset`: a new password by a link in a mail. */
 export const passwordResetPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, config } = app;
+    const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, config } = app;
     const reset = createPasswordReset({
       db,
       mail,
       linkTokens,
       passwords,
       passwordRules,
+      passwordChecks,
       rateLimits,
       onTooMany: () => app.log.info('a link to reset a password was not sent: too many were asked for'),
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
@@ -33,6 +34,7 @@ export const passwordResetPlugin = plugin(
       'tokens',
       'passwords',
       'password-rules',
+      'password-checks',
       'rate-limits',
     ],
   },

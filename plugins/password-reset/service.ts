@@ -6,6 +6,7 @@ import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import type { Client } from '../client.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { RateLimits } from '../rate-limits/service.js';
@@ -22,10 +23,10 @@ export interface PasswordReset {
    */
   request(email: string, url: string | undefined, client: Client): Promise<void>;
   /**
-   * Sets a new password and ends all sessions (contract 2.7).
+   * Sets a new password and ends all sessions (contract 2.7). Attempts to guess the old one count no more.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void; FAILED_VALIDATION
    */
-  reset(token: string, password: string): Promise<void>;
+  reset(token: string, password: string, client: Client): Promise<void>;
 }
 
 export function createPasswordReset(deps: {
@@ -34,12 +35,13 @@ export function createPasswordReset(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
+  passwordChecks: Pick<PasswordChecks, 'forgive'>;
   rateLimits: Pick<RateLimits, 'mayMail'>;
   onTooMany(): void;
   defaultUrl: string;
   allowList: readonly string[];
 }): PasswordReset {
-  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, onTooMany } = deps;
+  const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, onTooMany } = deps;
   const { defaultUrl, allowList } = deps;
 
   const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
@@ -54,7 +56,7 @@ export function createPasswordReset(deps: {
       await db.transaction((tx) => mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl }));
     },
 
-    reset: async (token, password) => {
+    reset: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.reset);
       // Looked at first, so that a link that is void costs no hashing; what counts is the look under the lock.
       requireUsable(claims, await findRecipient(db, claims.id));
@@ -64,6 +66,7 @@ export function createPasswordReset(deps: {
         const user = requireUsable(claims, await lockRecipient(tx, claims.id));
         await resetPassword(tx, user.id, hash);
         await deleteSessionsOf(tx, [user.id], null);
+        await passwordChecks.forgive(tx, user, client);
       });
     },
   };

@@ -14,11 +14,12 @@ declare module 'fastify' {
 /** `app.sessions`: login, refresh, logout. `app.openSessions`: who is signed in, and where. Expired sessions are cleared away every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
-    const { config, db, passwords, secondFactor, accessTokens, refreshTokens, clock } = app;
+    const { config, db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock } = app;
     await app.register(sessionTransportPlugin);
     const sessions = createSessions({
       db,
       passwords,
+      passwordChecks,
       secondFactor,
       accessTokens,
       refreshTokens,
@@ -39,6 +40,16 @@ export const sessionsPlugin = plugin(
   },
   {
     name: 'sessions',
-    dependencies: ['config', 'database', 'clock', 'hourly', 'tokens', 'passwords', 'tfa', 'last-access'],
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'hourly',
+      'tokens',
+      'passwords',
+      'password-checks',
+      'tfa',
+      'last-access',
+    ],
   },
 );

@@ -7,6 +7,7 @@ import type { SessionMode } from '../../schemas/sessions.js';
 import { rightsOf } from '../access/rights.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../tokens/refresh-tokens.js';
 
@@ -44,12 +45,19 @@ export interface Issuing {
 export interface IssuingDependencies {
   accessTokens: AccessTokens;
   refreshTokens: RefreshTokens;
+  passwordChecks: Pick<PasswordChecks, 'remember'>;
   clock: Clock;
   /** All in milliseconds. */
   lifetimes: { accessToken: number; refreshToken: number; sessionCookie: number; gracePeriod: number };
 }
 
-export function createIssuing({ accessTokens, refreshTokens, clock, lifetimes }: IssuingDependencies): Issuing {
+export function createIssuing({
+  accessTokens,
+  refreshTokens,
+  passwordChecks,
+  clock,
+  lifetimes,
+}: IssuingDependencies): Issuing {
   const after = (ms: number) => new Date(clock().getTime() + ms);
 
   /** No refresh token in mode `session`, where the access token does its work. */
@@ -87,8 +95,10 @@ export function createIssuing({ accessTokens, refreshTokens, clock, lifetimes }:
       const principal = await findPrincipalByUser(tx, userId);
       if (principal?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const { id, generation, expiresAt, refreshToken } = place(randomUUID(), 0, mode);
-      const row = { id, user: userId, expiresAt, ...client };
-      await insertSession(tx, { ...row, tokenHash: refreshToken && hashToken(refreshToken) }, clock());
+      const { ip, userAgent } = client;
+      const tokenHash = refreshToken && hashToken(refreshToken);
+      await insertSession(tx, { id, user: userId, tokenHash, expiresAt, ip, userAgent }, clock());
+      await passwordChecks.remember(tx, userId, client);
       return issue(mode, principal, { id, generation, expiresAt }, refreshToken, client);
     },
   };

@@ -5,6 +5,7 @@ import { findLoginCandidate, recordLogin } from '../../db/queries/users.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client } from '../client.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { SecondFactor } from '../tfa/second-factor.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
@@ -49,14 +50,15 @@ export interface Sessions {
 
 interface Dependencies extends IssuingDependencies {
   db: Executor;
-  passwords: Passwords;
+  passwords: Pick<Passwords, 'hash' | 'isOutdated'>;
+  passwordChecks: PasswordChecks;
   secondFactor: SecondFactor;
   onUse(userId: string): void;
   onReuse(session: { id: string; client: Client }): void;
 }
 
 export function createSessions(deps: Dependencies): Sessions {
-  const { db, passwords, secondFactor, accessTokens, refreshTokens, clock, lifetimes } = deps;
+  const { db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, lifetimes } = deps;
   const { begin, next, issue } = createIssuing(deps);
 
   /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
@@ -75,7 +77,8 @@ export function createSessions(deps: Dependencies): Sessions {
   ): Promise<IssuedSession | undefined> => {
     const user = await findLoginCandidate(db, email);
     const mayLogIn = user?.status === 'active' && user.provider === 'default';
-    const matches = await passwords.verify(mayLogIn ? user.password : null, password);
+    const account = { id: user?.id ?? null, email, password: mayLogIn ? user.password : null };
+    const matches = await passwordChecks.check(account, password, client);
     if (!matches || !user || user.password === null) throw new ApiError('INVALID_CREDENTIALS');
 
     const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
@@ -152,7 +155,13 @@ export function createSessions(deps: Dependencies): Sessions {
 
       // All that can fail happens before the commit: a refresh that failed has used nothing up.
       const issued = await db.transaction(async (tx) => {
-        const row = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt: position.expiresAt, ...client };
+        const { ip, userAgent } = client;
+        const row = {
+          tokenHash: refreshToken && hashToken(refreshToken),
+          expiresAt: position.expiresAt,
+          ip,
+          userAgent,
+        };
         const moved = await advanceSession(tx, shown, row, clock(), lifetimes.gracePeriod);
         const principal = moved ? await findPrincipalBySession(tx, shown.id) : undefined;
         return principal && { userId: principal.id, tokens: issue(mode, principal, position, refreshToken, client) };

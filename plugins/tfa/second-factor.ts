@@ -1,14 +1,9 @@
 import type { Executor } from '../../db/client.js';
-import {
-  type AttemptRules,
-  findLock,
-  hasRecoveryCode,
-  reserveAttempt,
-  useRecoveryCode,
-  useStep,
-} from '../../db/queries/two-factor.js';
+import type { AttemptRules } from '../../db/queries/attempts.js';
+import { findLock, hasRecoveryCode, reserveAttempt, useRecoveryCode, useStep } from '../../db/queries/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Clock } from '../clock.js';
+import { requestsExceeded } from '../requests-exceeded.js';
 import type { SecretBox } from '../secret-box.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep } from './totp.js';
@@ -58,12 +53,8 @@ export function createSecondFactor({ db, box, clock }: { db: Executor; box: Secr
     if (await reserveAttempt(db, userId, now, attemptRules)) return;
     const until = await findLock(db, userId);
     // The lock may have been lifted between the two statements; then the next attempt is let through.
-    const reset = until !== null && until > now ? until : new Date(now.getTime() + second);
-    throw new ApiError(
-      'REQUESTS_EXCEEDED',
-      { limit: attemptRules.limit, reset: reset.toISOString() },
-      Math.ceil((reset.getTime() - now.getTime()) / second),
-    );
+    const wait = until !== null && until > now ? until.getTime() - now.getTime() : second;
+    throw requestsExceeded(attemptRules.limit, wait, now);
   };
 
   const judge: SecondFactor['judge'] = async ({ id, tfaSecret: sealed, tfaLastStep }, code, takes) => {

@@ -11,8 +11,9 @@ import {
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Principal } from '../access/service.js';
+import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
-import type { Passwords } from '../passwords/service.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { SecretBox } from '../secret-box.js';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.js';
 import { requireRightToSecret, requireRightUnlessForced } from './rights.js';
@@ -22,9 +23,13 @@ import { matchStep, newSecret, otpauthUrl, readSecret } from './totp.js';
 export interface TwoFactor {
   /**
    * Makes a secret for the caller to set up an authenticator app with; nothing is stored (contract 2.13).
-   * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS when the password is wrong
+   * @throws {ApiError} INVALID_PAYLOAD, REQUESTS_EXCEEDED, INVALID_CREDENTIALS when the password is wrong
    */
-  generate(caller: Principal, password: string | undefined): Promise<{ secret: string; otpauth_url: string }>;
+  generate(
+    caller: Principal,
+    password: string | undefined,
+    client: Client,
+  ): Promise<{ secret: string; otpauth_url: string }>;
   /**
    * Turns two-factor authentication on and ends the caller's other sessions.
    * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, FAILED_VALIDATION
@@ -46,6 +51,7 @@ export interface TwoFactor {
   renewRecoveryCodes(
     caller: Principal,
     proof: { password?: string | undefined; otp?: string | undefined },
+    client: Client,
   ): Promise<string[]>;
 }
 
@@ -58,11 +64,11 @@ export function createTwoFactor(deps: {
   db: Executor;
   box: SecretBox;
   clock: Clock;
-  passwords: Pick<Passwords, 'verify'>;
+  passwordChecks: Pick<PasswordChecks, 'check'>;
   secondFactor: SecondFactor;
   projectName(): Promise<string>;
 }): TwoFactor {
-  const { db, box, clock, passwords, secondFactor, projectName } = deps;
+  const { db, box, clock, passwordChecks, secondFactor, projectName } = deps;
 
   const findOwn = async ({ userId }: Principal): Promise<TwoFactorUser> => {
     const user = await findTwoFactorUser(db, userId);
@@ -70,17 +76,17 @@ export function createTwoFactor(deps: {
     return user;
   };
 
-  const requirePassword = async (user: TwoFactorUser, password: string) => {
-    if (!(await passwords.verify(user.password, password))) throw new ApiError('INVALID_CREDENTIALS');
+  const requirePassword = async (user: TwoFactorUser, password: string, client: Client) => {
+    if (!(await passwordChecks.check(user, password, client))) throw new ApiError('INVALID_CREDENTIALS');
   };
 
   return {
-    generate: async (caller, password) => {
+    generate: async (caller, password, client) => {
       const user = await findOwn(caller);
       const hasOwnPassword = user.provider === 'default';
       if (hasOwnPassword && password === undefined) throw refuse('password is needed');
       if (user.tfaSecret !== null) throw alreadyOn();
-      if (hasOwnPassword && password !== undefined) await requirePassword(user, password);
+      if (hasOwnPassword && password !== undefined) await requirePassword(user, password, client);
       const secret = newSecret();
       return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
     },
@@ -123,14 +129,14 @@ export function createTwoFactor(deps: {
       });
     },
 
-    renewRecoveryCodes: async (caller, { password, otp }) => {
+    renewRecoveryCodes: async (caller, { password, otp }, client) => {
       await requireRightUnlessForced(db, caller, clock());
       const user = await findOwn(caller);
       const shownPassword = user.provider === 'default' ? password : undefined;
       if (shownPassword === undefined && otp === undefined) throw refuse('password or otp is needed');
       if (user.tfaSecret === null) throw notOn();
       // Whatever is shown must be right.
-      if (shownPassword !== undefined) await requirePassword(user, shownPassword);
+      if (shownPassword !== undefined) await requirePassword(user, shownPassword, client);
       // A recovery code is for getting in; it makes no others.
       const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp');
       if (accepted === undefined) throw new ApiError('INVALID_OTP');

@@ -21,7 +21,7 @@ export function resetPassword(app: App): void {
       },
     },
     async (request, reply) => {
-      await app.passwordReset.reset(request.body.token, request.body.password);
+      await app.passwordReset.reset(request.body.token, request.body.password, request.client);
       return reply.code(204).send();
     },
   );

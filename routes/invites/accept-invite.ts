@@ -21,7 +21,7 @@ export function acceptInvite(app: App): void {
       },
     },
     async (request, reply) => {
-      await app.invites.accept(request.body.token, request.body.password);
+      await app.invites.accept(request.body.token, request.body.password, request.client);
       return reply.code(204).send();
     },
   );

@@ -21,6 +21,6 @@ export function createRecoveryCodes(app: App): void {
         },
       },
     },
-    async (request) => ({ data: await app.tfa.renewRecoveryCodes(request.currentUser, request.body) }),
+    async (request) => ({ data: await app.tfa.renewRecoveryCodes(request.currentUser, request.body, request.client) }),
   );
 }

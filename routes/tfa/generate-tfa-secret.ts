@@ -18,6 +18,6 @@ export function generateTfaSecret(app: App): void {
         response: { 200: TfaSecret, ...errorResponses('FORBIDDEN') },
       },
     },
-    async (request) => app.tfa.generate(request.currentUser, request.body.password),
+    async (request) => app.tfa.generate(request.currentUser, request.body.password, request.client),
   );
 }

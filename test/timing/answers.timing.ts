@@ -19,6 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createTestDatabase, engine } from '../helpers/databases.js';
+import { noLimits } from '../helpers/service.js';
 import { mean, median, standardDeviation, welch } from '../helpers/statistics.js';
 
 /** Chance goes beyond this about once in a thousand runs. */
@@ -136,6 +137,7 @@ const service = spawn(process.execPath, [fileURLToPath(new URL('../../server.js'
     ADMIN_PASSWORD: admin.password,
     ADMIN_TOKEN: adminToken,
     LOG_LEVEL: 'warn',
+    ...noLimits,
     DATA_DIR: directory,
     ...(database?.url ? { DATABASE_URL: database.url } : {}),
   },
@@ -146,7 +148,7 @@ try {
     if (tries > 600 || service.exitCode !== null) throw new Error('The service does not start.');
     await sleep(100);
   }
-  await post(port, '/settings', { public_registration: true }, 'PATCH');
+  await post(port, '/settings', { public_registration: true, auth_login_attempts: null }, 'PATCH');
   console.log(
     `${values.case}: ${pairs} pairs on the ${engine} engine${handicap ? `, one side ${handicap} ms slower` : ''}`,
   );

@@ -1,0 +1,23 @@
+import plugin from 'fastify-plugin';
+import { createPasswordChecks, type PasswordChecks } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    passwordChecks: PasswordChecks;
+  }
+}
+
+/** `app.passwordChecks`: checks passwords of accounts, and slows guessing down. */
+export const passwordChecksPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, passwords, rateLimits } = app;
+    const checks = createPasswordChecks({ db, clock, passwords, rateLimits, queue: config.PASSWORD_HASH_QUEUE });
+    app.decorate('passwordChecks', checks);
+
+    app.hourly(() => checks.clear(), 'old login attempts could not be cleared away');
+  },
+  {
+    name: 'password-checks',
+    dependencies: ['config', 'database', 'clock', 'hourly', 'passwords', 'rate-limits'],
+  },
+);

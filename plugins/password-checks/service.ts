@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { Executor } from '../../db/client.js';
+import {
+  type AttemptKeys,
+  type AttemptState,
+  deleteOldAttempts,
+  forgetAttempts,
+  readAttemptState,
+  rememberNetwork,
+  reserveAttempts,
+  withdrawAttempts,
+} from '../../db/queries/login-attempts.js';
+import { accountKey } from '../account-key.js';
+import type { Client } from '../client.js';
+import type { Clock } from '../clock.js';
+import type { Passwords } from '../passwords/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
+import { requestsExceeded } from '../requests-exceeded.js';
+import { createMetLocks } from './met-locks.js';
+import { createTurns } from './turns.js';
+
+/** Whose password is checked. */
+export interface CheckedAccount {
+  /** Null: there is no such user, which must not show. */
+  id: string | null;
+  /** As it was typed, or as it is stored; null for a user who has none. */
+  email: string | null;
+  /** The hash; null: nothing matches. */
+  password: string | null;
+}
+
+/** The one place where a password that somebody shows is held against that of an account. */
+export interface PasswordChecks {
+  /**
+   * Whether this is the password of the account. Attempts are counted before they are judged: for the account from this
+   * network and, where nobody has logged in to it from there, for the account as a whole. From the limit in the settings
+   * on, each wrong one in a row locks for longer.
+   * @throws {ApiError} REQUESTS_EXCEEDED, alike whether or not there is such an account; SERVICE_UNAVAILABLE
+   */
+  check(account: CheckedAccount, shown: string, client: Client): Promise<boolean>;
+  /** Notes, in the transaction of a login, from where it came. */
+  remember(tx: Executor, user: string, client: Client): Promise<void>;
+  /**
+   * Begins the count anew for somebody who has just set a password by a link in a mail: whoever reads the mails of an
+   * account gets into it, whatever strangers do.
+   */
+  forgive(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
+  /** Clears away what counts no more. */
+  clear(): Promise<void>;
+}
+
+const second = 1_000;
+const day = 86_400 * second;
+
+/** The lock ends, and whoever has the right password gets in then. */
+export const lockRules = { firstLock: 30 * second, longestLock: 900 * second };
+export const attemptsCountFor = day;
+const networksAreKnownFor = 90 * day;
+const mostRows = 1_000_000;
+/** Checks for one account from one network: fewer than any limit that lets people mistype. */
+const atOnce = 2;
+
+export function createPasswordChecks(deps: {
+  db: Executor;
+  clock: Clock;
+  passwords: Passwords;
+  rateLimits: Pick<RateLimits, 'requireStrangersLogin'>;
+  /** How many checks may wait for their turn. */
+  queue: number;
+}): PasswordChecks {
+  const { db, clock, passwords, rateLimits, queue } = deps;
+  const inTurn = createTurns(atOnce, queue);
+  const metLocks = createMetLocks(clock);
+
+  /** How long no password is looked at under these keys, in milliseconds. */
+  const waitFor = ({ locks }: AttemptState, names: readonly (keyof AttemptKeys)[], now: Date) =>
+    Math.max(0, ...names.map((name) => (locks[name] ?? 0) - now.getTime()));
+
+  const refuse = (key: string, limit: number, wait: number, now: Date) => {
+    metLocks.note(key, { until: now.getTime() + wait, limit });
+    return requestsExceeded(limit, wait, now);
+  };
+
+  /** @returns the keys under which the attempt was counted */
+  const reserve = async (id: string | null, keys: AttemptKeys, network: string): Promise<readonly string[]> => {
+    const met = metLocks.find(keys.fromHere);
+    if (met) throw requestsExceeded(met.limit, met.until - clock().getTime(), clock());
+    const state = await readAttemptState(db, id, network, keys);
+    const { limit, isKnown } = state;
+    if (!isKnown) await rateLimits.requireStrangersLogin(network);
+    if (limit === null) return [];
+    const names = isKnown ? (['fromHere'] as const) : (['fromHere', 'fromAnywhere'] as const);
+    const now = clock();
+    const wait = waitFor(state, names, now);
+    if (wait > 0) throw refuse(keys.fromHere, limit, wait, now);
+    const counted = names.map((name) => keys[name]);
+    if (await reserveAttempts(db, counted, now, { limit, ...lockRules }, attemptsCountFor)) return counted;
+    // Locked since it was read, by attempts at the same time; or unlocked again, and then the next one is let through.
+    const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
+    throw since > 0 ? refuse(keys.fromHere, limit, since, now) : requestsExceeded(limit, second, now);
+  };
+
+  return {
+    check: async ({ id, email, password }, shown, { network }) => {
+      const keys = keysOf(email ?? id ?? '', network);
+      return inTurn(keys.fromHere, async () => {
+        const counted = await reserve(id, keys, network);
+        let isRight: boolean;
+        try {
+          isRight = await passwords.verify(password, shown);
+        } catch (error) {
+          if (counted.length > 0) await withdrawAttempts(db, counted);
+          throw error;
+        }
+        if (isRight && counted.length > 0) await forgetAttempts(db, counted);
+        return isRight;
+      });
+    },
+
+    remember: (tx, user, { network }) => rememberNetwork(tx, user, network, clock()),
+
+    forgive: async (tx, { id, email }, { network }) => {
+      const { fromHere, fromAnywhere } = keysOf(email ?? id, network);
+      await forgetAttempts(tx, [fromHere, fromAnywhere]);
+      await rememberNetwork(tx, id, network, clock());
+      metLocks.forget(fromHere);
+    },
+
+    clear: async () => {
+      const now = clock().getTime();
+      await deleteOldAttempts(db, new Date(now - attemptsCountFor), new Date(now - networksAreKnownFor), mostRows);
+    },
+  };
+}
+
+/** Hashed: strangers type all kinds of things, and the table is no list of them. */
+function keysOf(account: string, network: string): AttemptKeys {
+  const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const name = accountKey(account);
+  return { fromHere: hash(name, network), fromAnywhere: hash(name) };
+}

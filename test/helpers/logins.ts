@@ -1,0 +1,29 @@
+import { eq } from 'drizzle-orm';
+import { settings } from '../../db/schema.js';
+import { type Account, accountPassword } from './accounts.js';
+import type { TestApp } from './app.js';
+
+/** Ways to log in from anywhere. */
+export function loginsOf({ app, request }: Pick<TestApp, 'app' | 'request'>) {
+  const logIn = (email: string, password: string, remoteAddress: string, more: object = {}) =>
+    request({ method: 'POST', url: '/auth/login', remoteAddress, payload: { email, password, ...more } });
+  return {
+    logIn,
+    right: ({ email }: Pick<Account, 'email'>, from: string) => logIn(email, accountPassword, from),
+    wrong: ({ email }: Pick<Account, 'email'>, from: string) => logIn(email, 'a wrong guess', from),
+    /** Sets `auth_login_attempts`. */
+    allow: (limit: number | null) =>
+      app.db.update(settings).set({ authLoginAttempts: limit }).where(eq(settings.id, 1)),
+  };
+}
+
+/** Counts the passwords that are looked at from now on. */
+export function countChecks({ passwords }: TestApp['app']): () => number {
+  const { verify } = passwords;
+  let checked = 0;
+  passwords.verify = (...shown) => {
+    checked += 1;
+    return verify(...shown);
+  };
+  return () => checked;
+}
