@@ -1,17 +1,15 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { buildApp } from '../../app.js';
 import { loginAttempts } from '../../db/schema.js';
 import { createAccount, storedUser } from '../helpers/accounts.js';
-import { codeOf, startTestApp, testConfig } from '../helpers/app.js';
+import { codeOf, startTestApp } from '../helpers/app.js';
 import { day, second } from '../helpers/clock.js';
-import { engine } from '../helpers/databases.js';
-import { countChecks, loginsOf } from '../helpers/logins.js';
+import { loginsOf } from '../helpers/logins.js';
 import { refused } from '../helpers/refusals.js';
 import { newHolder, newPerson, ownSecretPolicy } from '../helpers/two-factor.js';
 
 const service = await startTestApp(t);
-const { app, clock, database } = service;
+const { app, clock } = service;
 const { logIn, right, wrong, allow } = loginsOf(service);
 
 const home = '192.0.2.1';
@@ -166,57 +164,6 @@ t.test('so does who accepts an invitation, whoever has tried before', async (t) 
   const accepted = await service.request({ method: 'POST', url: '/users/invite/accept', remoteAddress: home, payload });
   t.equal(accepted.statusCode, 204);
   t.equal((await logIn(email, password, home)).statusCode, 200);
-});
-
-t.test('CVE-2024-4629: a thousand guesses at once are no more than a few', async (t) => {
-  const byStatus = (answers: LightMyRequestResponse[]) => {
-    const counts: Record<number, number> = {};
-    for (const { statusCode } of answers) counts[statusCode] = (counts[statusCode] ?? 0) + 1;
-    return counts;
-  };
-  /** A slow machine may not be through with all of them in the time that every answer has; those it sends away. */
-  const areRefused = (t: Test, answers: LightMyRequestResponse[], what: string) => {
-    const { 401: wrong = 0, 429: locked = 0, 503: late = 0, ...others } = byStatus(answers);
-    t.strictSame(others, {}, `${what}: nothing else`);
-    t.ok(wrong <= 25, `${what}: ${wrong} are told that they are wrong`);
-    t.equal(wrong + locked + late, answers.length);
-    t.comment(`${what}: ${wrong} wrong, ${locked} locked, ${late} too late`);
-  };
-  const checks = countChecks(app);
-  const ada = await createAccount(app);
-  t.equal((await right(ada, home)).statusCode, 200);
-  const before = checks();
-  const answers = await Promise.all(Array.from({ length: 1000 }, () => wrong(ada, stranger)));
-  areRefused(t, answers, 'from one address');
-  t.equal(checks() - before, 25, 'and no password is looked at for the others');
-  t.equal((await right(ada, home)).statusCode, 200, 'the owner can still get in');
-
-  const bob = await createAccount(app);
-  const early = checks();
-  const spread = await Promise.all(
-    Array.from({ length: 400 }, (_, index) => wrong(bob, `198.18.${index % 4}.${index % 250}`)),
-  );
-  areRefused(t, spread, 'from hundreds of addresses');
-  t.equal(checks() - early, 25);
-});
-
-t.test('on two instances that share a database', { skip: engine !== 'postgres' && 'it takes a server' }, async (t) => {
-  const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
-  t.teardown(() => twin.close());
-  const ada = await createAccount(app);
-  const payload = { email: ada.email, password: 'a wrong guess' };
-  const answers = await Promise.all(
-    Array.from({ length: 300 }, (_, index) =>
-      (index % 2 ? app : twin).inject({
-        method: 'POST',
-        url: '/auth/login',
-        payload,
-        remoteAddress: `198.51.100.${index % 200}`,
-      }),
-    ),
-  );
-  t.equal(answers.filter(({ statusCode }) => statusCode === 401).length, 25);
-  t.equal(answers.filter(({ statusCode }) => statusCode === 429).length, 275);
 });
 
 t.test('who is right often at once is never taken for a guesser', async (t) => {
