@@ -333,6 +333,11 @@ t.test('content types', async (t) => {
         headers: { ...(type === undefined ? {} : { 'content-type': type }), cookie: 'gatehouse_refresh_token=x' },
         payload: Buffer.from(body),
       });
+      // With a cookie of ours it may be a page elsewhere that sends what forms can send.
+      if (/^(text\/plain|multipart\/|application\/x-www-form)/.test(type ?? '')) {
+        isContractError(t, response, 'FORBIDDEN', `${type}`);
+        continue;
+      }
       t.equal(response.statusCode, 204, `${type}`);
       t.equal(response.body, '');
       t.equal(response.headers['content-type'], undefined, '204 has no content type');
@@ -366,7 +371,7 @@ t.test('MAX_PAYLOAD_SIZE is the limit, to the byte', async (t) => {
   t.equal((await login(1024)).statusCode, 200);
   isContractError(t, await login(1025), 'INVALID_PAYLOAD', 'one byte more');
   isContractError(t, await login(2_000_000), 'INVALID_PAYLOAD', '2 MB');
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+  for (const type of ['text/xml', 'application/octet-stream']) {
     const response = await testApp.request({
       method: 'POST',
       url: '/auth/logout',
