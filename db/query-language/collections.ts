@@ -1,9 +1,8 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { ValueType } from '../../schemas/operators.js';
 import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../schema.js';
 
 export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions';
-
-export type ValueType = 'text' | 'uuid' | 'boolean' | 'json' | 'timestamp' | 'integer';
 
 /** A field with a value of its own. */
 export interface ValueField {

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { Operator } from '../../schemas/operators.js';
 import { type AccessView, isReadable, seesAll } from './access-view.js';
 import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
 import { invalidQuery } from './faults.js';
 import type { Filter, Scalar } from './filter.js';
-import type { Operator } from './operators.js';
 
 /** A row of a collection in a statement: the name it goes by there. */
 export interface Row {

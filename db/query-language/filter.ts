@@ -1,9 +1,9 @@
 import { isObject, uuidPattern } from '../../schemas/common.js';
+import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
 import { type AccessView, isReadable } from './access-view.js';
-import { type Collection, collections, type Field, type ValueField, type ValueType } from './collections.js';
+import { type Collection, collections, type Field, type ValueField } from './collections.js';
 import { forbiddenField, invalidQuery } from './faults.js';
 import { readMoment } from './moments.js';
-import { type Operator, operatorsOf } from './operators.js';
 import { resolveVariable, type Variables } from './variables.js';
 
 /** A value that a column can be compared with: timestamps are ISO texts. */
@@ -104,7 +104,7 @@ function isUnresolved(filter: Filter): boolean {
 
 function parseCondition(name: string, field: Field, key: string, value: unknown, context: Context): Filter {
   const operator = key.slice(1);
-  if (field.kind === 'list' || !operatorsOf[field.type].has(operator))
+  if (field.kind === 'list' || !operatorsOf[field.type].some((known) => known === operator))
     throw invalidQuery(`${name} has no operator ${key.slice(0, 32)}`);
   return condition(name, field, operator as Operator, value, context.variables);
 }

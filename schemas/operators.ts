@@ -1,4 +1,5 @@
-import type { ValueType } from './collections.js';
+/** The types of values that fields have, as far as comparing them goes. */
+export type ValueType = 'text' | 'uuid' | 'boolean' | 'json' | 'timestamp' | 'integer';
 
 const equality = ['eq', 'neq'] as const;
 const membership = ['in', 'nin'] as const;
@@ -28,11 +29,11 @@ export type Operator =
   | (typeof textual)[number];
 
 /** Which operators each type has (contract 3). */
-export const operatorsOf: Readonly<Record<ValueType, ReadonlySet<string>>> = {
-  text: new Set([...equality, ...membership, ...nullness, ...textual]),
-  uuid: new Set([...equality, ...membership, ...nullness]),
-  boolean: new Set([...equality, ...nullness]),
-  json: new Set(nullness),
-  timestamp: new Set([...equality, ...order, ...membership, ...nullness]),
-  integer: new Set([...equality, ...order, ...membership, ...nullness]),
+export const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
+  text: [...equality, ...membership, ...nullness, ...textual],
+  uuid: [...equality, ...membership, ...nullness],
+  boolean: [...equality, ...nullness],
+  json: nullness,
+  timestamp: [...equality, ...order, ...membership, ...nullness],
+  integer: [...equality, ...order, ...membership, ...nullness],
 };
