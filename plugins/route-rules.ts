@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { securityOf } from '../schemas/security.js';
 import type { RouteAccess } from './access/index.js';
 
 /** The only places for routes that are not part of the API, and who may call them. */
@@ -11,11 +12,11 @@ const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
 ];
 
 /**
- * Holds every route to the rules of the house, at boot: a name, declared answers, and a line in the access map; or a
- * place among those that are hidden from the OpenAPI document.
+ * Holds every route to the rules of the house, at boot: a name, declared answers, and a line in the access map, which
+ * also says in the OpenAPI document which credentials the route takes; or a place among those that are hidden from the OpenAPI document.
  */
 export const routeRulesPlugin = plugin<{
-  accessMap: Readonly<Record<string, RouteAccess>>;
+  accessMap: Readonly<Record<string, Exclude<RouteAccess, 'open'>>>;
   beforeTfa: ReadonlySet<string>;
 }>(
   async (app, { accessMap, beforeTfa }) => {
@@ -38,6 +39,7 @@ export const routeRulesPlugin = plugin<{
       const twin = named.get(operation);
       if (twin !== undefined && twin !== route.url) throw new Error(`${what} and ${twin} are both named ${operation}.`);
       named.set(operation, route.url);
+      schema.security ??= securityOf[access];
       route.config = { ...route.config, access, beforeTfa: beforeTfa.has(operation) };
     });
   },

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import plugin from 'fastify-plugin';
-import { completeDocument } from './openapi-document.js';
+import { completeDocument } from './openapi/document.js';
 
 const tags = [
   { name: 'Authentication', description: 'Sessions: login, refresh, logout.' },
@@ -48,6 +48,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           summary: 'Authentication and user management',
           description:
             'Payloads are JSON; successful payloads are wrapped in `data`. Errors are `{"errors": [{"message", "extensions": {"code"}}]}`, and programs go by `extensions.code`. Every answer carries `x-request-id`.',
+          contact: { name: 'The maintainers of Gatehouse' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/', description: 'This service' }],

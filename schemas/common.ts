@@ -30,8 +30,12 @@ export const Timestamp = (description: string) =>
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** The envelope of every successful payload (contract 1). */
-export const Data = <T extends TSchema>(schema: T) => Type.Object({ data: schema }, { additionalProperties: false });
+/**
+ * The envelope of every successful payload (contract 1).
+ * @param example of what is in it
+ */
+export const Data = <T extends TSchema>(schema: T, example: unknown) =>
+  Type.Object({ data: schema }, { additionalProperties: false, examples: [{ data: example }] });
 
 const components = new Map<string, TSchema>();
 
@@ -51,7 +55,7 @@ export const namedSchemas = (): readonly TSchema[] => [...components.values()];
 /** An object that accepts no other key than its own: what responses are made of, so that no stray column leaks. */
 export const Closed = <T extends Parameters<typeof Type.Object>[0]>(
   properties: T,
-  options: { description?: string } = {},
+  options: { description?: string; examples?: unknown[]; minProperties?: number } = {},
 ) => Type.Object(properties, { additionalProperties: false, ...options }) as TObject<T>;
 
 /** Whether a value from outside is a JSON object. */

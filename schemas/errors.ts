@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, named } from './common.js';
 
 const Location = {
@@ -136,8 +136,28 @@ const pascalCase = (code: string) =>
     .map((word) => word[0]?.toUpperCase() + word.slice(1))
     .join('');
 
+/** What the keys of `extensions` look like. */
+const examples: Readonly<Record<string, unknown>> = {
+  collection: 'users',
+  field: 'email',
+  value: 'ada@example.com',
+  reason: 'email takes text',
+  type: 'email',
+  limit: 5,
+  reset: '2026-01-31T09:26:53.000Z',
+  service: 'database',
+  provider: 'google',
+};
+
+function exampleOf(code: string, { message, extensions }: CatalogueEntry): unknown {
+  const required = Object.entries(extensions).filter(([, schema]) => !(OptionalKind in schema));
+  const path = code === 'ROUTE_NOT_FOUND' ? '/nowhere' : [];
+  const values = required.map(([key]) => [key, key === 'path' ? path : examples[key]]);
+  return { message, extensions: { code, ...Object.fromEntries(values) } };
+}
+
 const entrySchemas = Object.fromEntries(
-  Object.entries(catalogue).map(([code, { message, extensions }]) => [
+  Object.entries(catalogue).map(([code, entry]: [string, CatalogueEntry]) => [
     code,
     named(
       `${pascalCase(code)}Error`.replace('ErrorError', 'Error'),
@@ -146,9 +166,9 @@ const entrySchemas = Object.fromEntries(
           message: Type.String({
             description: 'For a person to read; it may change. Programs go by `extensions.code`.',
           }),
-          extensions: Closed({ code: Type.Literal(code), ...extensions }),
+          extensions: Closed({ code: Type.Literal(code), ...entry.extensions }),
         },
-        { description: message },
+        { description: entry.message, examples: [exampleOf(code, entry)] },
       ),
     ),
   ]),
@@ -192,14 +212,9 @@ export function errorResponses(...codes: ErrorCode[]): Record<number, TSchema> {
   );
 }
 
-/** What any write of items can be refused with (contract 2.9, 2.10). */
-export const writeErrors = [
-  'INVALID_QUERY',
-  'FORBIDDEN',
-  'FAILED_VALIDATION',
-  'RECORD_NOT_UNIQUE',
-  'INVALID_FOREIGN_KEY',
-  'VALUE_TOO_LONG',
-  'VALUE_OUT_OF_RANGE',
-  'NOT_NULL_VIOLATION',
-] as const satisfies readonly ErrorCode[];
+/** What the writes of a collection can be refused with, besides what any request can (contract 2.9 to 2.11). */
+export interface WriteErrors {
+  create: readonly ErrorCode[];
+  update: readonly ErrorCode[];
+  remove: readonly ErrorCode[];
+}

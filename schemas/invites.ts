@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Email, named, Uuid } from './common.js';
-import { LinkToken } from './link-tokens.js';
+import { exampleLinkToken, LinkToken } from './link-tokens.js';
 
 /** Operation 16 (contract 2.12). */
 export const InviteBody = named(
@@ -34,6 +34,9 @@ export const AcceptInviteBody = named(
       token: LinkToken('The token from the link in the mail.'),
       password: Type.String({ minLength: 1, maxLength: 1024, description: 'The password to log in with from now on.' }),
     },
-    { additionalProperties: false },
+    {
+      additionalProperties: false,
+      examples: [{ token: exampleLinkToken, password: 'correct horse battery staple' }],
+    },
   ),
 );

@@ -21,3 +21,6 @@ export type LinkTokenClaims = Static<typeof LinkTokenClaims>;
 
 /** How a token comes back. Longer ones than we make are no reason to be told apart from forged ones. */
 export const LinkToken = (description: string) => Type.String({ minLength: 1, description });
+
+/** What one looks like. */
+export const exampleLinkToken = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzY29wZSI6Imludml0ZSJ9.c2lnbmF0dXJl';

@@ -40,4 +40,19 @@ export const ListMailsQuery = Type.Object({
   ),
 });
 
-export const MailList = Data(Type.Array(Mail));
+export const MailListResponse = named(
+  'MailListResponse',
+  Data(Type.Array(Mail), [
+    {
+      id: '5b6f7a0e-1f3c-4c59-9d0a-0f6d3e2b1a47',
+      kind: 'invite',
+      state: 'waiting',
+      user: '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21',
+      email: null,
+      attempts: 1,
+      created_at: '2026-01-31T09:26:53.000Z',
+      next_attempt_at: '2026-01-31T09:27:53.000Z',
+      reason: 'connect ECONNREFUSED 192.0.2.1:25',
+    },
+  ]),
+);

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { named } from './common.js';
-import { LinkToken } from './link-tokens.js';
+import { exampleLinkToken, LinkToken } from './link-tokens.js';
 
 /** Operation 5 (contract 2.6). */
 export const RequestPasswordResetBody = named(
@@ -26,8 +26,11 @@ export const RequestPasswordResetBody = named(
 /** Operation 6 (contract 2.7). */
 export const ResetPasswordBody = named(
   'ResetPasswordBody',
-  Type.Object({
-    token: LinkToken('The token from the link in the mail.'),
-    password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
-  }),
+  Type.Object(
+    {
+      token: LinkToken('The token from the link in the mail.'),
+      password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
+    },
+    { examples: [{ token: exampleLinkToken, password: 'correct horse battery staple' }] },
+  ),
 );

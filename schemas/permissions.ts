@@ -1,39 +1,31 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { collectionSchemas } from './collections.js';
 import { Closed, Data, Nullable, named, Uuid } from './common.js';
+import type { WriteErrors } from './errors.js';
 import { Related } from './query.js';
 
 const object = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
-/** A permission, as far as fields were asked for and may be read (contract 5). */
-export const Permission = named(
-  'Permission',
-  Type.Partial(
-    Closed(
-      {
-        id: Type.Integer({ description: 'Identifier of the permission.' }),
-        policy: Related(Uuid('Policy that the permission belongs to.'), 'Policy'),
-        collection: Type.String({ description: 'Collection that it is about.' }),
-        action: Type.Union([
-          Type.Literal('create'),
-          Type.Literal('read'),
-          Type.Literal('update'),
-          Type.Literal('delete'),
-        ]),
-        permissions: object('Filter that an item must match.'),
-        validation: object('Filter that a written item must match.'),
-        presets: object('Values that a new item gets unless others are given.'),
-        fields: Nullable(Type.Array(Type.String(), { description: 'Fields that it is about; `*` means all.' })),
-      },
-      { description: 'A permission, with the fields that were asked for.' },
-    ),
-  ),
-);
+/** What a permission looks like in a response, as far as fields were asked for and may be read (contract 5). */
+export const permissionProperties = {
+  id: Type.Integer({ description: 'Identifier of the permission.' }),
+  policy: Related(Uuid('Policy that the permission belongs to.'), 'Policy'),
+  collection: Type.String({ description: 'Collection that it is about.' }),
+  action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
+  permissions: object('Filter that an item must match.'),
+  validation: object('Filter that a written item must match.'),
+  presets: object('Values that a new item gets unless others are given.'),
+  fields: Nullable(Type.Array(Type.String(), { description: 'Fields that it is about; `*` means all.' })),
+};
 
 const rule = (description: string) => Type.Optional(object(description));
 
 /** What can be written of a permission, by administrators only. */
-export const PermissionInput = Type.Object(
+const input = Type.Object(
   {
+    id: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Identifier for the new permission.' }),
+    ),
     policy: Uuid('Policy that the permission belongs to.'),
     collection: Type.String({ maxLength: 64, description: 'users, roles, policies, permissions or settings.' }),
     action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
@@ -46,6 +38,32 @@ export const PermissionInput = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** Permissions on the wire. */
+export const permissionSchemas = collectionSchemas({
+  one: 'Permission',
+  many: 'Permissions',
+  properties: permissionProperties,
+  input,
+  key: Type.Integer({ description: 'Identifier of the permission.' }),
+  description: 'A permission, with the fields that were asked for.',
+  example: {
+    id: 1,
+    policy: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
+    collection: 'users',
+    action: 'read',
+    permissions: { role: { _eq: '$CURRENT_ROLE' } },
+    validation: null,
+    presets: null,
+    fields: ['id', 'first_name', 'last_name'],
+  },
+  inputExample: {
+    policy: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
+    collection: 'users',
+    action: 'read',
+    fields: ['id', 'first_name', 'last_name'],
+  },
+});
 
 /** What a caller may do with a collection. */
 export const ActionAccess = named(
@@ -60,9 +78,34 @@ export const ActionAccess = named(
 );
 export type ActionAccess = Static<typeof ActionAccess>;
 
-const actions = Closed({ create: ActionAccess, read: ActionAccess, update: ActionAccess, delete: ActionAccess });
+const CollectionAccess = named(
+  'CollectionAccess',
+  Closed({ create: ActionAccess, read: ActionAccess, update: ActionAccess, delete: ActionAccess }),
+);
 
 /** What a caller may do, by collection and action. */
-export const MyPermissions = named('MyPermissions', Type.Record(Type.String(), actions));
+export const MyPermissions = named('MyPermissions', Type.Record(Type.String(), CollectionAccess));
 export type MyPermissions = Static<typeof MyPermissions>;
-export const MyPermissionsResponse = Data(MyPermissions);
+
+const none = { access: 'none' };
+export const MyPermissionsResponse = named(
+  'MyPermissionsResponse',
+  Data(MyPermissions, {
+    users: { create: none, read: { access: 'partial', fields: ['id', 'email'] }, update: none, delete: none },
+  }),
+);
+
+const writeErrors = [
+  'INVALID_QUERY',
+  'FORBIDDEN',
+  'FAILED_VALIDATION',
+  'INVALID_FOREIGN_KEY',
+  'NOT_NULL_VIOLATION',
+] as const;
+
+/** Its texts are of fixed vocabularies, and its id is the only number that is written. */
+export const permissionWriteErrors = {
+  create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'VALUE_OUT_OF_RANGE'],
+  update: writeErrors,
+  remove: ['INVALID_QUERY', 'FORBIDDEN'],
+} as const satisfies WriteErrors;

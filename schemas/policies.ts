@@ -1,34 +1,28 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { collectionSchemas } from './collections.js';
 import { Closed, Data, Nullable, named, Uuid } from './common.js';
+import type { WriteErrors } from './errors.js';
 import { RelatedList } from './query.js';
 
-/** A policy, as far as fields were asked for and may be read (contract 5). */
-export const Policy = named(
-  'Policy',
-  Type.Partial(
-    Closed(
-      {
-        id: Uuid('Identifier of the policy.'),
-        name: Type.String({ description: 'Name of the policy.' }),
-        icon: Nullable(Type.String({ description: 'Name of an icon.' })),
-        description: Nullable(Type.String({ description: 'What the policy is for.' })),
-        ip_access: Nullable(
-          Type.Array(Type.String(), { description: 'CIDR ranges from which the policy counts; null: from anywhere.' }),
-        ),
-        enforce_tfa: Type.Boolean({ description: 'Whether its users must set up two-factor authentication.' }),
-        admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
-        app_access: Type.Boolean({ description: 'Whether its users may read themselves and their role.' }),
-        permissions: RelatedList(Type.Integer(), 'Permission', 'Permissions of the policy.'),
-        users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the policy themselves.'),
-        roles: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have the policy.'),
-      },
-      { description: 'A policy, with the fields that were asked for.' },
-    ),
+/** What a policy looks like in a response, as far as fields were asked for and may be read (contract 5). */
+export const policyProperties = {
+  id: Uuid('Identifier of the policy.'),
+  name: Type.String({ description: 'Name of the policy.' }),
+  icon: Nullable(Type.String({ description: 'Name of an icon.' })),
+  description: Nullable(Type.String({ description: 'What the policy is for.' })),
+  ip_access: Nullable(
+    Type.Array(Type.String(), { description: 'CIDR ranges from which the policy counts; null: from anywhere.' }),
   ),
-);
+  enforce_tfa: Type.Boolean({ description: 'Whether its users must set up two-factor authentication.' }),
+  admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
+  app_access: Type.Boolean({ description: 'Whether its users may read themselves and their role.' }),
+  permissions: RelatedList(Type.Integer(), 'Permission', 'Permissions of the policy.'),
+  users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the policy themselves.'),
+  roles: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have the policy.'),
+};
 
 /** What can be written of a policy; its rights by administrators only. */
-export const PolicyInput = Type.Object(
+const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new policy.')),
     name: Type.String({ maxLength: 100, description: 'Name of the policy.' }),
@@ -44,6 +38,30 @@ export const PolicyInput = Type.Object(
   { additionalProperties: false },
 );
 
+/** Policies on the wire. */
+export const policySchemas = collectionSchemas({
+  one: 'Policy',
+  many: 'Policies',
+  properties: policyProperties,
+  input,
+  key: Uuid('Identifier of the policy.'),
+  description: 'A policy, with the fields that were asked for.',
+  example: {
+    id: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
+    name: 'Edit texts',
+    icon: null,
+    description: null,
+    ip_access: ['192.0.2.0/24'],
+    enforce_tfa: false,
+    admin_access: false,
+    app_access: true,
+    permissions: [1, 2],
+    users: [],
+    roles: ['2f24211d-d928-469a-aea3-3c8f53d4e426'],
+  },
+  inputExample: { name: 'Edit texts', app_access: true },
+});
+
 /** What the policies of a caller say in general. */
 export const Globals = named(
   'Globals',
@@ -54,4 +72,22 @@ export const Globals = named(
   }),
 );
 export type Globals = Static<typeof Globals>;
-export const GlobalsResponse = Data(Globals);
+export const GlobalsResponse = named(
+  'GlobalsResponse',
+  Data(Globals, { app_access: true, admin_access: false, enforce_tfa: false }),
+);
+
+const writeErrors = [
+  'INVALID_QUERY',
+  'FORBIDDEN',
+  'FAILED_VALIDATION',
+  'VALUE_TOO_LONG',
+  'NOT_NULL_VIOLATION',
+] as const;
+
+/** A policy points to nothing, and only its id is unique. */
+export const policyWriteErrors = {
+  create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
+  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+} as const satisfies WriteErrors;

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
-import { SessionMode, SessionTokens } from './sessions.js';
+import { exampleTokens, SessionMode, SessionTokens } from './sessions.js';
 
 const key = Type.String({ description: 'Key of a provider.', examples: ['google'] });
 
@@ -9,7 +9,10 @@ export const ProviderKeysResponse = named(
   'ProviderKeys',
   Closed(
     { public: Type.Literal(true), data: Type.Array(key, { description: 'Keys of the providers.' }) },
-    { description: 'The providers that one can log in with, by their keys.' },
+    {
+      description: 'The providers that one can log in with, by their keys.',
+      examples: [{ public: true, data: ['google'] }],
+    },
   ),
 );
 
@@ -27,10 +30,16 @@ export const ListedProvider = named(
 );
 export type ListedProvider = Static<typeof ListedProvider>;
 
-export const ProvidersResponse = Closed({
-  data: Type.Array(ListedProvider),
-  disableDefault: Type.Boolean({ description: 'Whether login by e-mail and password is switched off.' }),
-});
+export const ProvidersResponse = named(
+  'ProvidersResponse',
+  Closed(
+    {
+      data: Type.Array(ListedProvider),
+      disableDefault: Type.Boolean({ description: 'Whether login by e-mail and password is switched off.' }),
+    },
+    { examples: [{ data: [{ name: 'google', driver: 'openid', label: 'Google' }], disableDefault: false }] },
+  ),
+);
 
 export const ProvidersQuery = Type.Object({
   sessionOnly: Type.Optional(
@@ -72,7 +81,10 @@ export const ProviderTokens = named(
   'ProviderTokens',
   Closed(
     { public: Type.Literal(true), data: SessionTokens },
-    { description: 'The tokens of a session that was begun by a provider.' },
+    {
+      description: 'The tokens of a session that was begun by a provider.',
+      examples: [{ public: true, data: exampleTokens }],
+    },
   ),
 );
 
@@ -105,7 +117,20 @@ export const Identity = named(
   ),
 );
 
-export const IdentitiesResponse = Data(Type.Array(Identity));
+export const IdentitiesResponse = named(
+  'IdentitiesResponse',
+  Data(Type.Array(Identity), [
+    {
+      id: '7d1c9a52-8a3e-4a0b-b0f5-2d9a4b7c6e11',
+      provider: 'google',
+      external_identifier: '110169484474386276334',
+      email: 'ada@example.com',
+      primary: true,
+      created_at: '2026-01-31T09:26:53.000Z',
+      last_used_at: null,
+    },
+  ]),
+);
 
 /** Headers of the answers that lead a browser away. */
 export const redirectHeaders = {

@@ -1,84 +1,18 @@
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, Nullable, named } from './common.js';
+import { filterOn, isComparable, isOrdered, type Relation, relation, relationOf } from './filters.js';
 
-/** A parameter that is CSV, or given several times. */
-const names = (description: string, example: string) =>
-  Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description, examples: [example] }));
-
-const fields = names(
-  'The fields to return; `*`, or nothing, means all. Relations go by dots: `role.name`, `policies.*`.',
-  'id,email',
-);
-const meta = names('`total_count`, `filter_count`, or `*`.', 'filter_count');
-
-/** A filter: conditions by field and operator, and `_and`, `_or` of filters (contract 3). */
-export const Filter = named(
-  'Filter',
-  Type.Object(
-    {},
-    {
-      additionalProperties: true,
-      description:
-        'Conditions, all of which must hold: `{field: {operator: value}}`, for relations `{role: {name: {…}}}` and `{policies: {_some: {…}}}`; `_and` and `_or` take lists of filters.',
-      examples: [{ status: { _eq: 'active' }, email: { _ends_with: '@example.com' } }],
-    },
-  ),
-);
-
-/** One item: which fields of it. */
-export const ItemQuery = Type.Object({ fields, meta });
-export type ItemQuery = Static<typeof ItemQuery>;
-
-const selection = {
-  sort: names('The fields to sort by, a leading `-` for descending.', '-last_access,email'),
-  search: Type.Optional(
-    Type.String({ description: 'Text to look for in the fields that may be read, in any letter case.' }),
-  ),
-  groupBy: names('With `aggregate`: the fields to group by.', 'status'),
-};
-
-const aggregate = Type.Optional(
-  Type.Partial(
-    Type.Object({
-      count: Type.Union([Type.String(), Type.Array(Type.String())]),
-      countDistinct: Type.Union([Type.String(), Type.Array(Type.String())]),
-      min: Type.Union([Type.String(), Type.Array(Type.String())]),
-      max: Type.Union([Type.String(), Type.Array(Type.String())]),
-    }),
-    { description: 'Functions over the items, instead of the items: `aggregate[count]=*`.' },
-  ),
-);
-
-const count = (minimum: number, description: string) => Type.Optional(Type.Integer({ minimum, description }));
-const paging = {
-  limit: count(-1, 'How many items at the most; -1 for all.'),
-  offset: count(0, 'How many items to skip.'),
-  page: count(0, 'Which page, from 1 on, of `limit` items each; goes before `offset`.'),
-};
-
-/** Many items, by the parameters of the URL. */
-export const ListQuery = Type.Object({
-  fields,
-  filter: Type.Optional(
-    Type.Union([Filter, Type.String()], {
-      description: 'A filter, in brackets (`filter[status][_eq]=active`) or as JSON.',
-    }),
-  ),
-  ...selection,
-  ...paging,
-  aggregate,
-  meta,
+/** A field that points to an item: its key, or the item when fields of it are asked for. */
+export const Related = (key: TSchema, target: string): TSchema => ({
+  ...Nullable(Type.Union([key, Type.Unsafe({ $ref: `${target}#` })])),
+  [relation]: { target, isList: false } satisfies Relation,
 });
 
-/** Many items, by a body. */
-export const SearchBody = named(
-  'SearchBody',
-  Type.Object({
-    query: Type.Optional(
-      Type.Object({ fields, filter: Type.Optional(Filter), ...selection, ...paging, aggregate, meta }),
-    ),
-  }),
-);
+/** A field that lists items: their keys, or the items. */
+export const RelatedList = (key: TSchema, target: string, description: string): TSchema => ({
+  ...Type.Array(Type.Union([key, Type.Unsafe({ $ref: `${target}#` })]), { description }),
+  [relation]: { target, isList: true } satisfies Relation,
+});
 
 export const Meta = named(
   'Meta',
@@ -87,41 +21,153 @@ export const Meta = named(
       total_count: Type.Optional(Type.Integer({ description: 'How many items there are to be seen.' })),
       filter_count: Type.Optional(Type.Integer({ description: 'How many of them match the filter and the search.' })),
     },
-    { description: 'What was asked for by `meta`.' },
+    { description: 'What was asked for by `meta`.', examples: [{ filter_count: 2 }] },
   ),
 );
 
-const optionalMeta = { meta: Type.Optional(Meta) } satisfies TProperties;
+const MetaName = named(
+  'MetaName',
+  Type.Union([Type.Literal('total_count'), Type.Literal('filter_count'), Type.Literal('*')], {
+    description: 'A number to be answered besides the items; `*` for both.',
+  }),
+);
 
-export const ItemResponse = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
-  Closed({ data: item, ...optionalMeta });
-export const ListResponse = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
-  Closed({ data: Type.Array(item), ...optionalMeta });
+/** A parameter that lists names. In a URL it is CSV, or given several times. */
+export const list = (item: TSchema, description: string, example: string[]) =>
+  Type.Optional(Type.Array(item, { description, examples: [example] }));
+
+const meta = list(MetaName, 'Which numbers to answer besides.', ['filter_count']);
+
+const anyOfNames = (names: string[]) => Type.Union(names.map((name) => Type.Literal(name)));
+
+/** Relations can be followed five times; which fields are behind them is the server's to know. */
+const nested = (first: string[], last: string) => `(${first.join('|')})(\\.[a-z_]+){0,4}\\.${last}`;
+
+/** A name, or several, as a list or as CSV. */
+const oneOrMore = (name: TSchema) => Type.Optional(Type.Array(name));
+
+/**
+ * What can be asked about the items of a collection (contract 3), by the names and types of its fields.
+ * @param one name of an item, in the document: `User`
+ * @param properties the fields that an item is answered with
+ */
+export function queryOn(one: string, properties: TProperties) {
+  const names = Object.keys(properties);
+  const having = (matches: (schema: TSchema) => boolean) =>
+    names.filter((name) => matches(properties[name] as TSchema));
+  const relations = having((schema) => relationOf(schema) !== undefined);
+  const singular = having((schema) => relationOf(schema)?.isList === false);
+  const sortable = having((schema) => !relationOf(schema)?.isList);
+  const comparable = anyOfNames(having(isComparable));
+
+  const field = named(
+    `${one}Field`,
+    Type.Union(
+      [anyOfNames([...names, '*']), Type.String({ pattern: `^${nested([...relations, '\\*'], '([a-z_]+|\\*)')}$` })],
+      { description: 'A field; `*` for all; a field of a related item by dots, such as `role.name` or `policies.*`.' },
+    ),
+  );
+  const sortKeys = [
+    anyOfNames([...sortable, ...sortable.map((name) => `-${name}`)]),
+    ...(singular.length > 0 ? [Type.String({ pattern: `^-?${nested(singular, '[a-z_]+')}$` })] : []),
+  ];
+  const sortKey = named(
+    `${one}SortKey`,
+    Type.Union(sortKeys, {
+      description: 'A field to sort by, descending with a leading `-`; a field of a related item by dots.',
+    }),
+  );
+  const aggregation = named(
+    `${one}Aggregation`,
+    Type.Object(
+      {
+        count: oneOrMore(anyOfNames([...sortable, '*'])),
+        countDistinct: oneOrMore(comparable),
+        min: oneOrMore(anyOfNames(having(isOrdered))),
+        max: oneOrMore(anyOfNames(having(isOrdered))),
+      },
+      {
+        additionalProperties: false,
+        minProperties: 1,
+        description:
+          'Functions over the items, each with the fields that it is about; `*` counts the items themselves.',
+        examples: [{ count: ['*'] }],
+      },
+    ),
+  );
+  const filter = filterOn(one, properties);
+
+  const fields = list(field, 'The fields to return; all that may be read, unless it is given.', ['id']);
+  const parameters = {
+    fields,
+    filter: Type.Optional(filter),
+    search: Type.Optional(
+      Type.String({
+        maxLength: 255,
+        description: 'Text to look for in the fields that may be read, in any letter case.',
+        examples: ['ada'],
+      }),
+    ),
+    sort: list(sortKey, 'The fields to sort by, the first before the second.', ['-id']),
+    limit: Type.Optional(
+      Type.Integer({ minimum: -1, description: 'How many items at the most; -1 for all.', examples: [10] }),
+    ),
+    offset: Type.Optional(Type.Integer({ minimum: 0, description: 'How many items to skip.', examples: [20] })),
+    page: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Which page, from 1 on, of `limit` items each; goes before `offset`.',
+        examples: [1],
+      }),
+    ),
+    aggregate: Type.Optional(aggregation),
+    groupBy: list(comparable, 'With `aggregate`: the fields to group by.', ['id']),
+    meta,
+  };
+
+  return {
+    /** Of one item, in a URL. */
+    item: Type.Object({ fields, meta }),
+    /** Of many, in a URL. */
+    list: Type.Object(parameters),
+    /** Of many, in a body. */
+    body: named(
+      `${one}Query`,
+      Type.Object(parameters, { description: 'Which items, and what of them.', examples: [{ limit: 10 }] }),
+    ),
+    filter,
+    aggregate: aggregateOf(one, properties),
+  };
+}
+
+const byField = (value: TSchema) => Type.Record(Type.String(), value);
 
 /** A row of results of `aggregate`: the fields that it is grouped by, and the functions. */
-const AggregateRow = named(
-  'AggregateRow',
-  Type.Object(
-    {},
-    {
-      additionalProperties: true,
-      description: 'The fields of `groupBy`, and for each function a number or a value by field.',
-      examples: [{ status: 'active', count: 6 }],
-    },
-  ),
-);
+function aggregateOf(one: string, properties: TProperties): TSchema {
+  const grouped = Object.entries(properties)
+    .filter(([, schema]) => isComparable(schema))
+    .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
+  const counted = 'A number of items for `*`, otherwise a number by field.';
+  return named(
+    `${one}Aggregate`,
+    Type.Partial(
+      Closed(
+        {
+          ...(Object.fromEntries(grouped) as TProperties),
+          count: Type.Union([Type.Integer(), byField(Type.Integer())], { description: counted }),
+          countDistinct: { ...byField(Type.Integer()), description: 'A number of different values by field.' },
+          min: { ...byField(Type.Unknown()), description: 'The least value by field.' },
+          max: { ...byField(Type.Unknown()), description: 'The greatest value by field.' },
+        },
+        {
+          description: 'The fields of `groupBy`, and the results of the functions.',
+          examples: [{ count: 6 }],
+        },
+      ),
+    ),
+  );
+}
 
-/** What a query answers: items or, with `aggregate`, rows of results. */
-export const QueryResponse = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
-  Closed({ data: Type.Union([Type.Array(item), Type.Array(AggregateRow)]), ...optionalMeta });
-
-/** A field that points to an item: its key, or the item when fields of it are asked for. */
-export const Related = <Key extends Parameters<typeof Type.Array>[0]>(key: Key, target: string) =>
-  Nullable(Type.Union([key, Type.Unsafe<Record<string, unknown>>({ $ref: `${target}#` })]));
-
-/** A field that lists items: their keys, or the items. */
-export const RelatedList = <Key extends Parameters<typeof Type.Array>[0]>(
-  key: Key,
-  target: string,
-  description: string,
-) => Type.Array(Type.Union([key, Type.Unsafe<Record<string, unknown>>({ $ref: `${target}#` })]), { description });
+/** What answers a query: items, with the numbers that were asked for. */
+export const withMeta = (data: TSchema, example: unknown) =>
+  Closed({ data, meta: Type.Optional(Meta) }, { examples: [{ data: example }] });

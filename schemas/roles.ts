@@ -1,29 +1,23 @@
 import { Type } from '@sinclair/typebox';
-import { Closed, Nullable, named, Uuid } from './common.js';
+import { collectionSchemas } from './collections.js';
+import { Nullable, Uuid } from './common.js';
+import type { WriteErrors } from './errors.js';
 import { Related, RelatedList } from './query.js';
 
-/** A role, as far as fields were asked for and may be read (contract 5). */
-export const Role = named(
-  'Role',
-  Type.Partial(
-    Closed(
-      {
-        id: Uuid('Identifier of the role.'),
-        name: Type.String({ description: 'Name of the role.' }),
-        icon: Nullable(Type.String({ description: 'Name of an icon.' })),
-        description: Nullable(Type.String({ description: 'What the role is for.' })),
-        parent: Related(Uuid('Role whose policies count, too.'), 'Role'),
-        children: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have this one as their parent.'),
-        policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies of the role.'),
-        users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the role.'),
-      },
-      { description: 'A role, with the fields that were asked for.' },
-    ),
-  ),
-);
+/** What a role looks like in a response, as far as fields were asked for and may be read (contract 5). */
+export const roleProperties = {
+  id: Uuid('Identifier of the role.'),
+  name: Type.String({ description: 'Name of the role.' }),
+  icon: Nullable(Type.String({ description: 'Name of an icon.' })),
+  description: Nullable(Type.String({ description: 'What the role is for.' })),
+  parent: Related(Uuid('Role whose policies count, too.'), 'Role'),
+  children: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have this one as their parent.'),
+  policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies of the role.'),
+  users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the role.'),
+};
 
 /** What can be written of a role. */
-export const RoleInput = Type.Object(
+const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new role.')),
     name: Type.String({ maxLength: 100, description: 'Name of the role.' }),
@@ -36,3 +30,40 @@ export const RoleInput = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** Roles on the wire. */
+export const roleSchemas = collectionSchemas({
+  one: 'Role',
+  many: 'Roles',
+  properties: roleProperties,
+  input,
+  key: Uuid('Identifier of the role.'),
+  description: 'A role, with the fields that were asked for.',
+  example: {
+    id: '2f24211d-d928-469a-aea3-3c8f53d4e426',
+    name: 'Editors',
+    icon: 'edit',
+    description: 'Who writes texts.',
+    parent: null,
+    children: [],
+    policies: ['c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02'],
+    users: ['0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21'],
+  },
+  inputExample: { name: 'Editors', description: 'Who writes texts.' },
+});
+
+const writeErrors = [
+  'INVALID_QUERY',
+  'FORBIDDEN',
+  'FAILED_VALIDATION',
+  'INVALID_FOREIGN_KEY',
+  'VALUE_TOO_LONG',
+  'NOT_NULL_VIOLATION',
+] as const;
+
+/** Only the id of a role is unique, and only a new role is given one. */
+export const roleWriteErrors = {
+  create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
+  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+} as const satisfies WriteErrors;

@@ -28,7 +28,7 @@ export const Health = named(
         ),
       ),
     },
-    { description: 'Whether the service and all that it needs are in order.' },
+    { description: 'Whether the service and all that it needs are in order.', examples: [{ status: 'ok' }] },
   ),
 );
 export type Health = Static<typeof Health>;
@@ -53,4 +53,16 @@ export const ServerInfo = named(
 );
 export type ServerInfo = Static<typeof ServerInfo>;
 
-export const ServerInfoResponse = Data(ServerInfo);
+export const ServerInfoResponse = named(
+  'ServerInfoResponse',
+  Data(ServerInfo, {
+    project: {
+      project_name: 'Gatehouse',
+      project_color: null,
+      project_logo: null,
+      default_language: 'en-US',
+      public_registration: false,
+      public_registration_verify_email: true,
+    },
+  }),
+);

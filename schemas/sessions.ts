@@ -33,8 +33,10 @@ const carrierProperties = {
   }),
 };
 
-export const RefreshBody = named('RefreshBody', Type.Object(carrierProperties));
-export const LogoutBody = named('LogoutBody', Type.Object(carrierProperties));
+const exampleToken = 'V1StGXR8_Z5jdHi6B-myT7KqWb0nLxEcPf3aUo9RdYs2JhGkMv4iNwQzCt8eAeFu';
+const examples = [{ refresh_token: exampleToken }, { mode: 'cookie' }];
+export const RefreshBody = named('RefreshBody', Type.Object(carrierProperties, { examples }));
+export const LogoutBody = named('LogoutBody', Type.Object(carrierProperties, { examples }));
 
 export const SessionTokens = named(
   'SessionTokens',
@@ -56,7 +58,13 @@ export const SessionTokens = named(
 );
 export type SessionTokens = Static<typeof SessionTokens>;
 
-export const SessionTokensResponse = Data(SessionTokens);
+export const exampleTokens = {
+  expires: 900_000,
+  refresh_token: exampleToken,
+  access_token: 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpZCI6IjBjOWQifQ.c2lnbmF0dXJl',
+};
+
+export const SessionTokensResponse = named('SessionTokensResponse', Data(SessionTokens, exampleTokens));
 
 /** Headers of the answers that begin or refresh a session. */
 export const cookieHeaders = {

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Closed, Nullable, named, Uuid } from './common.js';
+import { Closed, Data, Nullable, named, Uuid } from './common.js';
 
 const properties = {
   project_name: Type.String({ minLength: 1, maxLength: 100, description: 'Name of the project.' }),
@@ -44,5 +44,23 @@ export const Settings = named(
   Type.Partial(Closed(properties, { description: 'The settings of the project, as far as the caller may read them.' })),
 );
 
-export const SettingsInput = named('SettingsInput', Type.Partial(Closed(properties)));
+/** What a request about the settings may ask for. */
+export const SettingsQuery = Type.Object({
+  fields: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: 'The settings to return; all that may be read, unless it is given.',
+      examples: ['project_name,default_language'],
+    }),
+  ),
+});
+
+export const SettingsResponse = named(
+  'SettingsResponse',
+  Data(Settings, { project_name: 'Gatehouse', default_language: 'en-US', public_registration: false }),
+);
+
+export const SettingsInput = named('SettingsInput', {
+  ...Type.Partial(Closed(properties)),
+  examples: [{ project_name: 'Gatehouse', public_registration: true }],
+});
 export type SettingsInput = Static<typeof SettingsInput>;

@@ -20,7 +20,16 @@ export const TfaSecret = named(
       secret: Type.String({ pattern: '^[A-Z2-7]{32}$', description: 'The secret, in base32: 160 bits.' }),
       otpauth_url: Type.String({ description: 'The same, as authenticator apps read it from a QR code.' }),
     },
-    { description: 'What an authenticator app is set up with. It is not wrapped in `data`.' },
+    {
+      description: 'What an authenticator app is set up with. It is not wrapped in `data`.',
+      examples: [
+        {
+          secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+          otpauth_url:
+            'otpauth://totp/Gatehouse:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Gatehouse',
+        },
+      ],
+    },
   ),
 );
 
@@ -59,11 +68,16 @@ export const CreateRecoveryCodesBody = named(
   ),
 );
 
-export const RecoveryCodesResponse = Data(
-  Type.Array(Type.String({ pattern: '^([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}$' }), {
-    minItems: 10,
-    maxItems: 10,
-    description: 'Each stands in for `otp` once, in any letter case, with or without the dashes.',
-    examples: [['k3zt-0m9c-v7pa-2h6x']],
-  }),
+const exampleCodes = Array.from({ length: 10 }, (_, index) => `k3zt-0m9c-v7pa-2h${index}x`);
+
+export const RecoveryCodesResponse = named(
+  'RecoveryCodesResponse',
+  Data(
+    Type.Array(Type.String({ pattern: '^([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}$' }), {
+      minItems: 10,
+      maxItems: 10,
+      description: 'Each stands in for `otp` once, in any letter case, with or without the dashes.',
+    }),
+    exampleCodes,
+  ),
 );

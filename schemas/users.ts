@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { Closed, Email, Nullable, named, Timestamp, Uuid } from './common.js';
+import { collectionSchemas } from './collections.js';
+import { Email, Nullable, named, Timestamp, Uuid } from './common.js';
+import type { WriteErrors } from './errors.js';
 import { Related, RelatedList } from './query.js';
 
 /** The status vocabulary (contract 4). Only an `active` user logs in or uses any token. */
@@ -11,7 +13,7 @@ const concealed = (description: string) =>
 const json = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
 /** What a user looks like in a response (contract 2.8). The password is not among it and never will be. */
-const userProperties = {
+export const userProperties = {
   id: Uuid('Unique identifier of the user.'),
   first_name: text('First name.'),
   last_name: text('Last name.'),
@@ -43,18 +45,12 @@ const userProperties = {
   theme_dark_overrides: json('Customisation of the dark theme.'),
 };
 
-/** A user, as far as fields were asked for and may be read. */
-export const User = named(
-  'User',
-  Type.Partial(Closed(userProperties, { description: 'A user, with the fields that were asked for.' })),
-);
-
 const optional = (schema: Parameters<typeof Type.Array>[0]) => Type.Optional(schema);
 const limited = (maxLength: number, description: string) => optional(Nullable(Type.String({ maxLength, description })));
 const object = (description: string) => optional(json(description));
 
 /** What can be written of a user (contract 2.9, 4). */
-export const UserInput = Type.Object(
+const input = Type.Object(
   {
     id: optional(Uuid('Identifier for the new user; made when it is not given. Ignored in updates.')),
     email: Email('E-mail address; unique in any letter case.'),
@@ -95,8 +91,68 @@ export const UserInput = Type.Object(
   { additionalProperties: false },
 );
 
+const example = {
+  id: '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  location: null,
+  title: 'Analyst',
+  description: null,
+  tags: ['mathematics'],
+  avatar: null,
+  language: 'en-GB',
+  tfa_secret: null,
+  status: 'active',
+  role: '2f24211d-d928-469a-aea3-3c8f53d4e426',
+  token: null,
+  policies: [],
+  last_access: '2026-01-31T09:26:53.000Z',
+  last_page: '/home',
+  provider: 'default',
+  external_identifier: null,
+  auth_data: null,
+  email_notifications: true,
+  appearance: 'auto',
+  theme_dark: null,
+  theme_light: null,
+  theme_light_overrides: null,
+  theme_dark_overrides: null,
+};
+
+/** Users on the wire (contract 2.8 to 2.11). */
+export const userSchemas = collectionSchemas({
+  one: 'User',
+  many: 'Users',
+  properties: userProperties,
+  input,
+  key: Uuid('Identifier of the user.'),
+  description: 'A user, with the fields that were asked for.',
+  example,
+  inputExample: { email: 'ada@example.com', password: 'correct horse battery staple', first_name: 'Ada' },
+});
+
 /** The page that an application notes for a user (operation 23). */
 export const TrackPageBody = named(
   'TrackPageBody',
-  Type.Object({ last_page: Type.String({ minLength: 1, description: 'Path of the page, at most 255 characters.' }) }),
+  Type.Object(
+    { last_page: Type.String({ minLength: 1, description: 'Path of the page, at most 255 characters.' }) },
+    { description: 'Where the user is.', examples: [{ last_page: '/home' }] },
+  ),
 );
+
+const writeErrors = [
+  'INVALID_QUERY',
+  'FORBIDDEN',
+  'FAILED_VALIDATION',
+  'RECORD_NOT_UNIQUE',
+  'INVALID_FOREIGN_KEY',
+  'VALUE_TOO_LONG',
+  'NOT_NULL_VIOLATION',
+] as const;
+
+export const userWriteErrors = {
+  create: writeErrors,
+  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+} as const satisfies WriteErrors;

@@ -1,38 +1,34 @@
-interface Document {
-  paths: Record<string, PathItem>;
-  components: { schemas: Record<string, Schema>; headers?: Record<string, Header> };
-}
-
-type PathItem = Record<string, Operation>;
-
-interface Operation {
-  requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
-  responses: Record<string, { headers?: Record<string, object> }>;
-}
-
-interface Schema {
-  $ref?: string;
-  type?: string;
-  anyOf?: Schema[];
-  required?: string[];
-}
-
-interface Header {
-  description: string;
-  schema: Record<string, unknown>;
-}
+import { nameErrors } from './error-bodies.js';
+import { describeParameter } from './parameters.js';
+import {
+  type Document,
+  type Header,
+  nameOf,
+  type Operation,
+  objectsIn,
+  type PathItem,
+  resolve,
+  type Schema,
+} from './types.js';
 
 /** The headers that no route has to name, because they come with every answer of their kind (contract 1). */
-const headers: Record<string, Header> = {
+const headers = {
   RequestId: {
     description: 'The id under which the request is logged: the one that it came with, or a new one.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['5e2f0c1a-8d47-4b0e-9c39-2f6a1d7b8e90'] },
   },
   RetryAfter: {
-    description: 'Comes with SERVICE_UNAVAILABLE and REQUESTS_EXCEEDED: after how many seconds to try again.',
-    schema: { type: 'integer', minimum: 0 },
+    description: 'After how many seconds to try again.',
+    required: true,
+    schema: { type: 'integer', minimum: 0, examples: [1] },
   },
-};
+  DeadCookie: {
+    description:
+      'Takes the session cookie away, when it is the credential that cannot be used; or the cookies of a login by provider that has failed.',
+    schema: { type: 'string', examples: ['gatehouse_session_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'] },
+  },
+} satisfies Record<string, Header>;
 
 const reference = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
 
@@ -43,18 +39,45 @@ const reference = (name: keyof typeof headers) => ({ $ref: `#/components/headers
 export function completeDocument<T extends object>(document: T): T {
   const copy = JSON.parse(JSON.stringify(document)) as T & Document;
   copy.components.headers = headers;
+  for (const schema of objectsIn(copy)) mergeConstants(schema);
   for (const path of Object.values(copy.paths)) nameSearch(path);
   for (const operation of Object.values(copy.paths).flatMap((path) => Object.values(path))) {
+    for (const parameter of operation.parameters ?? []) describeParameter(parameter, copy);
     if (operation.requestBody) operation.requestBody.required = needsBody(operation.requestBody, copy);
-    for (const [status, response] of Object.entries(operation.responses)) {
-      response.headers = {
-        'x-request-id': reference('RequestId'),
-        ...(status === '503' || status === '429' ? { 'retry-after': reference('RetryAfter') } : {}),
-        ...response.headers,
-      };
-    }
+    nameErrors(operation, copy);
+    addHeaders(operation);
   }
-  return copy;
+  dropUnused(copy);
+  return JSON.parse(JSON.stringify(copy)) as T;
+}
+
+function addHeaders({ responses }: Operation): void {
+  for (const [status, response] of Object.entries(responses)) {
+    const { location } = response.headers ?? {};
+    if (location && 'schema' in location) location.required = true;
+    response.headers = {
+      'x-request-id': reference('RequestId'),
+      ...(status === '503' || status === '429' ? { 'retry-after': reference('RetryAfter') } : {}),
+      ...(status === '401' || status === '403' ? { 'set-cookie': reference('DeadCookie') } : {}),
+      ...response.headers,
+    };
+  }
+}
+
+/** One list of values instead of one schema for each, which is how clients read best. */
+function mergeConstants(schema: Schema): void {
+  const constants = schema.anyOf?.filter((part) => part.enum && part.type === 'string') ?? [];
+  if (constants.length < 2) return;
+  const { description: _description, ...merged } = {
+    ...constants[0],
+    enum: constants.flatMap((part) => part.enum ?? []),
+  };
+  const others = schema.anyOf?.filter((part) => !constants.includes(part)) ?? [];
+  if (others.length > 0) schema.anyOf = [merged, ...others];
+  else {
+    delete schema.anyOf;
+    Object.assign(schema, merged);
+  }
 }
 
 /** OpenAPI 3.1 has no place for operations of the method SEARCH but an extension of its own. */
@@ -66,10 +89,30 @@ function nameSearch(path: PathItem): void {
 }
 
 /** Whether there must be a body: none counts as `{}`, which will do when no field is required. */
-function needsBody({ content }: NonNullable<Operation['requestBody']>, { components }: Document): boolean {
-  const isRefused = ({ $ref, type, anyOf, required }: Schema): boolean => {
-    if ($ref !== undefined) return isRefused(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {});
+function needsBody({ content }: NonNullable<Operation['requestBody']>, document: Document): boolean {
+  const isRefused = (schema: Schema): boolean => {
+    const { type, anyOf, required } = resolve(schema, document);
     return type === 'array' || (anyOf?.every(isRefused) ?? (required ?? []).length > 0);
   };
   return Object.values(content).some(({ schema }) => isRefused(schema));
+}
+
+/** Removes the components that nothing refers to, such as errors that no operation answers. */
+function dropUnused(document: Document): void {
+  const { schemas } = document.components;
+  const used = new Set<string>();
+  const visit = (value: unknown) => {
+    for (const schema of objectsIn(value)) {
+      const name = nameOf(schema);
+      if (name === undefined || used.has(name)) continue;
+      used.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(document.paths);
+  document.components.schemas = Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([name]) => used.has(name))
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, LoginBody, SessionTokensResponse } from '../../schemas/sessions.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** Operation 1 (contract 2.1). */
 export function login(app: App): void {
@@ -16,12 +16,11 @@ export function login(app: App): void {
         tags: ['Authentication'],
         summary: 'Log in with e-mail and password',
         description:
-          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same. After too many wrong passwords in a row for an account, or five wrong codes, none is looked at for a while.',
-        security: optionalCredential,
+          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same. After too many wrong passwords in a row for an account, or five wrong codes, none is looked at for a while. There is no such route while AUTH_DISABLE_DEFAULT is set.',
         body: LoginBody,
         response: {
           200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
-          ...errorResponses('FORBIDDEN', 'INVALID_OTP'),
+          ...errorResponses('FORBIDDEN', 'INVALID_OTP', 'ROUTE_NOT_FOUND'),
         },
       },
     },

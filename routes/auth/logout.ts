@@ -1,6 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { sessionCarriers } from '../../schemas/security.js';
 import { clearedCookieHeaders, LogoutBody } from '../../schemas/sessions.js';
-import { type App, noContent, sessionCarriers } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 2 (contract 2.3). */
 export function logout(app: App): void {

@@ -1,6 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { sessionCarriers } from '../../schemas/security.js';
 import { cookieHeaders, RefreshBody, SessionTokensResponse } from '../../schemas/sessions.js';
-import { type App, sessionCarriers } from '../app.js';
+import type { App } from '../app.js';
 
 /** Operation 7 (contract 2.2). */
 export function refresh(app: App): void {

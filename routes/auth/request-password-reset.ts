@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { RequestPasswordResetBody } from '../../schemas/password-reset.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 5 (contract 2.6). */
 export function requestPasswordReset(app: App): void {
@@ -13,7 +13,6 @@ export function requestPasswordReset(app: App): void {
         summary: 'Ask for a link to reset a password',
         description:
           'A link is sent to the address if an active user has it and logs in with a password. The answer does not tell, nor whether too many were asked for in the last minutes to send another.',
-        security: optionalCredential,
         body: RequestPasswordResetBody,
         response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
       },

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ResetPasswordBody } from '../../schemas/password-reset.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 6 (contract 2.7). */
 export function resetPassword(app: App): void {
@@ -12,7 +12,6 @@ export function resetPassword(app: App): void {
         tags: ['Authentication'],
         summary: 'Set a new password with the token from a mail',
         description: 'The token works once. All sessions of the user end.',
-        security: optionalCredential,
         body: ResetPasswordBody,
         response: {
           204: noContent('The new password counts.'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { AcceptInviteBody } from '../../schemas/invites.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 17 (contract 2.12). */
 export function acceptInvite(app: App): void {
@@ -12,7 +12,6 @@ export function acceptInvite(app: App): void {
         tags: ['Invitations'],
         summary: 'Accept an invitation',
         description: 'Makes the invited user active, with this password. The token works once.',
-        security: optionalCredential,
         body: AcceptInviteBody,
         response: {
           204: noContent('The user is active.'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { InviteBody } from '../../schemas/invites.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { deadlineOfWrites } from '../items/definition.js';
 
 /** Operation 16 (contract 2.12). */
@@ -15,7 +15,6 @@ export function invite(app: App): void {
         summary: 'Invite users by e-mail',
         description:
           'Makes an `invited` user of each address and sends a link to accept. Who is invited already gets the link again, with the new role; nothing happens to other users. Needs the right to create users with e-mail, role and status.',
-        security: anyCredential,
         body: InviteBody,
         response: {
           204: noContent('The mails are on their way.'),

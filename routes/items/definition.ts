@@ -1,6 +1,7 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
+import type { CollectionSchemas } from '../../schemas/collections.js';
 import { isObject } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, type WriteErrors } from '../../schemas/errors.js';
 
 /** A collection, as its routes present it. */
 export interface CollectionRoutes {
@@ -9,11 +10,13 @@ export interface CollectionRoutes {
   one: string;
   many: string;
   tag: string;
-  item: TSchema;
-  /** What is written of an item. */
-  input: TObject;
+  schemas: CollectionSchemas;
+  /** What its writes can be refused with. */
+  errors: WriteErrors;
   /** The form of the key, for the document. */
   key: TSchema;
+  /** Nobody writes it who may not read what they wrote. */
+  isWrittenByAdministrators?: true;
 }
 
 /**

@@ -1,10 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { ListQuery, QueryResponse } from '../../schemas/query.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
 
 /** GET of a collection (operation 8; contract 2.8, 3). */
-export function listItems(app: App, { collection, many, tag, item }: CollectionRoutes): void {
+export function listItems(app: App, { collection, many, tag, schemas }: CollectionRoutes): void {
   app.get(
     '/',
     {
@@ -14,16 +13,15 @@ export function listItems(app: App, { collection, many, tag, item }: CollectionR
         summary: `List ${collection}`,
         description:
           'Those that the caller may read and that match the query. With `aggregate`, rows of results instead.',
-        security: optionalCredential,
-        querystring: ListQuery,
+        querystring: schemas.listQuery,
         response: {
-          200: { ...QueryResponse(item), description: `The ${collection}.` },
+          200: { ...schemas.queryResponse, description: `The ${collection}.` },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },
       serializerCompiler: itemSerializer,
       validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.items.list(request.caller, collection, request.query),
+    async (request) => app.items.list(request.caller, collection, request.query ?? {}),
   );
 }

@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
-import { ItemQuery, ItemResponse } from '../../schemas/query.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
 
 /** GET of one item (operation 13; contract 2.8). */
-export function readItem(app: App, { collection, one, tag, item, key }: CollectionRoutes): void {
+export function readItem(app: App, { collection, one, tag, schemas, key }: CollectionRoutes): void {
   app.get(
     '/:id',
     {
@@ -14,17 +13,16 @@ export function readItem(app: App, { collection, one, tag, item, key }: Collecti
         tags: [tag],
         summary: `Read one of the ${collection}`,
         description: 'Whether it does not exist or may not be read, the answer is the same.',
-        security: optionalCredential,
         params: Type.Object({ id: key }),
-        querystring: ItemQuery,
+        querystring: schemas.itemQuery,
         response: {
-          200: { ...ItemResponse(item), description: 'The item.' },
+          200: { ...schemas.response, description: 'The item.' },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },
       serializerCompiler: itemSerializer,
       validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.items.read(request.caller, collection, String(request.params.id), request.query),
+    async (request) => app.items.read(request.caller, collection, String(request.params.id), request.query ?? {}),
   );
 }

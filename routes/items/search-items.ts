@@ -1,10 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { QueryResponse, SearchBody } from '../../schemas/query.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 import { type CollectionRoutes, itemSerializer, queryCheckedByTheDomain } from './definition.js';
 
 /** SEARCH of a collection: the query in the body, where it may be long (contract 3). */
-export function searchItems(app: App, { collection, many, tag, item }: CollectionRoutes): void {
+export function searchItems(app: App, { collection, many, tag, schemas }: CollectionRoutes): void {
   app.route({
     method: 'SEARCH',
     url: '/',
@@ -12,15 +11,16 @@ export function searchItems(app: App, { collection, many, tag, item }: Collectio
       operationId: `search${many}`,
       tags: [tag],
       summary: `List ${collection}, by a query in the body`,
-      security: optionalCredential,
-      body: SearchBody,
+      description: 'The same as by the parameters of a URL, for queries that are too long for one.',
+      body: schemas.searchBody,
       response: {
-        200: { ...QueryResponse(item), description: `The ${collection}.` },
+        200: { ...schemas.queryResponse, description: `The ${collection}.` },
         ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
       },
     },
     serializerCompiler: itemSerializer,
     validatorCompiler: queryCheckedByTheDomain,
-    handler: async (request) => app.items.list(request.caller, collection, request.body.query ?? {}),
+    handler: async (request) =>
+      app.items.list(request.caller, collection, (request.body as { query?: object }).query ?? {}),
   });
 }

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
-import { errorResponses, writeErrors } from '../../schemas/errors.js';
-import { ItemQuery, ItemResponse } from '../../schemas/query.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
 
 /** PATCH of one (operation 15; contract 2.10). */
-export function updateItem(app: App, { collection, one, tag, item, input, key }: CollectionRoutes): void {
+export function updateItem(app: App, definition: CollectionRoutes): void {
+  const { collection, one, tag, schemas, errors, key, isWrittenByAdministrators } = definition;
+  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('It was updated, and the caller may not read it.') };
   app.patch(
     '/:id',
     {
@@ -14,14 +15,13 @@ export function updateItem(app: App, { collection, one, tag, item, input, key }:
         tags: [tag],
         summary: `Update one of the ${collection}`,
         description: 'Only the fields that are given change.',
-        security: optionalCredential,
         params: Type.Object({ id: key }),
-        querystring: ItemQuery,
-        body: Type.Partial(input),
+        querystring: schemas.itemQuery,
+        body: schemas.updateBody,
         response: {
-          200: { ...ItemResponse(item), description: 'The item as it stands now.' },
-          204: noContent('It was updated, and the caller may not read it.'),
-          ...errorResponses('UNPROCESSABLE_CONTENT', ...writeErrors),
+          200: { ...schemas.response, description: 'The item as it stands now.' },
+          ...unseen,
+          ...errorResponses(...errors.update),
         },
       },
       serializerCompiler: itemSerializer,
@@ -34,7 +34,7 @@ export function updateItem(app: App, { collection, one, tag, item, input, key }:
         collection,
         String(id),
         request.body,
-        request.query,
+        request.query ?? {},
       );
       return written ?? reply.code(204).send();
     },

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { ListMailsQuery, MailList } from '../../schemas/mails.js';
-import { type App, anyCredential } from '../app.js';
+import { ListMailsQuery, MailListResponse } from '../../schemas/mails.js';
+import type { App } from '../app.js';
 
 export function listMails(app: App): void {
   app.get(
@@ -11,10 +11,9 @@ export function listMails(app: App): void {
         tags: ['Mails'],
         summary: 'See the mails in the queue',
         description: 'For administrators. The newest first.',
-        security: anyCredential,
         querystring: ListMailsQuery,
         response: {
-          200: { ...MailList, description: 'The mails.' },
+          200: { ...MailListResponse, description: 'The mails.' },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 export function retryMail(app: App): void {
   app.post(
@@ -12,7 +12,6 @@ export function retryMail(app: App): void {
         tags: ['Mails'],
         summary: 'Send a mail again that was given up',
         description: 'For administrators. A mail that waits, or was sent, cannot be sent again: 403.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the mail.') }),
         response: { 204: noContent('It is in the queue again.'), ...errorResponses('FORBIDDEN') },
       },

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Permission, PermissionInput } from '../../schemas/permissions.js';
+import { permissionSchemas, permissionWriteErrors } from '../../schemas/permissions.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { readMyPermissions } from './read-my-permissions.js';
@@ -11,8 +11,9 @@ export async function permissionsRoutes(app: App): Promise<void> {
     one: 'Permission',
     many: 'Permissions',
     tag: 'Permissions',
-    item: Permission,
-    input: PermissionInput,
+    schemas: permissionSchemas,
+    errors: permissionWriteErrors,
+    isWrittenByAdministrators: true,
     key: Type.Integer({ description: 'Identifier of the permission.' }),
   });
 }

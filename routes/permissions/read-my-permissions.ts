@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { MyPermissionsResponse } from '../../schemas/permissions.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** What the caller may do (contract 5). */
 export function readMyPermissions(app: App): void {
@@ -12,7 +12,6 @@ export function readMyPermissions(app: App): void {
         tags: ['Permissions'],
         summary: 'Read what the caller may do',
         description: 'For each collection and action: with all items (`full`), with some (`partial`), or with none.',
-        security: optionalCredential,
         response: {
           200: { ...MyPermissionsResponse, description: 'The permissions of the caller.' },
           ...errorResponses('FORBIDDEN'),

@@ -1,5 +1,5 @@
 import { Uuid } from '../../schemas/common.js';
-import { Policy, PolicyInput } from '../../schemas/policies.js';
+import { policySchemas, policyWriteErrors } from '../../schemas/policies.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { readMyGlobals } from './read-my-globals.js';
@@ -11,8 +11,8 @@ export async function policiesRoutes(app: App): Promise<void> {
     one: 'Policy',
     many: 'Policies',
     tag: 'Policies',
-    item: Policy,
-    input: PolicyInput,
+    schemas: policySchemas,
+    errors: policyWriteErrors,
     key: Uuid('Identifier of the policy.'),
   });
 }

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { GlobalsResponse } from '../../schemas/policies.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** What the policies of the caller say in general (contract 5). */
 export function readMyGlobals(app: App): void {
@@ -11,7 +11,7 @@ export function readMyGlobals(app: App): void {
         operationId: 'readMyGlobals',
         tags: ['Policies'],
         summary: 'Read what the policies of the caller add up to',
-        security: optionalCredential,
+        description: 'Of who is not logged in: what the public policy says.',
         response: {
           200: { ...GlobalsResponse, description: 'The sum of the policies.' },
           ...errorResponses('FORBIDDEN'),

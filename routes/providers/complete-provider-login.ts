@@ -1,7 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { CompleteProviderLoginBody, ProviderParams } from '../../schemas/providers.js';
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** The second step of a login by provider (contract 2.5). */
 export function completeProviderLogin(app: App): void {
@@ -16,7 +16,6 @@ export function completeProviderLogin(app: App): void {
         summary: 'Complete a login by provider with a code',
         description:
           'For users with two-factor authentication, within five minutes of their coming back, by the cookie that they were given then.',
-        security: optionalCredential,
         params: ProviderParams,
         body: CompleteProviderLoginBody,
         response: {

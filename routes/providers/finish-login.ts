@@ -1,7 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '../../schemas/providers.js';
+import { browserSession } from '../../schemas/security.js';
 import { cookieHeaders } from '../../schemas/sessions.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
@@ -27,7 +28,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
         summary,
         description:
           'The provider sends the browser here. Whichever of the two addresses it is, the answer is that of the form which the login was begun with. When a user with two-factor authentication comes back the answer is `INVALID_OTP`, and the login is completed with a code.',
-        security: optionalCredential,
+        security: browserSession,
         params: ProviderParams,
         querystring: CallbackQuery,
         response: {

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { IdentitiesResponse } from '../../schemas/providers.js';
-import { type App, anyCredential } from '../app.js';
+import type { App } from '../app.js';
 
 export function listIdentities(app: App): void {
   app.get(
@@ -11,7 +11,6 @@ export function listIdentities(app: App): void {
         tags: ['Providers'],
         summary: 'List one’s accounts at providers',
         description: 'The accounts that log the current user in, the primary one first.',
-        security: anyCredential,
         response: {
           200: { ...IdentitiesResponse, description: 'The accounts.' },
           ...errorResponses('FORBIDDEN'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProvidersQuery, ProvidersResponse } from '../../schemas/providers.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 /** Operation 3, as clients with pages for signing in need it (contract 2.4). */
@@ -13,9 +13,8 @@ export function listProviders(app: App): void {
         tags: ['Providers'],
         summary: 'List the providers',
         description: 'The OAuth2 and OpenID Connect providers that one can log in with, with what buttons need.',
-        security: optionalCredential,
         querystring: ProvidersQuery,
-        response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses() },
+        response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses('FORBIDDEN') },
       },
       validatorCompiler: checkedByTheDomain,
     },

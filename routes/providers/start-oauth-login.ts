@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProviderParams, redirectHeaders, StartOAuthLoginQuery } from '../../schemas/providers.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
@@ -18,7 +18,6 @@ export function startOAuthLogin(app: App): void {
         summary: 'Log in with a provider',
         description:
           'For a browser to go to. In the end it is led to `redirect`, the session in cookies; without one the tokens are answered as JSON.',
-        security: optionalCredential,
         params: ProviderParams,
         querystring: StartOAuthLoginQuery,
         response: {

@@ -1,6 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProviderParams, redirectHeaders, StartProviderLoginQuery } from '../../schemas/providers.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { browserSession } from '../../schemas/security.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
@@ -18,7 +19,7 @@ export function startProviderLogin(app: App): void {
         summary: 'Log in with a provider, or link it',
         description:
           'For a browser to go to. In the end it is led to `redirect`, or to `/`, the session in cookies. With `link=true` no session is begun: the account at the provider becomes a further way into the account of who is signed in.',
-        security: optionalCredential,
+        security: browserSession,
         params: ProviderParams,
         querystring: StartProviderLoginQuery,
         response: {

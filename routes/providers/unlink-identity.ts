@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 export function unlinkIdentity(app: App): void {
@@ -13,7 +13,6 @@ export function unlinkIdentity(app: App): void {
         tags: ['Providers'],
         summary: 'Let an account at a provider log one in no more',
         description: 'The only way in cannot be taken away. The other sessions of the user end.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the identity.') }),
         response: {
           204: noContent('It is gone.'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { RegisterBody } from '../../schemas/registration.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 24 (contract 2.15). */
 export function register(app: App): void {
@@ -13,7 +13,6 @@ export function register(app: App): void {
         summary: 'Register as a new user',
         description:
           'Open to anyone while `public_registration` is on. The answer is the same, and takes the same time, whether or not there is a new user: it does not tell which addresses are known. A link to verify the address is sent, unless the settings ask for none. Five a minute are taken from one address.',
-        security: optionalCredential,
         body: RegisterBody,
         response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
       },

@@ -1,6 +1,6 @@
 import { ApiError, errorResponses } from '../../schemas/errors.js';
 import { VerifyEmailQuery } from '../../schemas/registration.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 25 (contract 2.15). */
 export function verifyEmail(app: App): void {
@@ -17,7 +17,6 @@ export function verifyEmail(app: App): void {
         summary: 'Verify the e-mail address of a registration',
         description:
           'Where the link in the mail leads. Makes the user active. A client that accepts `text/html` is sent on to a page that says how it went; others get the status.',
-        security: optionalCredential,
         querystring: VerifyEmailQuery,
         response: {
           204: noContent('The user is active.'),

@@ -1,5 +1,5 @@
 import { Uuid } from '../../schemas/common.js';
-import { Role, RoleInput } from '../../schemas/roles.js';
+import { roleSchemas, roleWriteErrors } from '../../schemas/roles.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { readMyRoles } from './read-my-roles.js';
@@ -11,8 +11,8 @@ export async function rolesRoutes(app: App): Promise<void> {
     one: 'Role',
     many: 'Roles',
     tag: 'Roles',
-    item: Role,
-    input: RoleInput,
+    schemas: roleSchemas,
+    errors: roleWriteErrors,
     key: Uuid('Identifier of the role.'),
   });
 }

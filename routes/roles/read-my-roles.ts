@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { ItemQuery, ListResponse } from '../../schemas/query.js';
-import { Role } from '../../schemas/roles.js';
-import { type App, anyCredential } from '../app.js';
+import { roleSchemas } from '../../schemas/roles.js';
+import type { App } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
 /** The roles of the caller (contract 5). */
@@ -14,16 +13,15 @@ export function readMyRoles(app: App): void {
         tags: ['Roles'],
         summary: 'Read the roles of the current user',
         description: 'The role of the user and all above it. Who may not read roles gets their ids alone.',
-        security: anyCredential,
-        querystring: ItemQuery,
+        querystring: roleSchemas.itemQuery,
         response: {
-          200: { ...ListResponse(Role), description: 'The roles.' },
+          200: { ...roleSchemas.listResponse, description: 'The roles.' },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },
       serializerCompiler: itemSerializer,
       validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.users.readMyRoles(request.currentUser, request.query),
+    async (request) => app.users.readMyRoles(request.currentUser, request.query ?? {}),
   );
 }

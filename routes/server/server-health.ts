@@ -1,6 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { optionalCredential } from '../../schemas/security.js';
 import { Health } from '../../schemas/server.js';
-import { type App, optionalCredential } from '../app.js';
+import type { App } from '../app.js';
 
 const mediaType = 'application/health+json';
 

@@ -1,8 +1,6 @@
-import { Data } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { ItemQuery } from '../../schemas/query.js';
-import { Settings } from '../../schemas/settings.js';
-import { type App, optionalCredential } from '../app.js';
+import { SettingsQuery, SettingsResponse } from '../../schemas/settings.js';
+import type { App } from '../app.js';
 
 export function readSettings(app: App): void {
   app.get(
@@ -12,10 +10,10 @@ export function readSettings(app: App): void {
         operationId: 'readSettings',
         tags: ['Settings'],
         summary: 'Read the settings',
-        security: optionalCredential,
-        querystring: ItemQuery,
+        description: 'Those that the caller may read. What everybody may know is at /server/info, too.',
+        querystring: SettingsQuery,
         response: {
-          200: { ...Data(Settings), description: 'The settings.' },
+          200: { ...SettingsResponse, description: 'The settings.' },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },

@@ -1,8 +1,6 @@
-import { Data } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { ItemQuery } from '../../schemas/query.js';
-import { Settings, SettingsInput } from '../../schemas/settings.js';
-import { type App, noContent, optionalCredential } from '../app.js';
+import { SettingsInput, SettingsQuery, SettingsResponse } from '../../schemas/settings.js';
+import { type App, noContent } from '../app.js';
 
 export function updateSettings(app: App): void {
   app.patch(
@@ -13,12 +11,11 @@ export function updateSettings(app: App): void {
         tags: ['Settings'],
         summary: 'Update the settings',
         description: 'Only the settings that are given change. What they say counts from the next request on.',
-        security: optionalCredential,
-        querystring: ItemQuery,
+        querystring: SettingsQuery,
         body: SettingsInput,
         response: {
           200: {
-            ...Data(Settings),
+            ...SettingsResponse,
             description: 'The settings as they stand now, as far as the caller may read them.',
           },
           204: noContent('They were updated, and the caller may not read them.'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { CreateRecoveryCodesBody, RecoveryCodesResponse } from '../../schemas/tfa.js';
-import { type App, anyCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** Codes for the day on which the authenticator app is lost. */
 export function createRecoveryCodes(app: App): void {
@@ -13,7 +13,6 @@ export function createRecoveryCodes(app: App): void {
         summary: 'Make new recovery codes',
         description:
           'Ten codes in place of all earlier ones; they are never shown again. Needs a fresh proof of who is asking, `password` or `otp`, and the same right as turning it on.',
-        security: anyCredential,
         body: CreateRecoveryCodesBody,
         response: {
           200: { ...RecoveryCodesResponse, description: 'The codes.' },

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** For a user who has lost their app and their recovery codes (contract 2). */
 export function disableTfaOfUser(app: App): void {
@@ -12,7 +12,6 @@ export function disableTfaOfUser(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Turn two-factor authentication off for a user',
         description: 'For administrators only. All sessions of the user end.',
-        security: anyCredential,
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
         response: { 204: noContent('It is off.'), ...errorResponses('FORBIDDEN') },
       },

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { DisableTfaBody } from '../../schemas/tfa.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 20 (contract 2.13). */
 export function disableTfa(app: App): void {
@@ -13,7 +13,6 @@ export function disableTfa(app: App): void {
         summary: 'Turn two-factor authentication off',
         description:
           'The recovery codes are gone with it, and the other sessions of the user end. Needs the right to update one’s own `tfa_secret`.',
-        security: anyCredential,
         body: DisableTfaBody,
         response: {
           204: noContent('It is off.'),

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { GenerateTfaSecretBody, TfaSecret } from '../../schemas/tfa.js';
-import { type App, anyCredential } from '../app.js';
+import type { App } from '../app.js';
 
 /** Operation 22 (contract 2.13). */
 export function generateTfaSecret(app: App): void {
@@ -13,7 +13,6 @@ export function generateTfaSecret(app: App): void {
         summary: 'Make a secret for an authenticator app',
         description:
           'The first step of turning it on: nothing is stored, and nothing changes. The answer is not wrapped.',
-        security: anyCredential,
         body: GenerateTfaSecretBody,
         response: { 200: TfaSecret, ...errorResponses('FORBIDDEN') },
       },

@@ -1,5 +1,5 @@
 import { Uuid } from '../../schemas/common.js';
-import { User, UserInput } from '../../schemas/users.js';
+import { userSchemas, userWriteErrors } from '../../schemas/users.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { readMe } from './read-me.js';
@@ -15,8 +15,8 @@ export async function usersRoutes(app: App): Promise<void> {
     one: 'User',
     many: 'Users',
     tag: 'Users',
-    item: User,
-    input: UserInput,
+    schemas: userSchemas,
+    errors: userWriteErrors,
     key: Uuid('Identifier of the user.'),
   });
 }

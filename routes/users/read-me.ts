@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { ItemQuery, ItemResponse } from '../../schemas/query.js';
-import { User } from '../../schemas/users.js';
-import { type App, anyCredential } from '../app.js';
+import { userSchemas } from '../../schemas/users.js';
+import type { App } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
 /** Operation 18 (contract 2.8). */
@@ -16,16 +15,15 @@ export function readMe(app: App): void {
         summary: 'Read the current user',
         description:
           'The user behind the token. Who may not read themselves, or one of the fields that they ask for, gets their `id` alone.',
-        security: anyCredential,
-        querystring: ItemQuery,
+        querystring: userSchemas.itemQuery,
         response: {
-          200: { ...ItemResponse(User), description: 'The current user.' },
+          200: { ...userSchemas.response, description: 'The current user.' },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
       validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.users.readMe(request.currentUser, request.query),
+    async (request) => app.users.readMe(request.currentUser, request.query ?? {}),
   );
 }

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { TrackPageBody } from '../../schemas/users.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 /** Operation 23 (contract 2.14). */
 export function trackPage(app: App): void {
@@ -12,7 +12,6 @@ export function trackPage(app: App): void {
         tags: ['Users'],
         summary: 'Note the page that the current user is on',
         description: 'Every user may, whatever their permissions.',
-        security: anyCredential,
         body: TrackPageBody,
         response: { 204: noContent('It is noted.'), ...errorResponses('FORBIDDEN', 'VALUE_TOO_LONG') },
       },

@@ -1,8 +1,6 @@
-import { Type } from '@sinclair/typebox';
-import { errorResponses, writeErrors } from '../../schemas/errors.js';
-import { ItemQuery, ItemResponse } from '../../schemas/query.js';
-import { User, UserInput } from '../../schemas/users.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
 /** Operation 19 (contract 2.10). */
@@ -15,13 +13,12 @@ export function updateMe(app: App): void {
         tags: ['Users'],
         summary: 'Update the current user',
         description: 'A new password or e-mail address ends the other sessions of the user.',
-        security: anyCredential,
-        querystring: ItemQuery,
-        body: Type.Partial(UserInput),
+        querystring: userSchemas.itemQuery,
+        body: userSchemas.updateBody,
         response: {
-          200: { ...ItemResponse(User), description: 'The current user as it stands now.' },
+          200: { ...userSchemas.response, description: 'The current user as it stands now.' },
           204: noContent('It was updated, and the caller may not read it.'),
-          ...errorResponses('UNPROCESSABLE_CONTENT', ...writeErrors),
+          ...errorResponses(...userWriteErrors.update),
         },
       },
       serializerCompiler: itemSerializer,
@@ -29,7 +26,7 @@ export function updateMe(app: App): void {
     },
     async (request, reply) => {
       const { currentUser, body, query } = request;
-      const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query);
+      const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query ?? {});
       return written ?? reply.code(204).send();
     },
   );
