@@ -4,7 +4,7 @@ import { buildApp, type Overrides } from '../../app.js';
 import { loadConfig } from '../../plugins/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
-import { documentCheck } from './document.js';
+import { checkAnswer } from './document.js';
 import { noLimits } from './service.js';
 import { atEndOf } from './teardown.js';
 
@@ -48,7 +48,6 @@ export async function startTestApp(
   const options = { clock: clock.now, database: database.location, ...overrides };
   const app = await buildApp(testConfig(variables), options);
   await app.ready();
-  const check = documentCheck(app);
   atEndOf(t, async () => {
     await app.close();
     await database.drop();
@@ -56,13 +55,8 @@ export async function startTestApp(
 
   const request = async (options: InjectOptions) => {
     const response = await app.inject(options);
-    check({
-      method: options.method ?? 'GET',
-      url: String(options.url),
-      status: response.statusCode,
-      mediaType: String(response.headers['content-type'] ?? '').split(';', 1)[0] ?? '',
-      body: response.body,
-    });
+    const { statusCode: status, headers, body } = response;
+    checkAnswer({ method: options.method ?? 'GET', url: String(options.url), status, headers, body });
     return response;
   };
   return {

@@ -1,73 +1,169 @@
-import type { FastifyInstance } from 'fastify';
-
-/** As much of an OpenAPI document as the checks below need. */
-interface Document {
-  paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
-  components: { schemas: Record<string, Schema> };
-}
-
-interface Described {
-  content?: Record<string, { schema: Schema }>;
-}
-
-interface Schema {
-  $ref?: string;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-}
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { formats } from '../../schemas/common.js';
+import { type Described, outcomeOf } from '../../scripts/conformance.js';
 
 /** An answer, however it was got. */
 export interface Answer {
   method: string;
   url: string;
   status: number;
-  mediaType: string;
+  headers: Readonly<Record<string, unknown>>;
   body: string;
 }
 
-/**
- * Makes a check that holds answers against the OpenAPI document: an operation's status, media type or error code that
- * the document does not declare is thrown as an error. What is no operation is left alone.
- */
-export function documentCheck(app: FastifyInstance): (answer: Answer) => void {
-  const document = app.swagger() as unknown as Document;
+interface Operation {
+  operationId: string;
+  responses: Record<string, Response>;
+}
 
-  return ({ method, url, status, mediaType, body }) => {
-    const path = (url.split('?', 1)[0] ?? '').replace(/(.)\/$/, '$1');
-    const operations = findPath(document, path);
-    const operation = operations?.[method.toLowerCase()] ?? operations?.[`x-${method.toLowerCase()}`];
-    if (!operation) return;
-    const what = `${method} ${path} answers ${status}`;
+interface Response {
+  headers: Record<string, { $ref?: string; required?: boolean; schema: object }>;
+  content?: Record<string, { schema: object }>;
+}
+
+export interface OpenApiDocument extends Described {
+  components: Described['components'] & { headers: Record<string, Response['headers'][string]> };
+}
+
+/** The headers that say something to a client: none of them comes undeclared. */
+const telling = ['location', 'retry-after', 'set-cookie', 'x-request-id', 'www-authenticate', 'clear-site-data'];
+
+/** Makes a check that holds answers against an OpenAPI document, and tells what operation and codes it has seen. */
+export function createDocumentCheck(document: OpenApiDocument) {
+  const ajv = new Ajv2020({ strict: false, validateSchema: false });
+  for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, validate);
+  // Moments are ISO 8601 with milliseconds and Z (contract 2.8).
+  ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+  ajv.addSchema(document, 'document');
+  const validators = new Map<string, ValidateFunction>();
+  const templates = Object.keys(document.paths).map((path) => ({
+    path,
+    isConcrete: !path.includes('{'),
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
+  /** The validator of a schema that stands at a place in the document; each is compiled once, shared ones once in all. */
+  const validatorOf = (schema: { $ref?: string }, ...place: string[]): ValidateFunction => {
+    const pointer = place.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+    const reference = schema.$ref ?? `#/${pointer}`;
+    const validator = validators.get(reference) ?? ajv.compile({ $ref: `document${reference}` });
+    validators.set(reference, validator);
+    return validator;
+  };
+
+  return ({
+    method,
+    url,
+    status,
+    headers,
+    body,
+  }: Answer): { operation: string; codes: (string | undefined)[] } | undefined => {
+    const path = (url.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] ?? '').replace(/(.)\/$/, '$1');
+    const found = templates.filter(({ pattern }) => pattern.test(path));
+    const template = (found.find(({ isConcrete }) => isConcrete) ?? found[0])?.path;
+    if (template === undefined) return undefined;
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const methods = document.paths[template] as Record<string, Operation> | undefined;
+    const key = methods?.[verb] ? verb : `x-${verb}`;
+    const operation = methods?.[key];
+    if (!operation) return undefined;
+
+    const what = `${method} ${path.slice(0, 200)} answers ${status}`;
+    const refuse = (why: string) => {
+      throw new Error(`${what}${why}. If openapi.yaml is stale: npm run openapi`);
+    };
     const declared = operation.responses[status];
-    if (!declared) throw new Error(`${what}, which the document does not declare`);
-    if (body === '') return;
-    const schema = declared.content?.[mediaType]?.schema;
-    if (!schema) throw new Error(`${what} as ${mediaType}, which the document does not declare`);
-    if (status < 400 || mediaType !== 'application/json') return;
-    const codes = codesOf(schema, document);
-    for (const { extensions } of JSON.parse(body).errors) {
-      if (!codes.includes(extensions.code))
-        throw new Error(`${what} ${extensions.code}, which the document does not declare`);
+    if (!declared) return refuse(' which the document does not declare');
+    const place = ['paths', template, key, 'responses', String(status)];
+
+    for (const [name, header] of Object.entries(declared.headers)) {
+      const shared = header.$ref?.split('/').at(-1);
+      const described = shared === undefined ? header : document.components.headers[shared];
+      const value = headers[name];
+      if (value === undefined) {
+        if (described?.required) refuse(` without the header ${name}`);
+        continue;
+      }
+      const where = shared === undefined ? [...place, 'headers', name] : ['components', 'headers', shared];
+      if (!described) continue;
+      const validate = validatorOf(described.schema, ...where, 'schema');
+      const isNumber = (described.schema as { type?: string }).type === 'integer';
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (!validate(isNumber ? Number(one) : one)) refuse(` with the header ${name}: ${one}`);
+      }
     }
+    const undeclared = telling.find((name) => headers[name] !== undefined && !declared.headers[name]);
+    if (undeclared !== undefined) refuse(` with the header ${undeclared}, which the document does not declare`);
+
+    if (method === 'HEAD') return undefined;
+    if (body === '') {
+      if (declared.content) refuse(' without a body');
+      if (headers['content-type'] !== undefined) refuse(' with a Content-Type and no body');
+      return { operation: operation.operationId, codes: [undefined] };
+    }
+    const mediaType = String(headers['content-type'] ?? '').split(';', 1)[0] ?? '';
+    const content = declared.content?.[mediaType];
+    if (!content) return refuse(` as ${mediaType}, which the document does not declare`);
+    const value: unknown = /json$/.test(mediaType) ? JSON.parse(body) : body;
+    const codes =
+      status >= 400 && mediaType === 'application/json'
+        ? (value as { errors: { extensions: { code: string } }[] }).errors.map(({ extensions }) => extensions.code)
+        : [undefined];
+    const validate = validatorOf(content.schema, ...place, 'content', mediaType, 'schema');
+    if (!validate(value)) {
+      const faults = (validate.errors ?? [])
+        .slice(-4)
+        .map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
+      refuse(` ${codes.join(', ')}, which does not match: ${faults.join('; ')}\n${body.slice(0, 1000)}`);
+    }
+    return { operation: operation.operationId, codes };
   };
 }
 
-function findPath(document: Document, path: string) {
-  const parts = path.split('/');
-  const match = Object.keys(document.paths).find((template) => {
-    const names = template.split('/');
-    return names.length === parts.length && names.every((name, index) => name.startsWith('{') || name === parts[index]);
-  });
-  return match === undefined ? undefined : document.paths[match];
+let document: OpenApiDocument | undefined;
+let check: ReturnType<typeof createDocumentCheck> | undefined;
+
+/** The document in the repository, read once in a process. */
+export const committedDocument = (): OpenApiDocument => {
+  document ??= parse(readFileSync('openapi.yaml', 'utf8')) as OpenApiDocument;
+  return document;
+};
+
+/**
+ * Holds an answer against the OpenAPI document in the repository: an operation's status, header, media type, code or
+ * field that the document does not declare is thrown as an error. What is no operation is left alone. What was seen is
+ * noted for `scripts/conformance.ts`.
+ */
+export function checkAnswer(answer: Answer): void {
+  check ??= createDocumentCheck(committedDocument());
+  const seen = check(answer);
+  for (const code of seen?.codes ?? []) note(outcomeOf(seen?.operation ?? '', answer.status, code));
 }
 
-/** The error codes that an error body may carry. */
-function codesOf(schema: Schema, document: Document): unknown[] {
-  const resolve = (part: Schema): Schema =>
-    part.$ref ? (document.components.schemas[part.$ref.split('/').at(-1) ?? ''] ?? {}) : part;
-  const item = schema.properties?.errors?.items ?? {};
-  // What is a constant in the schemas is an enum of one in the document.
-  return (item.anyOf ?? [item]).flatMap((entry) => resolve(entry).properties?.extensions?.properties?.code?.enum ?? []);
+const noted = new Set<string>();
+const { TEST_OUTCOMES: folder } = process.env;
+
+function note(outcome: string): void {
+  if (folder === undefined) return;
+  const file = relative('dist', process.env.TEST_FILE ?? process.argv[1] ?? '').replace(/\.js$/, '.ts');
+  const line = `${outcome}\t${file}\n`;
+  if (noted.has(line)) return;
+  noted.add(line);
+  appendFileSync(join(folder, `${process.pid}.txt`), line);
 }
+
+/** `fetch` from a service of ours, each answer held against the document. */
+export const checkedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+  const headers: Record<string, unknown> = Object.fromEntries(response.headers);
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) headers['set-cookie'] = cookies;
+  const url = input instanceof Request ? input.url : String(input);
+  const body = await response.clone().text();
+  if (!response.redirected) checkAnswer({ method: method.toUpperCase(), url, status: response.status, headers, body });
+  return response;
+};

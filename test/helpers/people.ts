@@ -1,3 +1,4 @@
+import { checkedFetch } from './document.js';
 import type { Service } from './service.js';
 
 export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
@@ -14,7 +15,7 @@ export async function asAdministrator(service: Service) {
   const login = await service.post('/auth/login', administrator);
   const { data } = (await login.json()) as { data: { access_token: string } };
   return async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${service.url}${path}`, {
+    const response = await checkedFetch(`${service.url}${path}`, {
       method,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${data.access_token}` },
       body: JSON.stringify(body),

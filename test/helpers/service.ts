@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { createTestDatabase, dataDirectory, engine } from './databases.js';
+import { checkedFetch } from './document.js';
 import { atEndOf } from './teardown.js';
 
 export const serverFile = fileURLToPath(new URL('../../server.js', import.meta.url));
@@ -168,12 +169,12 @@ function follow(child: ChildProcess, home: Home): Service {
     pid: child.pid ?? 0,
     ended,
     post: (path, body, headers = {}) =>
-      fetch(`${service.url}${path}`, {
+      checkedFetch(`${service.url}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
-    get: (path, headers = {}) => fetch(`${service.url}${path}`, { headers, redirect: 'manual' }),
+    get: (path, headers = {}) => checkedFetch(`${service.url}${path}`, { headers, redirect: 'manual' }),
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
       return ended;

@@ -52,11 +52,14 @@ import {
   withSearch,
 } from '@directus/sdk';
 import t from 'tap';
+import { checkedFetch } from '../helpers/document.js';
 import { adminToken, startWithAdmin } from '../helpers/writing.js';
 
 const { app } = await startWithAdmin(t);
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
-const client = createDirectus(url).with(staticToken(adminToken)).with(rest());
+const client = createDirectus(url, { globals: { fetch: checkedFetch } })
+  .with(staticToken(adminToken))
+  .with(rest());
 const idsOf = (items: Record<string, unknown>[]) => items.map(({ id }) => id);
 
 t.test('users', async (t) => {

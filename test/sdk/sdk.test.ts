@@ -15,6 +15,7 @@ import makeFetchCookie from 'fetch-cookie';
 import t, { type Test } from 'tap';
 import { admin, startTestApp } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
+import { checkedFetch } from '../helpers/document.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
 
@@ -29,7 +30,7 @@ const me = () => readMe({ fields: ['id', 'email', 'policies'] });
 /** The SDK as an application sets it up, in a browser of its own: that is, with a jar for cookies of its own. */
 function browser(mode: AuthenticationMode, autoRefresh = false, msRefreshBeforeExpires = 0) {
   const jar = new makeFetchCookie.toughCookie.CookieJar();
-  const fetchWithCookies = makeFetchCookie(fetch, jar);
+  const fetchWithCookies = makeFetchCookie(checkedFetch, jar);
   const storage = memoryStorage();
   const client = createDirectus(url, { globals: { fetch: fetchWithCookies, logger: quiet } })
     .with(authentication(mode, { autoRefresh, msRefreshBeforeExpires, credentials: 'include', storage }))
@@ -97,7 +98,7 @@ for (const mode of modes) {
     await isRefused(t, client.refresh(), 400, 'INVALID_PAYLOAD');
     const dead = last ?? lastCookie;
     if (!dead) return t.fail('there was no token');
-    const other = createDirectus(url).with(rest());
+    const other = createDirectus(url, { globals: { fetch: checkedFetch } }).with(rest());
     await isRefused(t, other.request(withToken(dead, me())), 401, 'INVALID_CREDENTIALS');
 
     async function state() {
@@ -138,14 +139,16 @@ t.test('with autoRefresh a session outlives its access token', async (t) => {
       await new Promise((done) => setTimeout(done, 50));
     client.stopRefreshing();
     clock.advance(6 * minute);
-    const other = createDirectus(url).with(rest());
+    const other = createDirectus(url, { globals: { fetch: checkedFetch } }).with(rest());
     await isRefused(t, other.request(withToken(first ?? '', me())), 401, 'TOKEN_EXPIRED');
     t.equal((await client.request(me())).id, reader.id, mode);
   }
 });
 
 t.test('staticToken() reads as the user of the token', async (t) => {
-  const client = createDirectus(url).with(staticToken(ownToken)).with(rest());
+  const client = createDirectus(url, { globals: { fetch: checkedFetch } })
+    .with(staticToken(ownToken))
+    .with(rest());
   t.equal(await client.getToken(), ownToken);
   const user = await client.request(readMe({ fields: ['id', 'email', 'token'] }));
   t.strictSame(user, { id: reader.id, email: reader.email, token: '**********' });
@@ -165,7 +168,7 @@ t.test('a session goes on in another process, from what its storage kept', async
 });
 
 t.test('the SDK’s questions about the server are answered', async (t) => {
-  const client = createDirectus(url).with(rest());
+  const client = createDirectus(url, { globals: { fetch: checkedFetch } }).with(rest());
   t.equal(await client.request(serverPing()), 'pong');
   t.match(await client.request(serverInfo()), { project: { project_name: 'Gatehouse' } });
 });

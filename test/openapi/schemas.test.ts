@@ -1,0 +1,187 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { collections } from '../../db/query-language/collections.js';
+import { formats } from '../../schemas/common.js';
+import { operatorsOf } from '../../schemas/operators.js';
+import { committedDocument, createDocumentCheck } from '../helpers/document.js';
+
+interface Schema {
+  $ref?: string;
+  type?: string;
+  enum?: string[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  examples?: unknown[];
+}
+
+interface Operation {
+  operationId: string;
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+}
+
+const document = committedDocument();
+const schemas = document.components.schemas as Record<string, Schema>;
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
+const named = (schema: Schema | undefined): string | undefined => schema?.$ref?.split('/').at(-1);
+const resolve = (schema: Schema | undefined): Schema =>
+  schema?.$ref === undefined ? (schema ?? {}) : (schemas[named(schema) ?? ''] ?? {});
+
+/** The JSON that goes in and, on success, out. */
+const bodies = operations.flatMap(({ operationId, requestBody, responses }) => [
+  ...Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ what: `${operationId} takes`, schema })),
+  ...Object.entries(responses)
+    .filter(([status]) => status < '300')
+    .flatMap(([status, { content = {} }]) =>
+      Object.entries(content)
+        .filter(([mediaType]) => mediaType.endsWith('json'))
+        .map(([, { schema }]) => ({ what: `${operationId} answers ${status}`, schema })),
+    ),
+]);
+
+const ajv = new Ajv2020({ strict: false, validateSchema: false });
+for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, validate);
+ajv.addFormat('date-time', true);
+ajv.addSchema(document, 'document');
+
+t.test('every body has a name of its own, and an example', async (t) => {
+  t.ok(bodies.length > 70);
+  for (const { what, schema } of bodies) {
+    t.match(named(schema), /^[A-Z][A-Za-z]+$/, what);
+    t.ok(resolve(schema).examples?.length, `${what}: an example of ${named(schema)}`);
+  }
+});
+
+t.test('every example is as its schema says', async (t) => {
+  for (const [name, { examples = [] }] of Object.entries(schemas)) {
+    const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
+    for (const example of examples) t.ok(validate(example), `${name} ${JSON.stringify(validate.errors)}`);
+  }
+});
+
+t.test('what is answered is closed: every object names its properties, or is data that nobody knows', async (t) => {
+  const seen = new Set<string>();
+  const visit = (schema: Schema, path: string) => {
+    const name = named(schema);
+    if (name !== undefined) {
+      if (seen.has(name)) return;
+      seen.add(name);
+      return visit(resolve(schema), name);
+    }
+    if (schema.properties && Object.keys(schema.properties).length > 0)
+      t.equal(schema.additionalProperties, false, path);
+    for (const [key, part] of Object.entries(schema.properties ?? {})) visit(part, `${path}.${key}`);
+    for (const part of schema.anyOf ?? []) visit(part, path);
+    if (schema.items) visit(schema.items, `${path}[]`);
+  };
+  for (const { responses, operationId } of operations) {
+    for (const { content = {} } of Object.values(responses)) {
+      for (const { schema } of Object.values(content)) visit(schema, operationId);
+    }
+  }
+  t.ok(seen.size > 50);
+});
+
+t.test('an answer that the document does not describe is refused', async (t) => {
+  const check = createDocumentCheck(document);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'x' };
+  const answer = (body: object, more: object = {}) => ({
+    method: 'GET',
+    url: '/users/me?fields=id',
+    status: 200,
+    headers,
+    body: JSON.stringify(body),
+    ...more,
+  });
+  const id = '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21';
+  t.strictSame(check(answer({ data: { id } })), { operation: 'readMe', codes: [undefined] });
+  const error = (code: string, more: object = {}) => ({ errors: [{ message: 'No.', extensions: { code, ...more } }] });
+  const faults: Record<string, Parameters<typeof check>[0]> = {
+    'a stray field': answer({ data: { id, password: 'x' } }),
+    'a stray field around': answer({ data: { id }, debug: true }),
+    'a value of another type': answer({ data: { id: 1 } }),
+    'a date of another form': answer({ data: { last_access: '2026-01-31' } }),
+    'no body': answer({}, { body: '' }),
+    'an undeclared status': answer({ data: { id } }, { status: 201 }),
+    'an undeclared media type': answer({ data: { id } }, { headers: { ...headers, 'content-type': 'text/html' } }),
+    'no x-request-id': answer({ data: { id } }, { headers: { 'content-type': 'application/json' } }),
+    'an undeclared header': answer({ data: { id } }, { headers: { ...headers, 'set-cookie': 'a=b' } }),
+    'an undeclared code': answer(error('ROUTE_NOT_FOUND', { path: '/' }), { status: 403 }),
+    'a code of another status': answer(error('INVALID_TOKEN'), { status: 401 }),
+    'a stray key of an error': answer(error('INVALID_TOKEN', { stack: 'x' }), { status: 403 }),
+    'no Retry-After': answer(error('SERVICE_UNAVAILABLE', { service: 'x', reason: 'x' }), { status: 503 }),
+  };
+  for (const [what, fault] of Object.entries(faults)) t.throws(() => check(fault), what);
+});
+
+t.test('filters have the fields of the collection, each with the operators of its type', async (t) => {
+  for (const [one, collection] of Object.entries({
+    User: collections.users,
+    Role: collections.roles,
+    Policy: collections.policies,
+    Permission: collections.permissions,
+  })) {
+    const { _and, _or, ...properties } = schemas[`${one}Filter`]?.properties ?? {};
+    t.strictSame([named(_and?.items), named(_or?.items)], [`${one}Filter`, `${one}Filter`]);
+    t.strictSame(Object.keys(properties), [...collection.fields.keys()], one);
+    for (const [name, field] of collection.fields) {
+      const [condition] = properties[name]?.anyOf ?? [properties[name] ?? {}];
+      if (field.kind === 'list') t.match(named(properties[name]), /ListFilter$/, `${one}.${name}`);
+      else {
+        const whole = resolve(condition);
+        const operators = resolve(whole.anyOf?.find((part) => part.$ref) ?? whole).properties ?? {};
+        t.strictSame(
+          Object.keys(operators),
+          operatorsOf[field.type].map((operator) => `_${operator}`),
+          `${one}.${name}`,
+        );
+        t.equal(properties[name]?.anyOf?.length, field.target === undefined ? undefined : 2, `${one}.${name}`);
+      }
+    }
+  }
+});
+
+t.test('filters of all forms are taken, and mistakes are not', async (t) => {
+  const validate = ajv.compile({ $ref: 'document#/components/schemas/UserFilter' });
+  for (const filter of [
+    {},
+    { email: 'ada@example.com' },
+    { email: { _icontains: 'ada', _ends_with: '.com' }, title: null },
+    { _or: [{ status: { _in: ['active', 'invited'] } }, { _and: [{ last_access: { _gte: '$NOW(-1 day)' } }] }] },
+    { role: { name: { _eq: 'Editors' } } },
+    { role: { _eq: '$CURRENT_ROLE' } },
+    { policies: { _some: { name: { _contains: 'edit' } } } },
+    { policies: { name: 'x' } },
+    { tags: { _null: true } },
+  ]) {
+    t.ok(validate(filter), JSON.stringify([filter, validate.errors]));
+  }
+  for (const filter of [
+    [],
+    { mail: 'x' },
+    { password: { _null: true } },
+    { email: { _regex: 'x' } },
+    { email: { _lt: 'x' } },
+    { email: {} },
+    { tags: { _eq: 'x' } },
+    { last_access: { _between: ['2026-01-01'] } },
+    { role: { _eq: 'x' } },
+    { role: { title: 'x' } },
+    { policies: { _some: { mail: 'x' } } },
+    { _or: { status: 'active' } },
+  ]) {
+    t.notOk(validate(filter), JSON.stringify(filter));
+  }
+});
+
+t.test('names of fields and keys to sort by', async (t) => {
+  const takes = (name: string, value: string) => ajv.compile({ $ref: `document#/components/schemas/${name}` })(value);
+  for (const name of ['id', '*', 'role', 'role.name', 'role.*', 'policies.permissions.action', '*.*']) {
+    t.ok(takes('UserField', name), name);
+  }
+  for (const name of ['password', '-id', 'email.x', 'role.', '']) t.notOk(takes('UserField', name), name);
+  for (const key of ['id', '-last_access', 'role.name', '-role.parent.name']) t.ok(takes('UserSortKey', key), key);
+  for (const key of ['*', 'policies', '+id', 'password']) t.notOk(takes('UserSortKey', key), key);
+});
