@@ -10,7 +10,8 @@ export function serverInfo(app: App): void {
         operationId: 'serverInfo',
         tags: ['Server'],
         summary: 'Read the public settings of the project',
-        description: 'What a page needs before anyone has logged in: name, colour, logo, language, and whether one can register.',
+        description:
+          'What a page needs before anyone has logged in: name, colour, logo, language, and whether one can register.',
         response: {
           200: { ...ServerInfoResponse, description: 'The public settings.' },
           ...errorResponses('FORBIDDEN'),
