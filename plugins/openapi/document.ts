@@ -7,6 +7,7 @@ import {
   type Operation,
   objectsIn,
   type PathItem,
+  type Response,
   resolve,
   type Schema,
 } from './types.js';
@@ -21,6 +22,10 @@ const headers = {
   RetryAfter: {
     description: 'After how many seconds to try again.',
     required: true,
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
+  RetryAfterIfUnavailable: {
+    description: 'Comes with SERVICE_UNAVAILABLE: after how many seconds to try again.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   DeadCookie: {
@@ -57,11 +62,17 @@ function addHeaders({ responses }: Operation): void {
     if (location && 'schema' in location) location.required = true;
     response.headers = {
       'x-request-id': reference('RequestId'),
-      ...(status === '503' || status === '429' ? { 'retry-after': reference('RetryAfter') } : {}),
+      ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
       ...(status === '401' || status === '403' ? { 'set-cookie': reference('DeadCookie') } : {}),
       ...response.headers,
     };
   }
+}
+
+/** Health, and a provider that is not set up rightly, do not get better by waiting a number of seconds. */
+function retryAfterOf({ content = {} }: Response): keyof typeof headers {
+  const isAlone = Object.keys(content).length === 1 && !/InvalidProviderConfig/.test(JSON.stringify(content));
+  return isAlone ? 'RetryAfter' : 'RetryAfterIfUnavailable';
 }
 
 /** One list of values instead of one schema for each, which is how clients read best. */

@@ -112,6 +112,8 @@ export function createDocumentCheck(document: OpenApiDocument) {
       status >= 400 && mediaType === 'application/json'
         ? (value as { errors: { extensions: { code: string } }[] }).errors.map(({ extensions }) => extensions.code)
         : [undefined];
+    const mustWait = codes.some((code) => code === 'SERVICE_UNAVAILABLE' || code === 'REQUESTS_EXCEEDED');
+    if (mustWait && headers['retry-after'] === undefined) refuse(' without the header retry-after');
     const validate = validatorOf(content.schema, ...place, 'content', mediaType, 'schema');
     if (!validate(value)) {
       const faults = (validate.errors ?? [])
