@@ -1,0 +1,128 @@
+/** As much of an OpenAPI document as is compared here. */
+export interface Released {
+  paths: Record<string, Record<string, ReleasedOperation>>;
+  components: { schemas: Record<string, Part> };
+}
+
+interface ReleasedOperation {
+  operationId: string;
+  parameters?: { name: string; in: string; required?: boolean; schema?: Part }[];
+  requestBody?: { required?: boolean; content: Record<string, { schema: Part }> };
+  responses: Record<string, { content?: Record<string, { schema: Part }> }>;
+}
+
+export interface Part {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  anyOf?: Part[];
+  items?: Part;
+  properties?: Record<string, Part>;
+  required?: string[];
+}
+
+/** A change that can break a client, and the name under which it must be announced. */
+export interface Break {
+  name: string;
+  what: string;
+}
+
+/**
+ * What could break clients that were made for an earlier document: operations, successes and fields of answers that are
+ * gone, fields of requests that are newly required, and values and types that are fewer in requests.
+ */
+export function breakingChanges(before: Released, after: Released): Break[] {
+  const breaks: Break[] = [];
+  const now = new Map(operationsOf(after).map((operation) => [operation.operationId, operation]));
+
+  for (const old of operationsOf(before)) {
+    const name = old.operationId;
+    const operation = now.get(name);
+    if (!operation || operation.place !== old.place) {
+      breaks.push({ name, what: operation ? `has moved from ${old.place} to ${operation.place}` : 'is gone' });
+      continue;
+    }
+    for (const { name: parameter, required } of operation.parameters ?? []) {
+      const known = old.parameters?.find((one) => one.name === parameter);
+      if (required && !known?.required) breaks.push({ name, what: `needs the parameter ${parameter}` });
+    }
+    for (const { name: parameter } of old.parameters ?? []) {
+      const isKept = operation.parameters?.some((one) => one.name === parameter);
+      if (!isKept) breaks.push({ name, what: `has no parameter ${parameter} any more` });
+    }
+    if (operation.requestBody?.required && !old.requestBody?.required) breaks.push({ name, what: 'needs a body' });
+    for (const [status, response] of Object.entries(old.responses)) {
+      if (status >= '400') continue;
+      const { content } = operation.responses[status] ?? {};
+      if (!operation.responses[status]) breaks.push({ name, what: `does not answer ${status} any more` });
+      for (const mediaType of Object.keys(response.content ?? {})) {
+        if (operation.responses[status] && !content?.[mediaType])
+          breaks.push({ name, what: `does not answer ${status} as ${mediaType} any more` });
+      }
+    }
+  }
+
+  const [asked, answered] = [componentsIn(before, 'requests'), componentsIn(before, 'responses')];
+  for (const [name, old] of Object.entries(before.components.schemas)) {
+    const schema = after.components.schemas[name];
+    if (!schema) {
+      breaks.push({ name, what: 'is gone' });
+      continue;
+    }
+    for (const field of Object.keys(old.properties ?? {})) {
+      if (!schema.properties?.[field]) breaks.push({ name, what: `has no ${field} any more` });
+    }
+    if (answered.has(name)) {
+      const lost = (old.required ?? []).filter((field) => !schema.required?.includes(field));
+      for (const field of lost) breaks.push({ name, what: `may come without ${field}` });
+    }
+    if (asked.has(name)) {
+      const added = (schema.required ?? []).filter((field) => !old.required?.includes(field));
+      for (const field of added) breaks.push({ name, what: `needs ${field}` });
+      for (const what of narrowed(old, schema)) breaks.push({ name, what });
+    }
+  }
+  return breaks;
+}
+
+function operationsOf({ paths }: Released) {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, place: `${method} ${path}` })),
+  );
+}
+
+/** The components that requests are made of, or answers. */
+function componentsIn(document: Released, side: 'requests' | 'responses'): Set<string> {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const { $ref } = value as Part;
+    const name = typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined;
+    if (name !== undefined && !found.has(name)) {
+      found.add(name);
+      visit(document.components.schemas[name]);
+    }
+    for (const part of Object.values(value)) visit(part);
+  };
+  for (const { parameters, requestBody, responses } of operationsOf(document)) {
+    visit(side === 'requests' ? { parameters, requestBody } : responses);
+  }
+  return found;
+}
+
+/** Where fewer values are taken than before: of a schema itself, and of its fields. */
+function* narrowed(old: Part, now: Part, place = 'it'): Generator<string> {
+  const [before, after] = [typesOf(old), typesOf(now)];
+  const fewer = before.filter((type) => !after.includes(type));
+  if (after.length > 0 && fewer.length > 0) yield `${place} takes no ${fewer.join(', ')} any more`;
+  const values = old.enum?.filter((value) => now.enum && !now.enum.includes(value)) ?? [];
+  if (values.length > 0) yield `${place} does not take ${values.join(', ')} any more`;
+  if (!old.enum && now.enum) yield `${place} takes fixed values only`;
+  for (const [name, part] of Object.entries(old.properties ?? {})) {
+    const field = now.properties?.[name];
+    if (field) yield* narrowed(part, field, name);
+  }
+}
+
+const typesOf = ({ type, anyOf }: Part): string[] =>
+  [type ?? []].flat().concat((anyOf ?? []).flatMap((part) => [part.type ?? []].flat()));
