@@ -1,0 +1,92 @@
+import t from 'tap';
+import { createTfaAccount, updateAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { providerVariables } from '../helpers/openid-provider.js';
+import { userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
+import { rfcSecret } from '../helpers/totp.js';
+import { begin, createVisitor, goThrough, passThrough, type Start, startPath } from '../helpers/visitor.js';
+import { json, startWebServer } from '../helpers/web-server.js';
+
+/** A login begins and ends at either address of the service, whichever the provider was given. */
+
+const publicUrl = 'http://gatehouse.example.com';
+const keys = ['plain', 'wrong-secret'] as const;
+const server = await startOauth2Server(t, { publicUrl, keys });
+/** Its discovery document is another issuer's. */
+const stranger = await startWebServer(t, () => json({ issuer: 'https://another.example.com' }));
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true', MODE: 'json' };
+const service = await startTestApp(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: [...keys, 'stranger'].join(','),
+  ...server.variables('plain', open),
+  ...server.variables('wrong-secret', { ...open, CLIENT_SECRET: 'not the secret' }),
+  ...providerVariables('stranger', { DRIVER: 'openid', CLIENT_ID: 'x', CLIENT_SECRET: 'x', ISSUER_URL: stranger }),
+});
+const { app } = service;
+let people = 0;
+
+async function turnOnTfa(identifier: string) {
+  const id = (await userBehind(app, 'plain', identifier))?.user.id ?? '';
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+}
+
+for (const family of ['login', 'oauth'] as const) {
+  /** Comes back to the address of this family. */
+  const login = (key: string, start: Start) =>
+    goThrough(createVisitor(service, publicUrl), key, start, async (url) =>
+      (await passThrough(url)).replace('/auth/login/', `/auth/${family}/`),
+    );
+  const newPerson = () => {
+    const id = ++people;
+    server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
+    return { id: String(id), email: `octo-${id}@example.com` };
+  };
+
+  t.test(`back at /auth/${family}`, async (t) => {
+    newPerson();
+    const tokens = await login('plain', { family: 'oauth' });
+    t.equal(tokens.statusCode, 200, tokens.body);
+    const sent = await login('plain', { redirect: '/welcome' });
+    t.match([sent.statusCode, sent.headers.location], [302, '/welcome']);
+
+    refusedLogin(t, await login('wrong-secret', { family: 'oauth' }), 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
+    sentBack(t, await login('wrong-secret', { redirect: '/a' }), '/a', 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
+
+    const { email } = newPerson();
+    await createTfaAccount(app, { email });
+    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_PROVIDER', 'an address that is taken');
+
+    const person = newPerson();
+    t.equal((await login('plain', { family: 'oauth' })).statusCode, 200);
+    await turnOnTfa(person.id);
+    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_OTP', 'asked for a code');
+
+    const nowhere = await createVisitor(service, publicUrl).visit(`/auth/${family}/nobody/callback?code=x&state=x`);
+    refused(t, nowhere, 'ROUTE_NOT_FOUND', 'an unknown provider');
+  });
+
+  t.test(`beginning at /auth/${family}`, async (t) => {
+    const visitor = createVisitor(service, publicUrl);
+    t.match(await begin(visitor, 'plain', { family }), server.origin);
+    refused(t, await visitor.visit(startPath('nobody', { family })), 'ROUTE_NOT_FOUND', 'an unknown provider');
+    const misnamed = await visitor.visit(startPath('stranger', { family }));
+    refused(t, misnamed, 'INVALID_PROVIDER_CONFIG', 'an issuer that is not who it should be');
+  });
+}
+
+t.test('after five wrong codes none is looked at for a while', async (t) => {
+  const id = ++people;
+  server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
+  await goThrough(createVisitor(service, publicUrl), 'plain', { family: 'oauth' }, passThrough);
+  await turnOnTfa(String(id));
+  const visitor = createVisitor(service, publicUrl);
+  await goThrough(visitor, 'plain', { family: 'oauth' }, passThrough);
+  const send = () => visitor.send({ method: 'POST', url: '/auth/login/plain', payload: { otp: '000000' } });
+  for (let attempt = 0; attempt < 5; attempt++) refused(t, await send(), 'INVALID_OTP', `attempt ${attempt}`);
+  const response = await send();
+  refused(t, response, 'REQUESTS_EXCEEDED', 'one too many');
+  t.match(response.headers['retry-after'], /^\d+$/);
+});
