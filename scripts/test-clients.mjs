@@ -1,0 +1,112 @@
+// Clients generated from openapi.yaml compile, and work against a service that listens: `npm run test:clients`.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = join(root, '.tmp/clients');
+const journeys = ['openapi-fetch', 'hey-api', 'swagger-typescript-api'];
+const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const bin = (name) => join(root, 'node_modules/.bin', name);
+const generators = [
+  [bin('openapi-typescript'), 'openapi.yaml', '-o', '.tmp/clients/openapi-typescript/schema.ts'],
+  [bin('openapi-ts'), '-i', 'openapi.yaml', '-o', '.tmp/clients/hey-api', '-c', '@hey-api/client-fetch', '--silent'],
+  [
+    bin('swagger-typescript-api'),
+    'generate',
+    '-p',
+    'openapi.yaml',
+    '-o',
+    '.tmp/clients/swagger-typescript-api',
+    '-n',
+    'api.ts',
+    '--generate-union-enums',
+    '--silent',
+  ],
+];
+await timed('generated', () => Promise.all(generators.map(([command, ...args]) => run(command, args))));
+await timed('compiled under strict', () => run(bin('tsc'), ['-p', 'clients']));
+
+const outdir = join(folder, 'dist');
+await build({
+  entryPoints: journeys.map((name) => join(root, 'clients', `${name}.ts`)),
+  outdir,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  outExtension: { '.js': '.mjs' },
+  logLevel: 'warning',
+});
+
+const { url, stop } = await start();
+try {
+  for (const name of journeys) {
+    const { journey } = await import(pathToFileURL(join(outdir, `${name}.mjs`)).href);
+    await timed(name, () => journey(url, administrator));
+  }
+} finally {
+  await stop();
+}
+console.log(`${journeys.length} passed, 0 failed`);
+
+async function timed(what, work) {
+  const begin = performance.now();
+  const result = await work();
+  console.log(`${what} (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
+  return result;
+}
+
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+      });
+    }
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')}:\n${said}`))));
+  });
+}
+
+/** The service, with a data directory that is gone afterwards. */
+async function start() {
+  const built = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
+  if (built.status !== 0) process.exit(1);
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-clients-'));
+  const child = spawn(process.execPath, ['dist/server.js'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATA_DIR: directory,
+      ADMIN_EMAIL: administrator.email,
+      ADMIN_PASSWORD: administrator.password,
+    },
+  });
+  const ended = once(child, 'exit');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { listening } = JSON.parse(line);
+    if (!listening) continue;
+    child.stdout.resume();
+    const stop = async () => {
+      child.kill();
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    };
+    return { url: listening, stop };
+  }
+  throw new Error('The service does not start.');
+}
