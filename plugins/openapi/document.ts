@@ -57,13 +57,15 @@ export function completeDocument<T extends object>(document: T): T {
 }
 
 function addHeaders({ responses }: Operation): void {
+  // A login by provider that fails takes its cookies with it, however it fails.
+  const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
   for (const [status, response] of Object.entries(responses)) {
     const { location } = response.headers ?? {};
     if (location && 'schema' in location) location.required = true;
     response.headers = {
       'x-request-id': reference('RequestId'),
       ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
-      ...(status === '401' || status === '403' ? { 'set-cookie': reference('DeadCookie') } : {}),
+      ...(status === '401' || status === '403' || (isFlow && status >= '400') ? { 'set-cookie': reference('DeadCookie') } : {}),
       ...response.headers,
     };
   }
