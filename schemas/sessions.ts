@@ -101,7 +101,21 @@ export const Session = named(
 );
 export type Session = Static<typeof Session>;
 
-export const SessionsResponse = Data(Type.Array(Session));
+export const SessionsResponse = named(
+  'SessionsResponse',
+  Data(Type.Array(Session), [
+    {
+      id: '6b3c1f1e-0c57-4b8e-9d0a-3f5d1c2e7a90',
+      device: 'Firefox, Linux',
+      user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      address: '192.0.2.1',
+      created_at: '2026-01-05T08:30:00.000Z',
+      last_used_at: '2026-01-05T09:12:00.000Z',
+      expires_at: '2026-01-12T09:12:00.000Z',
+      current: true,
+    },
+  ]),
+);
 
 /**
  * The claims of an access token (contract 1.2). They name who is calling and from which session; what the

@@ -65,7 +65,9 @@ function addHeaders({ responses }: Operation): void {
     response.headers = {
       'x-request-id': reference('RequestId'),
       ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
-      ...(status === '401' || status === '403' || (isFlow && status >= '400') ? { 'set-cookie': reference('DeadCookie') } : {}),
+      ...(status === '401' || status === '403' || (isFlow && status >= '400')
+        ? { 'set-cookie': reference('DeadCookie') }
+        : {}),
       ...response.headers,
     };
   }

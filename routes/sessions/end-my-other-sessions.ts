@@ -1,5 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 
 export function endMyOtherSessions(app: App): void {
   app.delete(
@@ -11,7 +11,6 @@ export function endMyOtherSessions(app: App): void {
         summary: 'End all one’s other sessions',
         description:
           'The current session stays; none of the others works from the next request on. With a static token, which is of no session, all of them end.',
-        security: anyCredential,
         response: { 204: noContent('They are ended, or there were none.'), ...errorResponses('FORBIDDEN') },
       },
     },

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { clearedCookieHeaders } from '../../schemas/sessions.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 export function endMySession(app: App): void {
@@ -15,7 +15,6 @@ export function endMySession(app: App): void {
         summary: 'End one of one’s sessions',
         description:
           'None of its tokens and cookies works from the next request on. Ending the current session is logging out: our cookies that came with the request are taken away.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the session.') }),
         response: {
           204: { ...noContent('It is ended.'), headers: clearedCookieHeaders },

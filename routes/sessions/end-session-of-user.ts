@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 export function endSessionOfUser(app: App): void {
@@ -13,7 +13,6 @@ export function endSessionOfUser(app: App): void {
         tags: ['Sessions'],
         summary: 'End a session of a user',
         description: 'For administrators only. None of its tokens and cookies works from the next request on.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
         response: { 204: noContent('It is ended.'), ...errorResponses('FORBIDDEN') },
       },

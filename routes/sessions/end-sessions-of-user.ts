@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { type App, anyCredential, noContent } from '../app.js';
+import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 export function endSessionsOfUser(app: App): void {
@@ -14,7 +14,6 @@ export function endSessionsOfUser(app: App): void {
         summary: 'Sign a user out everywhere',
         description:
           'For administrators only. All sessions of the user end; static tokens stay. Who names themselves ends their own session too.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: { 204: noContent('They are ended, or there were none.'), ...errorResponses('FORBIDDEN') },
       },

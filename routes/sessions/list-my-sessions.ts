@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { SessionsResponse } from '../../schemas/sessions.js';
-import { type App, anyCredential } from '../app.js';
+import type { App } from '../app.js';
 
 export function listMySessions(app: App): void {
   app.get(
@@ -12,7 +12,6 @@ export function listMySessions(app: App): void {
         summary: 'List where one is signed in',
         description:
           'The sessions of the current user that have not ended, the latest used first; at most 1000. With a static token none of them is the current one.',
-        security: anyCredential,
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses('FORBIDDEN') },
       },
     },

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { SessionsResponse } from '../../schemas/sessions.js';
-import { type App, anyCredential } from '../app.js';
+import type { App } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
 export function listSessionsOfUser(app: App): void {
@@ -14,7 +14,6 @@ export function listSessionsOfUser(app: App): void {
         tags: ['Sessions'],
         summary: 'List where a user is signed in',
         description: 'For administrators only. The latest used first; at most 1000.',
-        security: anyCredential,
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses('FORBIDDEN') },
       },
