@@ -24,6 +24,8 @@ export const headersPlugin = plugin(
       // Only for this host: what its subdomains do is not known here.
       strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
       frameguard: { action: 'deny' },
+      // Of no use without subdomains that share a document.domain, and browsers complain of it where pages were open before.
+      originAgentCluster: false,
       referrerPolicy: { policy: 'no-referrer' },
       crossOriginResourcePolicy: { policy: 'same-origin' },
       crossOriginOpenerPolicy: { policy: 'same-origin' },
