@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { PgDialect } from 'drizzle-orm/pg-core';
 import { uuidPattern } from '../../schemas/common.js';
 import { type Executor, rows } from '../client.js';
+import { writeStatement } from '../fixed-statement.js';
+import { keepFew } from '../kept.js';
 import { type AccessView, seesAll } from '../query-language/access-view.js';
 import { type Collection, collections, type ListField } from '../query-language/collections.js';
 import { arrayOf, type Compiler, createCompiler, literal, type Row } from '../query-language/compile.js';
@@ -47,22 +48,16 @@ function columnsOf(compiler: Compiler, row: Row, fields: FieldTree): SQL {
   return sql.join(columns, sql`, `);
 }
 
-const dialect = new PgDialect();
-const written = new Map<string, SQL>();
-const mostWritten = 200;
+const written = keepFew<SQL>(200);
 
 /** The same for who sees everything. There are no values in it, so what was written for a set of fields is kept. */
-function writtenColumns(collection: Collection, fields: FieldTree): SQL {
-  const name = `${collection.name} ${nameOf(fields)}`;
-  const known = written.get(name);
-  if (known) return known;
-  const compiler = createCompiler(seesAll);
-  const query = dialect.sqlToQuery(columnsOf(compiler, compiler.row(collection), fields));
-  if (query.params.length > 0) throw new Error('There are values among the columns.');
-  const columns = sql.raw(query.sql);
-  if (written.size < mostWritten) written.set(name, columns);
-  return columns;
-}
+const writtenColumns = (collection: Collection, fields: FieldTree): SQL =>
+  written(`${collection.name} ${nameOf(fields)}`, () => {
+    const compiler = createCompiler(seesAll);
+    const query = writeStatement(columnsOf(compiler, compiler.row(collection), fields));
+    if (query.params.length > 0) throw new Error('There are values among the columns.');
+    return sql.raw(query.sql);
+  });
 
 const nameOf = (fields: FieldTree): string =>
   [...fields].map(([name, subtree]) => (subtree ? `${name}(${nameOf(subtree)})` : name)).join();

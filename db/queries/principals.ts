@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type Executor, rows } from '../client.js';
 import { type FixedStatement, fixedStatement } from '../fixed-statement.js';
+import { keepFew } from '../kept.js';
 import { collections } from '../query-language/collections.js';
 import { permissions, policies, rolePolicies, roles, sessions, settings, userPolicies, users } from '../schema.js';
 import { type Item, itemAsJson } from './items.js';
@@ -99,17 +100,12 @@ function withOwnRow<Values extends Record<string, unknown>, Row extends Principa
   write: (value: (name: keyof Values & string) => Placeholder, own: SQL) => SQL,
 ) {
   const plain = fixedStatement<Values, Row>((value) => write(value, sql``));
-  /** Which fields there are, callers have a hand in: of few sets a statement is kept. */
-  const kept = new Map<string, FixedStatement<Values, Row>>();
+  const kept = keepFew<FixedStatement<Values, Row>>(100);
   return async (executor: Executor, values: Values, fields?: readonly string[]): Promise<Row | undefined> => {
     if (!fields) return (await plain(executor, values))[0];
-    const name = fields.join();
-    const statement =
-      kept.get(name) ??
-      fixedStatement<Values, Row>((value) =>
-        write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`),
-      );
-    if (kept.size < 100) kept.set(name, statement);
+    const statement = kept(fields.join(), () =>
+      fixedStatement((value) => write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`)),
+    );
     return (await statement(executor, values))[0];
   };
 }

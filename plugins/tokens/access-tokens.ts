@@ -1,7 +1,6 @@
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
-import type { Clock } from '../clock.js';
-import { type Signer, seconds, verifySigned } from './signed.js';
+import { type Signing, seconds, verifySigned } from './signed.js';
 
 export interface AccessTokens {
   /** Signs an access token that is valid from now until `expiresAt`. */
@@ -15,21 +14,8 @@ export interface AccessTokens {
   verify(token: string): AccessTokenClaims;
 }
 
-/**
- * Access tokens are JWTs, HS256 (RFC 7519, RFC 8725; contract 1.2).
- * @param deps.previousKeys keys besides that of `jwt` whose signatures are still accepted
- */
-export function createAccessTokens({
-  jwt,
-  previousKeys,
-  clock,
-  issuer,
-}: {
-  jwt: Signer;
-  previousKeys?: readonly Buffer[];
-  clock: Clock;
-  issuer: string;
-}): AccessTokens {
+/** Access tokens are JWTs, HS256 (RFC 7519, RFC 8725; contract 1.2). */
+export function createAccessTokens({ jwt, previousKeys, clock, issuer }: Signing): AccessTokens {
   return {
     issue: (claims, expiresAt) => jwt.sign({ ...claims, iat: seconds(clock()), exp: seconds(expiresAt), iss: issuer }),
 

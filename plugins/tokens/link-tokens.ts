@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
-import type { Clock } from '../clock.js';
-import { type Signer, seconds, verifySigned } from './signed.js';
+import { type Signing, seconds, verifySigned } from './signed.js';
 
 /** What a link in a mail is made for: this, of this user, as they were then. */
 export interface LinkSubject {
@@ -32,17 +31,7 @@ const fingerprint = (state: LinkSubject['state']): string =>
  * Tokens in links are JWTs with a key and a `typ` of their own, bound to a purpose, a user and a state. They need no row:
  * what uses one up changes the state that it is bound to (contract 2.7, 2.12, 2.15).
  */
-export function createLinkTokens({
-  jwt,
-  previousKeys,
-  clock,
-  issuer,
-}: {
-  jwt: Signer;
-  previousKeys?: readonly Buffer[];
-  clock: Clock;
-  issuer: string;
-}): LinkTokens {
+export function createLinkTokens({ jwt, previousKeys, clock, issuer }: Signing): LinkTokens {
   return {
     issue: ({ scope, userId, state }, lifetime) => {
       const now = clock().getTime();

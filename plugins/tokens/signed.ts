@@ -2,8 +2,18 @@ import type { JWT } from '@fastify/jwt';
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { ApiError } from '../../schemas/errors.js';
+import type { Clock } from '../clock.js';
 
 export type Signer = Pick<JWT, 'sign' | 'verify' | 'decode'>;
+
+/** What tokens of any kind are signed and verified with. */
+export interface Signing {
+  jwt: Signer;
+  /** Keys besides that of `jwt` whose signatures are still accepted. */
+  previousKeys?: readonly Buffer[];
+  clock: Clock;
+  issuer: string;
+}
 
 /** Seconds since 1970, as JWTs count (RFC 7519, NumericDate). */
 export const seconds = (moment: Date): number => Math.floor(moment.getTime() / 1000);
