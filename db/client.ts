@@ -1,3 +1,4 @@
+import type { PGlite } from '@electric-sql/pglite';
 import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
@@ -21,8 +22,8 @@ export interface DatabaseConnection {
 export type DatabaseLocation =
   | { kind: 'postgres'; url: string; poolMax: number }
   | { kind: 'embedded'; dataDir: string }
-  /** An embedded database that lives in memory only, optionally started from the dump of another. */
-  | { kind: 'memory'; dump?: Blob };
+  /** An embedded database that lives in memory only. One that is lent is left open. */
+  | { kind: 'memory'; client?: PGlite; isLent?: boolean };
 
 /** Opens the database at `location`. Nothing is migrated yet. */
 export async function openDatabase(location: DatabaseLocation): Promise<DatabaseConnection> {
@@ -34,22 +35,18 @@ function openPostgres(url: string, max: number): DatabaseConnection {
   return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, close };
 }
 
-async function openEmbedded(
-  location: { kind: 'embedded'; dataDir: string } | { kind: 'memory'; dump?: Blob },
-): Promise<DatabaseConnection> {
+async function openEmbedded(location: Exclude<DatabaseLocation, { kind: 'postgres' }>): Promise<DatabaseConnection> {
   const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
   try {
     // Loaded here, so that a service on PostgreSQL never pays for an engine that it does not use.
     const [{ PGlite }, { drizzle }] = await Promise.all([import('@electric-sql/pglite'), import('drizzle-orm/pglite')]);
-    const client = await PGlite.create(
+    const lent = location.kind === 'memory' && location.isLent;
+    const client =
       location.kind === 'embedded'
-        ? { dataDir: `${location.dataDir}/database` }
-        : location.dump
-          ? { loadDataDir: location.dump }
-          : {},
-    );
+        ? await PGlite.create({ dataDir: `${location.dataDir}/database` })
+        : (location.client ?? (await PGlite.create()));
     const close = async () => {
-      if (!client.closed) await client.close();
+      if (!lent && !client.closed) await client.close();
       unlock();
     };
     const runScript = async (text: string) => {

@@ -4,9 +4,10 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { endFile } from '../dist/test/helpers/teardown.js';
+import { endFile, endProcess, expectSeveralFiles } from '../dist/test/helpers/teardown.js';
 
 const { TEST_QUEUE: queue, TEST_FILES: files } = process.env;
+expectSeveralFiles();
 
 for (const file of files.split('\n')) {
   if (!isMine(file)) continue;
@@ -24,6 +25,10 @@ for (const file of files.split('\n')) {
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   writeFileSync(join(queue, `${markOf(file)}.done`), `${relative('dist/test', file)} (${seconds} s)`);
 }
+await t.test('the process has come to its end', async (t) => {
+  await endProcess();
+  t.pass('nothing is left running');
+});
 
 /** Whoever makes the mark first has the file. */
 function isMine(file) {

@@ -17,6 +17,7 @@ import postgres from 'postgres';
 import { type DatabaseLocation, openDatabase } from '../../db/client.js';
 import { createJobQueue } from '../../db/job-queue.js';
 import { migrate } from '../../db/migrate.js';
+import { createEmbeddedPool } from './embedded-pool.js';
 
 /** Which engine the suite runs on: `npm test` the embedded one, `npm run test:postgres` PostgreSQL. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
@@ -40,9 +41,7 @@ export async function createTestDatabase({
   collation?: 'C';
   hasTables?: boolean;
 } = {}): Promise<TestDatabase> {
-  return engine === 'postgres'
-    ? createPostgres(collation)
-    : { location: await memory(hasTables), url: undefined, drop: async () => {} };
+  return engine === 'postgres' ? createPostgres(collation) : createEmbedded(hasTables);
 }
 
 /** The server that DATABASE_URL points to. */
@@ -79,11 +78,22 @@ async function onServer(url: URL, work: (sql: postgres.Sql) => Promise<unknown>)
 
 const folder = join(process.cwd(), '.tmp');
 
-/** A database in memory. Loading the dump of one is four times as fast as making one. */
-const memory = async (hasTables: boolean): Promise<DatabaseLocation> => ({
-  kind: 'memory',
-  dump: await openAsBlob(await dumpedDatabase(hasTables)),
-});
+/** A database in memory. Loading the dump of one is four times as fast as making one, and to use one again is faster still. */
+async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
+  if (!hasTables)
+    return { location: { kind: 'memory', client: await load(false) }, url: undefined, drop: async () => {} };
+  const client = await withTables.take();
+  return {
+    location: { kind: 'memory', client, isLent: true },
+    url: undefined,
+    drop: () => withTables.giveBack(client),
+  };
+}
+
+const load = async (hasTables: boolean) =>
+  PGlite.create({ loadDataDir: await openAsBlob(await dumpedDatabase(hasTables)) });
+
+const withTables = createEmbeddedPool(() => load(true));
 
 /** The dump of an embedded database without anything in it; made once. */
 async function dumpedDatabase(hasTables: boolean): Promise<string> {

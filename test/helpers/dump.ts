@@ -18,7 +18,7 @@ async function statementFor(app: FastifyInstance): Promise<SQL> {
   const tables = await rows<{ name: string }>(
     app.db,
     sql`select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema', 'pristine')
         and (table_schema, table_name) <> ('pgboss', 'version')`,
   );
   if (tables.length < 5) throw new Error('The dump does not see the tables.');

@@ -1,6 +1,7 @@
 import tap, { type Test } from 'tap';
 
 const waiting: (() => unknown)[] = [];
+const lasting: (() => unknown)[] = [];
 
 /**
  * Runs `work` when the test ends; for the root test, when its file does, which may not be the last one of the process
@@ -11,13 +12,39 @@ export function atEndOf(t: Test, work: () => unknown): void {
     t.teardown(work);
     return;
   }
-  // With a teardown of its own, the root test would end as soon as there is a pause between two files.
-  const isOnlyFile = process.env.TEST_QUEUE === undefined;
-  if (isOnlyFile && waiting.length === 0) t.teardown(endFile);
+  listenForEnd();
   waiting.push(work);
+}
+
+/** Runs `work` when all tests of this process have ended. */
+export function atEndOfProcess(work: () => unknown): void {
+  listenForEnd();
+  lasting.push(work);
+}
+
+let isListening = false;
+
+/** For a process that runs several files, and calls `endFile` and `endProcess` itself. */
+export function expectSeveralFiles(): void {
+  // With a teardown of its own, the root test would end as soon as there is a pause between two files.
+  isListening = true;
+}
+
+function listenForEnd(): void {
+  if (isListening) return;
+  isListening = true;
+  tap.teardown(async () => {
+    await endFile();
+    await endProcess();
+  });
 }
 
 /** Ends what the file that has just come to its end has left running, the latest first. */
 export async function endFile(): Promise<void> {
   for (const work of waiting.splice(0).reverse()) await work();
+}
+
+/** Ends what all files of this process have used. */
+export async function endProcess(): Promise<void> {
+  for (const work of lasting.splice(0).reverse()) await work();
 }
