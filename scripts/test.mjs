@@ -63,7 +63,7 @@ async function runAll() {
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
-  const workers = Array.from({ length: cores }, (_, index) => join(queue, `worker-${index + 1}.mjs`));
+  const workers = Array.from({ length: cores + 1 }, (_, index) => join(queue, `worker-${index + 1}.mjs`));
   for (const worker of workers) writeFileSync(worker, `import '../../scripts/test-worker.mjs';\n`);
   const said = new Set();
   const progress = setInterval(() => {
@@ -91,7 +91,7 @@ function filesOf(suite) {
 
 /** Runs tap. Told nothing, it would leave a core free, which on a small machine is half of it. */
 function tap(args, environment = {}) {
-  const options = [`--jobs=${cores}`, `--output-file=${report}`, ...args];
+  const options = [`--jobs=${cores + 1}`, `--output-file=${report}`, ...args];
   const child = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...options], {
     cwd: root,
     stdio: 'inherit',
