@@ -1,5 +1,6 @@
-// Turns the TypeScript sources into `dist/`, file by file, in a tenth of a second. Types are checked
-// by `npm run typecheck`; here they are only taken away, so that starting the service stays quick.
+// Turns the TypeScript sources into `dist/`: file by file for tests and scripts, and `dist/server.js` in one file with what it
+// needs of its libraries, for to find and read more than a thousand files is what a start would take most of its time for.
+// Types are checked by `npm run typecheck`; here they are only taken away.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,11 @@ const sources = folders.flatMap((folder) =>
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
     .map((entry) => join(entry.parentPath, entry.name)),
 );
-const entryPoints = [join(root, 'app.ts'), join(root, 'server.ts'), ...sources];
+const entryPoints = [join(root, 'app.ts'), ...sources];
+
+/** What older libraries expect to be there. */
+const commonJs = `import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
 const { outputFiles } = await build({
   entryPoints,
@@ -28,6 +33,26 @@ const { outputFiles } = await build({
   target: 'node20.19',
   format: 'esm',
   sourcemap: true,
+  logLevel: 'warning',
+  write: false,
+});
+const { outputFiles: serviceFiles } = await build({
+  entryPoints: [join(root, 'server.ts')],
+  outdir,
+  bundle: true,
+  // They have files of their own besides code: binaries, WebAssembly, pages.
+  external: ['@electric-sql/pglite', '@fastify/swagger-ui', '@node-rs/argon2', 'fs-native-extensions'],
+  banner: { js: commonJs },
+  plugins: [{ name: 'places', setup: keepPlaces }],
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  sourcemap: true,
+  legalComments: 'none',
+  // What is not read need not be kept; names are left, for the stacks of errors.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 160,
   logLevel: 'warning',
   write: false,
 });
@@ -43,10 +68,20 @@ const { outputFiles: browserFiles } = await build({
   logLevel: 'warning',
   write: false,
 });
-for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
+for (const { path, contents } of [...outputFiles, ...serviceFiles, ...browserFiles]) writeIfChanged(path, contents);
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
+
+/** Lets modules find the files beside them although they are all in one file. */
+function keepPlaces({ onLoad }) {
+  onLoad({ filter: /\.ts$/ }, ({ path }) => {
+    if (path.includes('node_modules')) return;
+    const place = relative(root, path).replace(/\.ts$/, '.js');
+    const text = readFileSync(path, 'utf8').replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`);
+    return { contents: text, loader: 'ts' };
+  });
+}
 
 /** Leaves alone what is right, and replaces the rest at a stroke: another service may be starting from here just now. */
 function writeIfChanged(path, contents) {
@@ -70,7 +105,7 @@ function copyIfChanged(path) {
 
 /** Deletes what an earlier build left behind of sources that are gone, so that no stale test runs. */
 function removeOrphans() {
-  const made = browserFiles.map(({ path }) => relative(outdir, path));
+  const made = [...serviceFiles, ...browserFiles].map(({ path }) => relative(outdir, path));
   const kept = new Set([...entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')), ...made]);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);

@@ -81,7 +81,7 @@ async function idleMemory(variables) {
 async function start(variables) {
   const port = await freePort();
   const begin = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', server], {
+  const child = spawn(process.execPath, [server], {
     env: { PATH, HOST: '127.0.0.1', PORT: String(port), ...variables },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

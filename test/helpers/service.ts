@@ -118,7 +118,7 @@ export function launchService(
   user: { uid?: number; gid?: number } = {},
 ): Service {
   // tap puts itself into every child process by NODE_OPTIONS; this one is to be as it is in production.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', serverFile], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, serverFile], {
     ...user,
     cwd: home.directory,
     env: environment(home, variables),
