@@ -1,5 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
+
+export const conformanceFile = 'docs/conformance.md';
 
 /** As much of an OpenAPI document as tells what each operation can answer. */
 export interface Described {
@@ -94,11 +97,26 @@ export function conformanceTable(
   ].join('\n');
 }
 
-/** The lines of the table that the last run of a suite has not borne out. */
-export function unproved(table: string, seen: ReadonlyMap<Outcome, ReadonlySet<string>>): string[] {
-  return table.split('\n').filter((line) => {
-    const [, operation, status, code, file] = line.split('|').map((cell) => cell.trim());
-    if (!status || !/^\d{3}$/.test(status)) return false;
-    return !seen.get(outcomeOf(operation ?? '', status, code || undefined))?.has(file ?? '');
-  });
+/** What a document in the repository declares. */
+export const readDocument = (): Described => parse(readFileSync('openapi.yaml', 'utf8')) as Described;
+
+/**
+ * The lines of `docs/conformance.md` that the last run of a suite has not borne out, and the outcomes of `openapi.yaml` that
+ * it has no line for.
+ */
+export function missingProofs(suite: string): string[] {
+  const seen = seenOutcomes(suite);
+  const lines = existsSync(conformanceFile) ? readFileSync(conformanceFile, 'utf8').split('\n') : [];
+  const claims = new Map(
+    lines.flatMap((line) => {
+      const [, operation = '', status = '', code = '', file = ''] = line.split('|').map((cell) => cell.trim());
+      return /^\d{3}$/.test(status) ? [[outcomeOf(operation, status, code || undefined), { line, file }]] : [];
+    }),
+  );
+  const declared = declaredOutcomes(readDocument());
+  const isProved = (outcome: Outcome) => seen.get(outcome)?.has(claims.get(outcome)?.file ?? '') ?? false;
+  return [
+    ...declared.filter((outcome) => !isProved(outcome)).map((outcome) => claims.get(outcome)?.line ?? outcome),
+    ...[...claims].filter(([outcome]) => !declared.includes(outcome)).map(([, { line }]) => line),
+  ];
 }

@@ -4,7 +4,8 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { endFile, endProcess, expectSeveralFiles } from '../dist/test/helpers/teardown.js';
+import { endProcess } from '../dist/test/helpers/process-end.js';
+import { endFile, expectSeveralFiles } from '../dist/test/helpers/teardown.js';
 
 const { TEST_QUEUE: queue, TEST_FILES: files } = process.env;
 expectSeveralFiles();
@@ -12,6 +13,7 @@ expectSeveralFiles();
 for (const file of files.split('\n')) {
   if (!isMine(file)) continue;
   const start = performance.now();
+  process.env.TEST_FILE = file;
   try {
     await import(pathToFileURL(file).href);
     // Comes after all the tests that the file has put in line.

@@ -38,6 +38,7 @@ rmSync(report, { force: true });
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
 const status = chosen.length > 0 ? await runFiles() : await runAll();
+const missing = status === 0 && chosen.length === 0 ? await missingProofs() : [];
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
@@ -47,9 +48,20 @@ const failures = lines
   .split(/^(?=\s*not ok )/m)
   .filter((part) => /^\s*not ok /.test(part) && !/^\s*not ok .*# time=/.test(part));
 for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
+if (missing.length > 0) {
+  console.log('\nThese lines of docs/conformance.md have not been proved. Where tests have moved: npm run conformance');
+  console.log(missing.join('\n'));
+}
 console.log(`\nEngine: ${engine}`);
 console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
-process.exit(status);
+process.exit(missing.length > 0 ? 1 : status);
+
+/** What the document declares, and no test of the suite has got for an answer (`docs/conformance.md`). */
+async function missingProofs() {
+  if (engine !== suite) return [];
+  const { missingProofs } = await import('../dist/scripts/conformance.js');
+  return missingProofs(suite);
+}
 
 /** The files that were asked for, each in a process of its own. */
 function runFiles() {
@@ -65,6 +77,9 @@ async function runAll() {
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
   const workers = Array.from({ length: cores + 1 }, (_, index) => join(queue, `worker-${index + 1}.mjs`));
   for (const worker of workers) writeFileSync(worker, `import '../../scripts/test-worker.mjs';\n`);
+  const outcomes = `${root}.tmp/outcomes/${suite}`;
+  rmSync(outcomes, { recursive: true, force: true });
+  mkdirSync(outcomes, { recursive: true });
   const said = new Set();
   const progress = setInterval(() => {
     for (const name of readdirSync(queue).filter((name) => name.endsWith('.done') && !said.has(name))) {
@@ -73,6 +88,7 @@ async function runAll() {
     }
   }, 500);
   const status = await tap(['--reporter=silent', ...workers, ...alone], {
+    TEST_OUTCOMES: outcomes,
     TEST_QUEUE: queue,
     TEST_FILES: files.join('\n'),
   });

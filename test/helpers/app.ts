@@ -5,8 +5,8 @@ import { loadConfig } from '../../plugins/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { checkAnswer } from './document.js';
-import { noLimits } from './service.js';
 import { atEndOf } from './teardown.js';
+import { noLimits } from './variables.js';
 
 export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
 

@@ -3,7 +3,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  openAsBlob,
   readdirSync,
   readFileSync,
   renameSync,
@@ -90,8 +89,10 @@ async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
   };
 }
 
-const load = async (hasTables: boolean) =>
-  PGlite.create({ loadDataDir: await openAsBlob(await dumpedDatabase(hasTables)) });
+const load = async (hasTables: boolean) => PGlite.create({ loadDataDir: dumpIn(await dumpedDatabase(hasTables)) });
+
+/** In memory: a blob that is a file would keep the process from ending. */
+const dumpIn = (file: string) => new Blob([readFileSync(file)]);
 
 const withTables = createEmbeddedPool(() => load(true));
 
@@ -109,7 +110,7 @@ export async function dataDirectory(): Promise<string> {
   if (existsSync(directory)) return directory;
   const draft = `${directory}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
-  const database = await PGlite.create({ dataDir: draft, loadDataDir: await openAsBlob(dump) });
+  const database = await PGlite.create({ dataDir: draft, loadDataDir: dumpIn(dump) });
   await database.close();
   try {
     renameSync(draft, directory);

@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite';
-import { atEndOfProcess } from './teardown.js';
+import { atEndOfProcess } from './process-end.js';
 
 /** How often a database is used again: what it has ever written stays in memory. */
 const maxUses = 30;

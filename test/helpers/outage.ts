@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { startProxy } from './proxy.js';
-import { cheapHashing, createHome, type Home, logIn, type Service, startService } from './service.js';
+import { createHome, type Home, logIn, type Service, startService } from './service.js';
 import { startTlsFront } from './tls-front.js';
+import { cheapHashing } from './variables.js';
 
 export const password = 'the password';
 export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };

@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 import { createTestDatabase, dataDirectory, engine } from './databases.js';
 import { checkedFetch } from './document.js';
 import { atEndOf } from './teardown.js';
+import { noLimits } from './variables.js';
 
 export const serverFile = fileURLToPath(new URL('../../server.js', import.meta.url));
 
@@ -43,16 +44,6 @@ export interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
-
-/** Hashing that costs next to nothing, for tests that log in often. */
-export const cheapHashing = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
-
-/** No limits on requests and mails, for tests that ask often. */
-export const noLimits = {
-  RATE_LIMITER_ENABLED: 'false',
-  RATE_LIMITER_REGISTRATION_ENABLED: 'false',
-  RATE_LIMITER_MAIL_ENABLED: 'false',
-};
 
 /** The administrator that a first start makes when it is told nothing. */
 export const administrator = { email: 'admin@example.com' };

@@ -1,28 +1,18 @@
 import tap, { type Test } from 'tap';
+import { endProcess } from './process-end.js';
 
 const waiting: (() => unknown)[] = [];
-const lasting: (() => unknown)[] = [];
+let isListening = false;
 
 /**
  * Runs `work` when the test ends; for the root test, when its file does, which may not be the last one of the process
  * (see `scripts/test-worker.mjs`).
  */
 export function atEndOf(t: Test, work: () => unknown): void {
-  if (t !== tap) {
-    t.teardown(work);
-    return;
-  }
   listenForEnd();
-  waiting.push(work);
+  if (t === tap) waiting.push(work);
+  else t.teardown(work);
 }
-
-/** Runs `work` when all tests of this process have ended. */
-export function atEndOfProcess(work: () => unknown): void {
-  listenForEnd();
-  lasting.push(work);
-}
-
-let isListening = false;
 
 /** For a process that runs several files, and calls `endFile` and `endProcess` itself. */
 export function expectSeveralFiles(): void {
@@ -42,9 +32,4 @@ function listenForEnd(): void {
 /** Ends what the file that has just come to its end has left running, the latest first. */
 export async function endFile(): Promise<void> {
   for (const work of waiting.splice(0).reverse()) await work();
-}
-
-/** Ends what all files of this process have used. */
-export async function endProcess(): Promise<void> {
-  for (const work of lasting.splice(0).reverse()) await work();
 }

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';
 import {
-  cheapHashing,
   createHome,
   type Ending,
   engine,
@@ -14,6 +13,7 @@ import {
   type Service,
   startService,
 } from '../helpers/service.js';
+import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'postgres' && 'the embedded database only';
 const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password', LOG_LEVEL: 'info' };

@@ -3,7 +3,6 @@ import t, { type Test } from 'tap';
 import { bearer } from '../helpers/app.js';
 import { databaseUrl, healthIsFresh, query, recovers, startBehindProxy, variables } from '../helpers/outage.js';
 import {
-  cheapHashing,
   createHome,
   engine,
   launchService,
@@ -13,6 +12,7 @@ import {
   type Service,
   startService,
 } from '../helpers/service.js';
+import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

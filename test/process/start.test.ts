@@ -6,7 +6,6 @@ import t from 'tap';
 import { bearer } from '../helpers/app.js';
 import {
   administrator,
-  cheapHashing,
   createHome,
   engine,
   environment,
@@ -17,6 +16,7 @@ import {
   serverFile,
   startService,
 } from '../helpers/service.js';
+import { cheapHashing } from '../helpers/variables.js';
 
 const { email } = administrator;
 

@@ -19,8 +19,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createTestDatabase, engine } from '../helpers/databases.js';
-import { noLimits } from '../helpers/service.js';
 import { mean, median, standardDeviation, welch } from '../helpers/statistics.js';
+import { noLimits } from '../helpers/variables.js';
 
 /** Chance goes beyond this about once in a thousand runs. */
 const limit = 3.3;
