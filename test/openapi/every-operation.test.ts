@@ -87,3 +87,17 @@ t.test('every operation says that the database is not there, and when to come ba
     t.equal(response.headers['retry-after'], '1', operationId);
   });
 });
+
+t.test('every operation says that there were too many requests, and when to come back', async (t) => {
+  const service = await startTestApp(t, {
+    RATE_LIMITER_ENABLED: 'true',
+    RATE_LIMITER_POINTS: '1',
+    RATE_LIMITER_DURATION: '3600',
+  });
+  await service.get('/server/info');
+  // Without a credential, the probes of a load balancer are always answered.
+  await presentEverywhere(service, { headers: bearer('a-token') }, (response, operationId) => {
+    refused(t, response, 'REQUESTS_EXCEEDED', operationId);
+    t.ok(Number(response.headers['retry-after']) > 0, operationId);
+  });
+});

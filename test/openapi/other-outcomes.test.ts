@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { startTestApp } from '../helpers/app.js';
+import { sessionCookie, setCookies } from '../helpers/cookies.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { codeOfStep, rfcSecret } from '../helpers/totp.js';
+import { newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /** What the document says that single operations can answer, and what no test of their own is about. */
@@ -45,4 +48,17 @@ t.test('health, with and without a database', async (t) => {
   const response = await get('/server/health');
   t.equal(response.statusCode, 503);
   t.strictSame(response.json(), { status: 'error' });
+});
+
+t.test('setting up a second factor', async (t) => {
+  const person = await newPerson(service, {
+    policies: [await ownSecretPolicy(app, { validation: { tfa_secret: { _null: true } } })],
+  });
+  const session = setCookies(await person.login(undefined, { mode: 'session' })).gatehouse_session_token;
+  const foreign = { ...sessionCookie(session?.value ?? ''), origin: 'https://elsewhere.example' };
+  refused(t, await person.generate({ password: person.password }, foreign), 'FORBIDDEN', 'a page of somebody else');
+  t.equal((await person.generate({ password: person.password })).statusCode, 200);
+  const otp = codeOfStep(nextStep(service));
+  refused(t, await person.enable({ secret: rfcSecret.base32, otp }), 'FAILED_VALIDATION', 'a rule for its value');
+  t.equal((await person.row()).tfaSecret, null);
 });

@@ -44,11 +44,18 @@ async function waiting() {
   const cookie = await visitor.cookies('/auth/login/issuer');
   const complete = (otp: string, sent: Record<string, string> = { cookie }) =>
     post('/auth/login/issuer', { otp }, sent);
-  return { id, response, headers, login, complete };
+  return { id, response, headers, cookie, login, complete };
 }
 
 const isSignedIn = (t: Test, response: LightMyRequestResponse, what: string) =>
   t.equal(response.statusCode, 200, `${what}: ${response.statusCode === 200 ? 'signed in' : response.body}`);
+
+t.test('a page of somebody else cannot complete a login', async (t) => {
+  const { cookie, complete } = await waiting();
+  const foreign = { cookie, origin: 'https://elsewhere.example' };
+  refused(t, await complete('000000', foreign), 'FORBIDDEN', 'from a foreign page');
+  refused(t, await complete('000000'), 'INVALID_OTP', 'the login waits as before');
+});
 
 t.test('a recovery code does in the place of a code, once', async (t) => {
   const { id, response, headers, complete, login } = await waiting();
