@@ -28,6 +28,7 @@ import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js'
 import { mailPlugin } from './plugins/mail/index.js';
 import type { MailTransport } from './plugins/mail/transport.js';
 import { mailboxPlugin } from './plugins/mailbox/index.js';
+import { metricsPlugin } from './plugins/metrics/index.js';
 import { pagesPlugin } from './plugins/pages/index.js';
 import { passwordChecksPlugin } from './plugins/password-checks/index.js';
 import { passwordResetPlugin } from './plugins/password-reset/index.js';
@@ -129,6 +130,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(settingsPlugin);
     await app.register(mailPlugin, overrides.mailTransport ? { transport: overrides.mailTransport } : {});
     await app.register(mailboxPlugin);
+    await app.register(metricsPlugin);
     await app.register(passwordResetPlugin);
     await app.register(invitesPlugin);
     await app.register(registrationPlugin);

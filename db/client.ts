@@ -16,6 +16,8 @@ export interface DatabaseConnection {
   limitWaiting(): void;
   /** Runs statements without parameters, a whole script of them maybe. @returns the rows of the first */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
+  /** Work that has a connection to itself, and that waits for one; undefined on the embedded engine. */
+  load(): { running: number; waiting: number } | undefined;
   close(): Promise<void>;
 }
 
@@ -31,8 +33,8 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
 }
 
 function openPostgres(url: string, max: number): DatabaseConnection {
-  const { client, limitWaiting, runScript, close } = createPostgresPool(url, { max });
-  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, close };
+  const { client, limitWaiting, runScript, load, close } = createPostgresPool(url, { max });
+  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, load, close };
 }
 
 async function openEmbedded(location: Exclude<DatabaseLocation, { kind: 'postgres' }>): Promise<DatabaseConnection> {
@@ -58,7 +60,14 @@ async function openEmbedded(location: Exclude<DatabaseLocation, { kind: 'postgre
         throw error;
       }
     };
-    return { db: drizzle(client, { schema }), engine: 'embedded', limitWaiting: () => {}, runScript, close };
+    return {
+      db: drizzle(client, { schema }),
+      engine: 'embedded',
+      limitWaiting: () => {},
+      runScript,
+      load: () => undefined,
+      close,
+    };
   } catch (error) {
     unlock();
     throw error;

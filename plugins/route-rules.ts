@@ -9,6 +9,8 @@ const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
   [/^\/account(\/|$)/, 'open'],
   [/^\/$/, 'open'],
   [/^\/mailbox(\/|$)/, 'anonymous'],
+  // Behind a token of its own, which is nobody's credential.
+  [/^\/metrics(\/|$)/, 'open'],
 ];
 
 /**

@@ -5,6 +5,7 @@ import { authRoutes } from './auth/index.js';
 import { invitesRoutes } from './invites/index.js';
 import { mailboxRoutes } from './mailbox/index.js';
 import { mailsRoutes } from './mails/index.js';
+import { metricsRoutes } from './metrics/index.js';
 import { permissionsRoutes } from './permissions/index.js';
 import { policiesRoutes } from './policies/index.js';
 import { identitiesRoutes, providersRoutes } from './providers/index.js';
@@ -145,5 +146,6 @@ export async function routes(app: App): Promise<void> {
   await app.register(mailsRoutes, { prefix: '/mails' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(accountRoutes, { prefix: '/account' });
+  if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });
 }

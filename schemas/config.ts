@@ -164,6 +164,17 @@ const storage = {
   ),
   DATABASE_POOL_MAX: integer(2, 1000, { default: 10, description: 'Connections to PostgreSQL at the most.' }),
   DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
+  METRICS_TOKEN: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 255,
+      pattern: '^[\\x21-\\x7e]+$',
+      secret: true,
+      expected: '16 to 255 characters of printable ASCII, without spaces',
+      description:
+        'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
+    }),
+  ),
   REDIS_URL: Type.Optional(
     Type.String({
       pattern: '^rediss?://.+',

@@ -11,6 +11,8 @@ export interface PostgresPool {
   limitWaiting(): void;
   /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
+  /** Work that has a connection to itself, and that waits for one. */
+  load(): { running: number; waiting: number };
   /** Lets what is under way come to its end, for a while, and closes all connections. */
   close(): Promise<void>;
 }
@@ -133,6 +135,7 @@ export function createPostgresPool(
       patience = answerTimeout;
     },
     runScript,
+    load: () => ({ running: queue.running(), waiting: queue.length() }),
     close,
   };
 }

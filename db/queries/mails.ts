@@ -13,6 +13,17 @@ export interface QueuedMail {
   reason: string | null;
 }
 
+/** How many mails there are in each state but `sent`. */
+export async function countWaitingMails(executor: Executor): Promise<Record<string, number>> {
+  const found = await rows<{ state: string; count: number }>(
+    executor,
+    sql`select case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending' else 'failed' end
+      as state, count(*)::int as count
+    from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
+  );
+  return { waiting: 0, sending: 0, failed: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) };
+}
+
 /** Mails in the queue, the newest first. @param state all, when there is none */
 export async function readQueuedMails(
   executor: Executor,

@@ -1,0 +1,83 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What is under way, and what waits for its turn. */
+export interface Load {
+  running: number;
+  waiting: number;
+}
+
+export interface Metrics {
+  /** @param seconds from the request's arrival to the last byte of the answer */
+  answered(labels: { method: string; route: string; status: number }, seconds: number): void;
+  /** Counts something that somebody did or was refused: a login, a change of password. @param outcome `success`, or the code */
+  happened(action: string, outcome: string): void;
+  /** All numbers in Prometheus' text format, 0.0.4. */
+  text(): Promise<string>;
+  readonly contentType: string;
+  stop(): void;
+}
+
+/** Seconds. From a read without a look at the database to a login in a full queue. */
+const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** @param sources asked whenever somebody asks for the numbers */
+export function createMetrics(sources: {
+  passwords(): Load;
+  /** Undefined on the embedded engine, which has no connections. */
+  connections(): Load | undefined;
+  /** How many mails there are in each state; of those that were sent none is left to be counted. */
+  mails(): Promise<Record<string, number>>;
+}): Metrics {
+  const registry = new Registry();
+  // Memory, processor, garbage collection, and how late the event loop is.
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+
+  const requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'How long answers took, by method, pattern of the route, and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets,
+    registers,
+  });
+  const events = new Counter({
+    name: 'gatehouse_events_total',
+    help: 'What users did or were refused, by action (login, password_reset, …) and outcome: success, or the code of the error.',
+    labelNames: ['action', 'outcome'],
+    registers,
+  });
+  const load = (name: string, help: string, read: () => Load | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['state'],
+      registers,
+      collect() {
+        for (const [state, count] of Object.entries(read() ?? {})) this.set({ state }, count);
+      },
+    });
+  load('gatehouse_password_hashes', 'Passwords that are being hashed, and that wait for it.', sources.passwords);
+  load(
+    'gatehouse_database_work',
+    'Statements and transactions that have a connection to PostgreSQL, and that wait for one.',
+    sources.connections,
+  );
+  new Gauge({
+    name: 'gatehouse_mails',
+    help: 'Mails in the queue: waiting, being sent, given up. The same number on every instance.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      this.reset();
+      for (const [state, count] of Object.entries(await sources.mails())) this.set({ state }, count);
+    },
+  });
+
+  return {
+    answered: (labels, seconds) => requests.observe(labels, seconds),
+    happened: (action, outcome) => events.inc({ action, outcome }),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    stop: () => registry.clear(),
+  };
+}
