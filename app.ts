@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import qs from 'qs';
 import type { DatabaseLocation } from './db/client.js';
 import { accessPlugin } from './plugins/access/index.js';
+import { activityPlugin } from './plugins/activity/index.js';
 import { clientPlugin } from './plugins/client.js';
 import { type Clock, clockPlugin, systemClock } from './plugins/clock.js';
 import { closingPlugin } from './plugins/closing.js';
@@ -46,7 +47,7 @@ import { swaggerPlugin } from './plugins/swagger.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
 import { usersPlugin } from './plugins/users/index.js';
-import { accessMap, beforeTfa, routes } from './routes/index.js';
+import { accessMap, beforeTfa, recordedAs, routes, unrecorded } from './routes/index.js';
 import { formats, namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
@@ -118,6 +119,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(tokensPlugin);
     await app.register(passwordsPlugin);
     await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
+    await app.register(activityPlugin);
     await app.register(passwordRulesPlugin);
     await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
@@ -136,7 +138,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(registrationPlugin);
     await app.register(healthPlugin, { version });
     await app.register(pagesPlugin);
-    await app.register(routeRulesPlugin, { accessMap, beforeTfa });
+    await app.register(routeRulesPlugin, { accessMap, beforeTfa, recordedAs, unrecorded });
     await app.register(swaggerPlugin, { version });
     await app.register(routes);
     return app;

@@ -27,8 +27,8 @@ export interface JobQueue<Data extends object> {
   complete(id: string): Promise<void>;
   /** The job is tried again later, or, after the last attempt, kept with its reason. */
   fail(id: string, reason: string): Promise<void>;
-  /** Puts a job that was given up into the queue again. @returns whether there was such a job */
-  retry(id: string): Promise<boolean>;
+  /** Puts a job that was given up into the queue again, in a transaction. @returns whether there was such a job */
+  retry(tx: Executor, id: string): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -80,8 +80,8 @@ export function createJobQueue<Data extends object>(
     take: (count) => boss.fetch<Data>(name, { batchSize: count }),
     complete: (id) => boss.complete(name, id),
     fail: (id, reason) => boss.fail(name, id, { reason }),
-    retry: async (id) => {
-      const { affected } = (await boss.retry(name, id)) as unknown as { affected: number };
+    retry: async (tx, id) => {
+      const { affected } = (await boss.retry(name, id, { db: sqlOf(tx) })) as unknown as { affected: number };
       return affected > 0;
     },
     stop: () => boss.stop({ graceful: false }),

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import {
   type AnyPgColumn,
+  bigint,
   boolean,
   check,
   index,
@@ -299,4 +300,63 @@ export const mailbox = pgTable(
     messageId: text('message_id').notNull().unique('mailbox_message_id_unique'),
   },
   (table) => [index('mailbox_sent_at_index').on(table.sentAt)],
+);
+
+/**
+ * What has happened: one row for each event and item that it is about. Rows point to nothing, so that they outlive what
+ * they tell of, and are never changed but for the place that they get in the chain.
+ */
+export const activity = pgTable(
+  'activity',
+  {
+    /** Begins with the time (UUID version 7), so that ids are in the order of events. */
+    id: uuid('id').primaryKey(),
+    timestamp: moment('timestamp').notNull(),
+    action: varchar('action', { length: 32 }).notNull(),
+    outcome: varchar('outcome', { length: 16 }).$type<'success' | 'failure'>().notNull(),
+    /** Of the contract: why it was refused. */
+    code: varchar('code', { length: 32 }),
+    /** Who did it; null: somebody who has not proved who they are. */
+    user: uuid('user'),
+    /** What it was done to. */
+    collection: varchar('collection', { length: 16 }),
+    item: varchar('item', { length: 64 }),
+    ip: varchar('ip', { length: 45 }),
+    userAgent: varchar('user_agent', { length: 255 }),
+    requestId: varchar('request_id', { length: 128 }),
+    /** Names of the fields that were written; never what was written. */
+    changed: jsonb('changed').$type<string[]>(),
+    /** HMAC of all that stands before it. */
+    seal: varchar('seal', { length: 64 }).notNull(),
+    /** The place in the chain; null until the row has been linked. */
+    position: bigint('position', { mode: 'number' }),
+    /** HMAC of the place, the seal, and the hash of the row before. */
+    hash: varchar('hash', { length: 64 }),
+  },
+  (table) => [
+    uniqueIndex('activity_position_unique').on(table.position),
+    index('activity_unlinked_index').on(table.id).where(sql`${table.position} is null`),
+    index('activity_user_index').on(table.user),
+    index('activity_item_index').on(table.item),
+    index('activity_timestamp_index').on(table.timestamp),
+    check('activity_outcome_check', sql`${table.outcome} in ('success', 'failure')`),
+  ],
+);
+
+/** A single row: where the chain of activity begins and ends. Without it, rows could be cut off at either end. */
+export const activityChain = pgTable(
+  'activity_chain',
+  {
+    id: integer('id').primaryKey().default(1),
+    /** The place of the oldest row that is kept. */
+    firstPosition: bigint('first_position', { mode: 'number' }).notNull(),
+    /** The hash of the row before it, which is gone; empty when there never was one. */
+    anchorHash: varchar('anchor_hash', { length: 64 }).notNull(),
+    /** The place of the newest row; one less than the first when there is none. */
+    headPosition: bigint('head_position', { mode: 'number' }).notNull(),
+    headHash: varchar('head_hash', { length: 64 }).notNull(),
+    /** HMAC of all that stands before it. */
+    seal: varchar('seal', { length: 64 }).notNull(),
+  },
+  (table) => [check('activity_chain_single_row', sql`${table.id} = 1`)],
 );

@@ -10,6 +10,15 @@ export interface Client {
   userAgent: string | null;
   /** What requests are counted by: the IPv4 address, or the /64 of an IPv6 address, which one customer has for themselves. */
   network: string;
+  /** What `x-request-id` says of the request. */
+  requestId: string;
+}
+
+/** Who does something, and from where; a caller is one. */
+export interface Origin {
+  /** Null: somebody who has not proved who they are. */
+  userId: string | null;
+  client: Client;
 }
 
 declare module 'fastify' {
@@ -37,8 +46,10 @@ export const clientPlugin = plugin(
         const userAgent = this.headers['user-agent'];
         return {
           ip: isIP(this.ip) === 0 ? null : withoutZone(this.ip),
-          userAgent: userAgent ? userAgent.slice(0, longestUserAgent) : null,
+          // No half of a character: JSON with one is refused by the database.
+          userAgent: userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null,
           network: networkOf(this),
+          requestId: this.id,
         };
       },
     });

@@ -1,7 +1,7 @@
-import { hkdfSync } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 
 /** What a key is for. Each purpose has its own, so that nothing made for one is ever accepted for another. */
-export type KeyPurpose = 'access-token' | 'refresh-token' | 'link-token' | 'tfa-secret' | 'provider-login';
+export type KeyPurpose = 'access-token' | 'refresh-token' | 'link-token' | 'tfa-secret' | 'provider-login' | 'activity';
 
 /** The keys of one purpose: the first is for making things, all of them are for accepting what was made. */
 export const keysFor = (
@@ -16,3 +16,7 @@ export const keysFor = (
 export function deriveKey(secret: string, purpose: KeyPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `gatehouse/${purpose}`, 32));
 }
+
+/** Tells which key something was made with, and nothing about the key. */
+export const keyIdOf = (key: Buffer): string =>
+  createHash('sha256').update('gatehouse/key-id').update(key).digest('base64url').slice(0, 8);

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { keyIdOf } from './keys.js';
 
 /** Encrypts what must be kept in a form that can be read back. */
 export interface SecretBox {
@@ -12,10 +13,6 @@ export interface SecretBox {
 
 const version = 'v1';
 
-/** Tells which key a text was sealed with, and nothing about the key. */
-const idOf = (key: Buffer) =>
-  createHash('sha256').update('gatehouse/key-id').update(key).digest('base64url').slice(0, 8);
-
 /**
  * AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<key id>.<nonce>.<ciphertext and tag>`, in
  * base64url. The owner's id is authenticated along with it: moved to another row, a sealed secret is worth nothing.
@@ -24,12 +21,12 @@ const idOf = (key: Buffer) =>
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const [current] = keys;
   if (!current) throw new Error('A secret box needs a key.');
-  const byId = new Map(keys.map((key) => [idOf(key), key]));
+  const byId = new Map(keys.map((key) => [keyIdOf(key), key]));
   const context = (keyId: string, owner: string) => Buffer.from([version, keyId, owner].join('.'));
 
   const box: SecretBox = {
     seal: (plain, owner) => {
-      const keyId = idOf(current);
+      const keyId = keyIdOf(current);
       const nonce = randomBytes(12);
       const cipher = createCipheriv('aes-256-gcm', current, nonce);
       cipher.setAAD(context(keyId, owner));
@@ -50,7 +47,7 @@ export function createSecretBox(keys: readonly Buffer[]): SecretBox {
     },
 
     renew: (sealed, owner) =>
-      sealed.split('.')[1] === idOf(current) ? sealed : box.seal(box.open(sealed, owner), owner),
+      sealed.split('.')[1] === keyIdOf(current) ? sealed : box.seal(box.open(sealed, owner), owner),
   };
   return box;
 }

@@ -16,6 +16,7 @@ const tags = [
   { name: 'Permissions', description: 'Who may do what with which items.' },
   { name: 'Settings', description: 'Settings of the project.' },
   { name: 'Mails', description: 'The queue of mails.' },
+  { name: 'Activity', description: 'The audit log.' },
   { name: 'Server', description: 'The service itself.' },
 ];
 

@@ -1,5 +1,7 @@
+import type { RecordedAs } from '../schemas/activity.js';
 import { home } from './account/home.js';
 import { accountRoutes } from './account/index.js';
+import { activityRoutes } from './activity/index.js';
 import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
 import { invitesRoutes } from './invites/index.js';
@@ -106,6 +108,10 @@ export const accessMap = {
   readSettings: 'permission',
   updateSettings: 'permission',
 
+  listActivities: 'permission',
+  searchActivities: 'permission',
+  readActivity: 'permission',
+
   serverHealth: 'anonymous',
   serverInfo: 'anonymous',
   serverPing: 'anonymous',
@@ -128,6 +134,74 @@ export const beforeTfa: ReadonlySet<string> = new Set([
   'createRecoveryCodes',
 ] satisfies (keyof typeof accessMap)[]);
 
+/**
+ * What the audit log calls each operation, when it is done and when it is refused: whatever changes something, and whatever
+ * somebody proves who they are with.
+ */
+export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, RecordedAs>>> = {
+  login: ['login', 'users'],
+  logout: ['logout', 'sessions'],
+  requestPasswordReset: ['password_reset_request', 'users'],
+  resetPassword: ['password_reset', 'users'],
+
+  endMySession: ['session_end', 'sessions'],
+  endMyOtherSessions: ['session_end', 'users'],
+  endSessionOfUser: ['session_end', 'users'],
+  endSessionsOfUser: ['session_end', 'users'],
+
+  finishOAuthLogin: ['login', 'users'],
+  finishProviderLogin: ['login', 'users'],
+  completeProviderLogin: ['login', 'users'],
+  unlinkIdentity: ['identity_unlink', 'identities'],
+
+  updateMe: ['update', 'users'],
+  createUsers: ['create', 'users'],
+  updateUsers: ['update', 'users'],
+  deleteUsers: ['delete', 'users'],
+  updateUser: ['update', 'users'],
+  deleteUser: ['delete', 'users'],
+
+  invite: ['invite', 'users'],
+  acceptInvite: ['invite_accept', 'users'],
+
+  generateTfaSecret: ['tfa_generate', 'users'],
+  enableTfa: ['tfa_enable', 'users'],
+  disableTfa: ['tfa_disable', 'users'],
+  createRecoveryCodes: ['recovery_codes', 'users'],
+  disableTfaOfUser: ['tfa_disable', 'users'],
+
+  register: ['register', 'users'],
+  verifyEmail: ['email_verified', 'users'],
+
+  retryMail: ['mail_retry', 'mails'],
+
+  createRoles: ['create', 'roles'],
+  updateRoles: ['update', 'roles'],
+  deleteRoles: ['delete', 'roles'],
+  updateRole: ['update', 'roles'],
+  deleteRole: ['delete', 'roles'],
+
+  createPolicies: ['create', 'policies'],
+  updatePolicies: ['update', 'policies'],
+  deletePolicies: ['delete', 'policies'],
+  updatePolicy: ['update', 'policies'],
+  deletePolicy: ['delete', 'policies'],
+
+  createPermissions: ['create', 'permissions'],
+  updatePermissions: ['update', 'permissions'],
+  deletePermissions: ['delete', 'permissions'],
+  updatePermission: ['update', 'permissions'],
+  deletePermission: ['delete', 'permissions'],
+
+  updateSettings: ['update', 'settings'],
+};
+
+/** What changes something and is not in the audit log, and why. */
+export const unrecorded: Readonly<Partial<Record<keyof typeof accessMap, string>>> = {
+  refresh: 'Goes on with a session whose beginning is recorded; only the reuse of a replaced token says something new.',
+  trackPage: 'Which page somebody looks at is neither authentication nor administration.',
+};
+
 /** All routes, in an order readable from top to bottom. */
 export async function routes(app: App): Promise<void> {
   home(app);
@@ -144,6 +218,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(permissionsRoutes, { prefix: '/permissions' });
   await app.register(settingsRoutes, { prefix: '/settings' });
   await app.register(mailsRoutes, { prefix: '/mails' });
+  await app.register(activityRoutes, { prefix: '/activity' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(accountRoutes, { prefix: '/account' });
   if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });

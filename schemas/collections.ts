@@ -2,8 +2,8 @@ import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/ty
 import { Closed, named } from './common.js';
 import { queryOn, withMeta } from './query.js';
 
-/** All that crosses the wire of a collection; what is not a query goes by a name of its own in the document. */
-export interface CollectionSchemas {
+/** All that crosses the wire when a collection is read; what is not a query goes by a name of its own in the document. */
+export interface ReadSchemas {
   itemQuery: TSchema;
   listQuery: TSchema;
   searchBody: TSchema;
@@ -13,6 +13,10 @@ export interface CollectionSchemas {
   listResponse: TSchema;
   /** What a query answers: items or, with `aggregate`, rows of results. */
   queryResponse: TSchema;
+}
+
+/** The same of a collection that is written, too. */
+export interface CollectionSchemas extends ReadSchemas {
   createBody: TSchema;
   createResponse: TSchema;
   updateBody: TSchema;
@@ -20,39 +24,63 @@ export interface CollectionSchemas {
   deleteBody: TSchema;
 }
 
+interface ReadDefinition {
+  /** `User` */
+  one: string;
+  /** `Users` */
+  many: string;
+  /** What an item is answered with. */
+  properties: TProperties;
+  description: string;
+  /** Of an item. */
+  example: { id: string | number } & Record<string, unknown>;
+}
+
+/** The schemas of a collection that is only read, and those that writing it needs. */
+function describedReads({ one, many, properties, description, example }: ReadDefinition) {
+  const query = queryOn(one, properties);
+  const item = named(one, { ...Type.Partial(Closed(properties, { description })), examples: [example] });
+  const schemas: ReadSchemas = {
+    itemQuery: query.item,
+    listQuery: query.list,
+    searchBody: named(
+      `Search${many}Body`,
+      Type.Object(
+        { query: Type.Optional(query.body) },
+        { description: 'A query, as long as it must be.', examples: [{ query: { limit: 10 } }] },
+      ),
+    ),
+    response: named(`${one}Response`, withMeta(item, example)),
+    listResponse: named(`${one}ListResponse`, withMeta(Type.Array(item), [example])),
+    queryResponse: named(
+      `${one}QueryResponse`,
+      withMeta(Type.Union([Type.Array(item), Type.Array(query.aggregate)]), [example]),
+    ),
+  };
+  return { query, schemas };
+}
+
+/** The schemas of a collection that is only read, from those of its items. */
+export const readSchemas = (definition: ReadDefinition): ReadSchemas => describedReads(definition).schemas;
+
 /**
  * The schemas of a collection, from those of its items.
- * @param one `User`
- * @param many `Users`
- * @param properties what an item is answered with
  * @param input what is written of an item
- * @param example of an item
  * @param inputExample of an item to be created
  */
 export function collectionSchemas({
-  one,
-  many,
-  properties,
   input,
   key,
-  description,
-  example,
   inputExample,
-}: {
-  one: string;
-  many: string;
-  properties: TProperties;
+  ...read
+}: ReadDefinition & {
   input: TObject;
   key: TSchema;
-  description: string;
-  example: { id: string | number } & Record<string, unknown>;
   inputExample: Record<string, unknown>;
 }): CollectionSchemas {
-  const query = queryOn(one, properties);
-  const item = named(one, { ...Type.Partial(Closed(properties, { description })), examples: [example] });
-  const response = named(`${one}Response`, withMeta(item, example));
-  const listResponse = named(`${one}ListResponse`, withMeta(Type.Array(item), [example]));
-  const aggregates = Type.Array(query.aggregate);
+  const { one, many, example } = read;
+  const { query, schemas } = describedReads(read);
+  const { response, listResponse } = schemas;
 
   const created = named(`New${one}`, {
     ...input,
@@ -73,18 +101,7 @@ export function collectionSchemas({
   const keys = Type.Array(key, { description: 'The keys of the items.' });
 
   return {
-    itemQuery: query.item,
-    listQuery: query.list,
-    searchBody: named(
-      `Search${many}Body`,
-      Type.Object(
-        { query: Type.Optional(query.body) },
-        { description: 'A query, as long as it must be.', examples: [{ query: { limit: 10 } }] },
-      ),
-    ),
-    response,
-    listResponse,
-    queryResponse: named(`${one}QueryResponse`, withMeta(Type.Union([Type.Array(item), aggregates]), [example])),
+    ...schemas,
     createBody: named(
       `Create${many}Body`,
       Type.Union([created, Type.Array(created), Closed({ data: Type.Array(created) })], {

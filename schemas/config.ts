@@ -208,6 +208,20 @@ const storage = {
     .Encode((value) => value.join(',')),
 };
 
+const audit = {
+  AUDIT_RETENTION: Type.Transform(
+    Type.String({
+      pattern: '^(forever|[1-9]\\d{0,3}[dw])$',
+      default: 'forever',
+      expected: 'forever, or a duration such as 90d or 52w',
+      description:
+        'How long the audit log is kept (see [The audit log](audit-log.md)). Older rows are removed every hour.',
+    }),
+  )
+    .Decode((value) => (value === 'forever' ? null : ms(value as StringValue)))
+    .Encode((value) => (value === null ? 'forever' : ms(value))),
+};
+
 const queries = {
   QUERY_LIMIT_DEFAULT: integer(1, 1_000_000, {
     default: 100,
@@ -436,6 +450,7 @@ const mail = {
 export const configGroups = {
   Service: service,
   Storage: storage,
+  'Audit log': audit,
   Queries: queries,
   'First administrator': administrator,
   Sessions: sessions,
@@ -451,6 +466,7 @@ export const configGroups = {
 export const Config = Type.Object({
   ...service,
   ...storage,
+  ...audit,
   ...queries,
   ...administrator,
   ...sessions,

@@ -111,6 +111,8 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly extensions: ErrorExtensions<Code> | Record<never, never>;
   readonly retryAfter: number | undefined;
+  /** For the audit log, never for the client: the key of the item that the refusal is about, where no one else knows. */
+  subject: string | undefined;
 
   constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
     super(catalogue[code].message);
@@ -118,6 +120,12 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     this.code = code;
     this.extensions = extensions ?? {};
     this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : retryAfter;
+  }
+
+  /** Notes what the refusal is about. @param subject the key of an item; undefined or null: of none */
+  concerning(subject: string | null | undefined): this {
+    this.subject = subject ?? undefined;
+    return this;
   }
 
   get status(): number {

@@ -10,6 +10,8 @@ export interface IdentityHolder {
   id: string;
   status: string;
   email: string | null;
+  firstName: string | null;
+  lastName: string | null;
   role: string | null;
   tfaSecret: string | null;
   tfaLastStep: number | null;
@@ -25,6 +27,8 @@ const holder = {
   id: users.id,
   status: users.status,
   email: users.email,
+  firstName: users.firstName,
+  lastName: users.lastName,
   role: users.role,
   tfaSecret: users.tfaSecret,
   tfaLastStep: users.tfaLastStep,

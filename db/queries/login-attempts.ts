@@ -47,7 +47,8 @@ export async function readAttemptState(
  * Counts an attempt as failed under every one of the keys, before its password is looked at and committed at once: so
  * that any number of guesses at the same time, on any number of instances, get no further than one after another.
  * @param forgetAfter milliseconds after which, without a further attempt, failures count no more
- * @returns whether the password may be looked at; it may not, and nothing is counted, while one of the keys is locked
+ * @returns whether the password may be looked at; it may not, and nothing is counted, while one of the keys is locked. And
+ *   whether this attempt locks one of them, unless it is taken back
  */
 export async function reserveAttempts(
   executor: Executor,
@@ -55,7 +56,7 @@ export async function reserveAttempts(
   now: Date,
   rules: AttemptRules,
   forgetAfter: number,
-): Promise<boolean> {
+): Promise<{ mayGoOn: boolean; locks: boolean }> {
   const kept = new Date(now.getTime() - forgetAfter).toISOString();
   const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${kept}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
   // In one order for everybody, so that two attempts never wait for each other.
@@ -66,7 +67,7 @@ export async function reserveAttempts(
     lastAttemptAt: now,
   }));
   try {
-    await transact(executor, async (tx) => {
+    const locks = await transact(executor, async (tx) => {
       const reserved = await tx
         .insert(loginAttempts)
         .values(values)
@@ -75,12 +76,13 @@ export async function reserveAttempts(
           set: { failures, lockedUntil: lockAfter(failures, now, rules), lastAttemptAt: now },
           setWhere: sql`${loginAttempts.lockedUntil} is null or ${loginAttempts.lockedUntil} <= ${now.toISOString()}::timestamptz`,
         })
-        .returning({ key: loginAttempts.key });
+        .returning({ until: loginAttempts.lockedUntil });
       if (reserved.length < keys.length) throw new Locked();
+      return reserved.some(({ until }) => until !== null);
     });
-    return true;
+    return { mayGoOn: true, locks };
   } catch (error) {
-    if (error instanceof Locked) return false;
+    if (error instanceof Locked) return { mayGoOn: false, locks: false };
     throw error;
   }
 }

@@ -76,9 +76,10 @@ export async function findSession(executor: Executor, id: string): Promise<Sessi
   return session;
 }
 
-/** Ends a session and with it every token of its family. Ending one that is not there is no error. */
-export async function deleteSession(executor: Executor, id: string): Promise<void> {
-  await executor.delete(sessions).where(eq(sessions.id, id));
+/** Ends a session and with it every token of its family. @returns whose it was; undefined when there was none */
+export async function deleteSession(executor: Executor, id: string): Promise<string | undefined> {
+  const [ended] = await executor.delete(sessions).where(eq(sessions.id, id)).returning({ user: sessions.user });
+  return ended?.user;
 }
 
 /** Clears away what has expired. Nothing depends on it: an expired session is refused whether its row is there or not. */

@@ -37,9 +37,15 @@ export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFa
 /**
  * Counts an attempt as failed before its code is looked at: so that any number of guesses at once, on any number of
  * instances, get no further than one after another. One statement; a success takes it back.
- * @returns whether the code may be looked at; it may not while a lock lasts
+ * @returns whether the code may be looked at, which it may not while a lock lasts; and whether this attempt begins a lock,
+ *   unless it is taken back
  */
-export async function reserveAttempt(executor: Executor, id: string, now: Date, rules: AttemptRules): Promise<boolean> {
+export async function reserveAttempt(
+  executor: Executor,
+  id: string,
+  now: Date,
+  rules: AttemptRules,
+): Promise<{ mayGoOn: boolean; locks: boolean }> {
   const failures = sql`${users.tfaFailures} + 1`;
   const reserved = await executor
     .update(users)
@@ -48,8 +54,8 @@ export async function reserveAttempt(executor: Executor, id: string, now: Date, 
       tfaLockedUntil: lockAfter(sql`(${failures})`, now, rules),
     })
     .where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))
-    .returning({ id: users.id });
-  return reserved.length === 1;
+    .returning({ until: users.tfaLockedUntil });
+  return { mayGoOn: reserved.length === 1, locks: reserved.some(({ until }) => until !== null) };
 }
 
 /** Until when no code of the user is looked at; null: there is no lock. */

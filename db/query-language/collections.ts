@@ -1,8 +1,11 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ValueType } from '../../schemas/operators.js';
-import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../schema.js';
+import { activity, permissions, policies, rolePolicies, roles, userPolicies, users } from '../schema.js';
 
-export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions';
+export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
+
+/** The collections that requests may write. */
+export type WritableCollection = Exclude<CollectionName, 'activity'>;
 
 /** A field with a value of its own. */
 export interface ValueField {
@@ -134,5 +137,22 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...required('text', 64, 'collection'),
     ...required('text', 16, 'action'),
     ...values('json', 'permissions', 'validation', 'presets', 'fields'),
+  ),
+  activity: collection(
+    'activity',
+    activity,
+    'uuid',
+    ...required('uuid', undefined, 'id'),
+    ...required('timestamp', undefined, 'timestamp'),
+    ...required('text', 32, 'action'),
+    ...required('text', 16, 'outcome'),
+    ...texts(32, 'code'),
+    ['user', value('user', 'uuid', { target: 'users' })],
+    ...texts(16, 'collection'),
+    ...texts(64, 'item'),
+    ...texts(45, 'ip'),
+    ...texts(255, 'user_agent'),
+    ...texts(128, 'request_id'),
+    ...values('json', 'changed'),
   ),
 };

@@ -25,6 +25,8 @@ declare module 'fastify' {
     currentUser: Principal;
     /** Whoever calls a route that goes by permissions. */
     caller: Caller;
+    /** Whether the credential, or that there is none, was accepted: what is refused then is refused for a reason of its own. */
+    isAdmitted: boolean;
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
@@ -45,6 +47,7 @@ export const accessPlugin = plugin(
     app.decorate('access', access);
     app.decorateRequest('principal', null);
     app.decorateRequest('carrier', null);
+    app.decorateRequest('isAdmitted', false);
     app.decorateRequest('currentUser', {
       getter(this: FastifyRequest) {
         if (!this.principal) throw new ApiError('INVALID_CREDENTIALS');
@@ -61,11 +64,14 @@ export const accessPlugin = plugin(
       if (credential) {
         request.carrier = credential.carrier;
         try {
-          request.principal = await access.authenticate(credential.token, request.client.ip, ownFields(request));
+          request.principal = await access.authenticate(credential.token, request.client, ownFields(request));
         } catch (error) {
           // A cookie that will never work again is taken away; one that has expired goes by itself.
           const isCookie = credential.carrier === 'cookie' && error instanceof ApiError;
-          if (isCookie && request.routeOptions.config.takesDeadCookie && error.status < 500) return;
+          if (isCookie && request.routeOptions.config.takesDeadCookie && error.status < 500) {
+            request.isAdmitted = true;
+            return;
+          }
           const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
           if (isDead) reply.clearSessionCookie();
           throw error;
@@ -73,10 +79,11 @@ export const accessPlugin = plugin(
       }
       const { principal } = request;
       if (rule === 'authenticated' && !principal) throw new ApiError('INVALID_CREDENTIALS');
+      request.isAdmitted = true;
       if (principal?.mustSetUpTfa && !request.routeOptions.config.beforeTfa) {
         throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
       }
-      if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client.ip));
+      if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
     });
   },
   { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client'] },

@@ -9,6 +9,7 @@ import {
 } from '../../db/queries/principals.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { AccessTokenClaims } from '../../schemas/sessions.js';
+import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import { replacedAt } from '../sessions/rotation.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
@@ -24,6 +25,8 @@ export interface Caller extends Rights {
   roles: readonly string[];
   /** The session that the token is of; null without one. */
   sessionId: string | null;
+  /** From where they call. */
+  client: Client;
 }
 
 /** A caller who has proved who they are. */
@@ -42,9 +45,9 @@ export interface Access {
    * @param ownFields of the caller's own row, to be read along
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
    */
-  authenticate(token: string, ip: string | null, ownFields?: readonly string[]): Promise<Principal>;
+  authenticate(token: string, client: Client, ownFields?: readonly string[]): Promise<Principal>;
   /** A caller without a credential: what they may do is what the public policy grants. */
-  anonymous(ip: string | null): Promise<Caller>;
+  anonymous(client: Client): Promise<Caller>;
 }
 
 type Found = PrincipalRecord & Partial<Pick<SessionPrincipalRecord, 'session'>>;
@@ -75,29 +78,30 @@ export function createAccess(deps: {
   };
 
   return {
-    authenticate: async (token, ip, ownFields) => {
+    authenticate: async (token, client, ownFields) => {
       const found: Found | undefined = accessTokens.isOurs(token)
         ? await findByAccessToken(token, ownFields)
         : await findPrincipalByTokenHash(db, hashToken(token), ownFields);
       if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-      const rights = rightsOf(found, ip);
+      const rights = rightsOf(found, client.ip);
       return {
         ...rights,
         userId: found.id,
         role: found.role,
         roles: found.roles,
         sessionId: found.session?.id ?? null,
+        client,
         lastAccess: found.last_access === null ? null : new Date(found.last_access),
         ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
         sessionLastUsed: found.session ? new Date(found.session.last_used_at) : null,
       };
     },
 
-    anonymous: async (ip) => {
+    anonymous: async (client) => {
       const policies = await findPublicPolicies(db);
-      const rights = rightsOf({ has_tfa: true, policies }, ip);
+      const rights = rightsOf({ has_tfa: true, policies }, client.ip);
       // Whatever the public policy says, nobody administers without saying who they are.
-      return { ...rights, admin: false, userId: null, role: null, roles: [], sessionId: null };
+      return { ...rights, admin: false, userId: null, role: null, roles: [], sessionId: null, client };
     },
   };
 }

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.invites`: users who are invited, and accept. */
 export const invitesPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, activity, config } = app;
     const invites = createInvites({
       db,
       clock,
@@ -19,6 +19,7 @@ export const invitesPlugin = plugin(
       passwords,
       passwordRules,
       passwordChecks,
+      activity,
       defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
       allowList: config.USER_INVITE_URL_ALLOW_LIST,
       maxBatch: config.MAX_BATCH_MUTATION,
@@ -37,6 +38,7 @@ export const invitesPlugin = plugin(
       'password-rules',
       'password-checks',
       'access',
+      'activity',
     ],
   },
 );

@@ -18,6 +18,7 @@ import { requireRightsOver } from '../access/account-rights.js';
 import type { Caller } from '../access/service.js';
 import { variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import { invalidPayload } from '../items/payload.js';
@@ -60,12 +61,13 @@ export function createInvites(deps: {
   passwords: Passwords;
   passwordRules: PasswordRules;
   passwordChecks: Pick<PasswordChecks, 'forgive'>;
+  activity: Pick<Activity, 'record'>;
   defaultUrl: string;
   allowList: readonly string[];
   maxBatch: number;
 }): Invites {
   const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks } = deps;
-  const { defaultUrl, allowList, maxBatch } = deps;
+  const { activity, defaultUrl, allowList, maxBatch } = deps;
 
   /** A right to create users with an address, a role and a status; one that has conditions grants nothing here. */
   const requireRight = (caller: Caller) => {
@@ -89,7 +91,9 @@ export function createInvites(deps: {
   };
 
   const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) throw new ApiError('INVALID_INVITE');
+    if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {
+      throw new ApiError('INVALID_INVITE').concerning(claims.id);
+    }
     return user;
   };
 
@@ -113,6 +117,11 @@ export function createInvites(deps: {
         }
         // With the role that they have now: nobody hands out more than they have.
         if (!caller.admin) await requireRightsOver(tx, caller, new Set(invited), clock());
+        await activity.record(
+          tx,
+          caller,
+          invited.map((item) => ({ action: 'invite', collection: 'users', item, changed: written })),
+        );
       });
     },
 
@@ -125,6 +134,8 @@ export function createInvites(deps: {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
         await activate(tx, user.id, hash);
         await passwordChecks.forgive(tx, user, client);
+        const events = [{ action: 'invite_accept', collection: 'users', item: user.id } as const];
+        await activity.record(tx, { userId: user.id, client }, events);
       });
     },
   };

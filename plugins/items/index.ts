@@ -15,7 +15,7 @@ declare module 'fastify' {
 /** `app.items` and `app.mutations`: read and write any collection. */
 export const itemsPlugin = plugin(
   async (app) => {
-    const { db, clock, config, passwords, passwordRules } = app;
+    const { db, clock, config, passwords, passwordRules, activity } = app;
     const limits = { default: config.QUERY_LIMIT_DEFAULT, maximum: config.QUERY_LIMIT_MAX ?? null };
     const items = createItems({ db, clock, limits });
     const rules = {
@@ -24,9 +24,9 @@ export const itemsPlugin = plugin(
       policies: policyWriteRules,
       permissions: permissionWriteRules,
     };
-    const writes = createWrites({ db, clock, rules });
+    const writes = createWrites({ db, clock, rules, activity });
     app.decorate('items', items);
     app.decorate('mutations', createMutations({ db, clock, items, writes, maxBatch: config.MAX_BATCH_MUTATION }));
   },
-  { name: 'items', dependencies: ['config', 'database', 'clock', 'passwords', 'password-rules'] },
+  { name: 'items', dependencies: ['config', 'database', 'clock', 'passwords', 'password-rules', 'activity'] },
 );

@@ -1,7 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { type Item, readItems } from '../../db/queries/items.js';
 import type { Key } from '../../db/queries/writes.js';
-import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { collections, type WritableCollection } from '../../db/query-language/collections.js';
 import { parseQuery, type QueryInput } from '../../db/query-language/query.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -17,17 +17,17 @@ export type Written<Data> = { data: Data; meta?: Meta } | null;
 
 /** Creates, updates and deletes items in all the forms that a body may have (contract 2.9 to 2.11). */
 export interface Mutations {
-  create(caller: Caller, name: CollectionName, body: unknown, query: QueryInput): Promise<Written<Item | Item[]>>;
+  create(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item | Item[]>>;
   updateOne(
     caller: Caller,
-    name: CollectionName,
+    name: WritableCollection,
     key: string,
     body: unknown,
     query: QueryInput,
   ): Promise<Written<Item>>;
-  updateMany(caller: Caller, name: CollectionName, body: unknown, query: QueryInput): Promise<Written<Item[]>>;
-  removeOne(caller: Caller, name: CollectionName, key: string): Promise<void>;
-  removeMany(caller: Caller, name: CollectionName, body: unknown): Promise<void>;
+  updateMany(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item[]>>;
+  removeOne(caller: Caller, name: WritableCollection, key: string): Promise<void>;
+  removeMany(caller: Caller, name: WritableCollection, body: unknown): Promise<void>;
 }
 
 export function createMutations(deps: {
@@ -45,19 +45,19 @@ export function createMutations(deps: {
   };
 
   /** A key that can be none is like one that is not there: it is not told which (contract 2.10). */
-  const keyOf = (name: CollectionName, value: unknown): Key => {
+  const keyOf = (name: WritableCollection, value: unknown): Key => {
     const key = readKey(collections[name], value);
     if (key === undefined) throw new ApiError('FORBIDDEN');
     return key;
   };
 
-  const keysOf = (name: CollectionName, list: unknown): Key[] => {
+  const keysOf = (name: WritableCollection, list: unknown): Key[] => {
     if (!Array.isArray(list)) throw invalidPayload('keys takes a list of keys');
     return limited(list).map((key) => keyOf(name, key));
   };
 
   /** The keys of the items that a query in a body selects, among those that the caller may see. */
-  const keysByQuery = async (caller: Caller, name: CollectionName, input: unknown): Promise<Key[]> => {
+  const keysByQuery = async (caller: Caller, name: WritableCollection, input: unknown): Promise<Key[]> => {
     if (!isObject(input)) throw invalidPayload('query takes an object');
     const now = clock();
     const view = accessViewOf(caller, now);
@@ -70,12 +70,12 @@ export function createMutations(deps: {
   };
 
   /** Refuses a query that the answer could not meet, before anything is written. */
-  const checkAnswer = (caller: Caller, name: CollectionName, query: QueryInput) => {
+  const checkAnswer = (caller: Caller, name: WritableCollection, query: QueryInput) => {
     const view = accessViewOf(caller, clock());
     return view(name).length > 0 && items.check(caller, name, query);
   };
 
-  const answer = async (caller: Caller, name: CollectionName, keys: readonly Key[], query: QueryInput) =>
+  const answer = async (caller: Caller, name: WritableCollection, keys: readonly Key[], query: QueryInput) =>
     accessViewOf(caller, clock())(name).length === 0 ? null : items.readMany(caller, name, keys, query);
 
   const first = (found: Written<Item[]>): Written<Item> => {

@@ -2,13 +2,15 @@ import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/administrators.js';
 import { type Columns, deleteRecords, type Key, updateRecords } from '../../db/queries/writes.js';
-import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { collections, type WritableCollection } from '../../db/query-language/collections.js';
 import { transact } from '../../db/transact.js';
+import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../access/service.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
+import type { Activity } from '../activity/service.js';
 import type { Clock } from '../clock.js';
 import { names, requireRules, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, type SpecialFields } from './payload.js';
@@ -38,6 +40,8 @@ export interface WriteRules {
     changes: readonly Change[],
     action: 'create' | 'update' | 'delete',
   ): Promise<void>;
+  /** What the audit log calls an update, when it is more than that. */
+  updateAction?(change: Change): ActivityAction;
   /** What follows from a write, in its transaction. */
   after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
 }
@@ -51,15 +55,20 @@ export interface Change {
 
 export interface Writes {
   /** Creates all of them, or none. @returns their keys, in order */
-  create(caller: Caller, name: CollectionName, inputs: readonly unknown[], form: { isBatch: boolean }): Promise<Key[]>;
+  create(
+    caller: Caller,
+    name: WritableCollection,
+    inputs: readonly unknown[],
+    form: { isBatch: boolean },
+  ): Promise<Key[]>;
   /** Updates all of them, or none. */
   update(
     caller: Caller,
-    name: CollectionName,
+    name: WritableCollection,
     updates: readonly { keys: readonly Key[]; input: unknown }[],
   ): Promise<void>;
   /** Deletes all of them, or none. */
-  remove(caller: Caller, name: CollectionName, keys: readonly Key[]): Promise<void>;
+  remove(caller: Caller, name: WritableCollection, keys: readonly Key[]): Promise<void>;
 }
 
 const forbidden = (reason?: string) => new ApiError('FORBIDDEN', reason === undefined ? {} : { reason });
@@ -67,11 +76,31 @@ const forbidden = (reason?: string) => new ApiError('FORBIDDEN', reason === unde
 export function createWrites(deps: {
   db: Executor;
   clock: Clock;
-  rules: Readonly<Record<CollectionName, WriteRules>>;
+  rules: Readonly<Record<WritableCollection, WriteRules>>;
+  activity: Pick<Activity, 'record'>;
 }): Writes {
-  const { db, clock, rules } = deps;
+  const { db, clock, rules, activity } = deps;
 
-  const grantsFor = (caller: Caller, name: CollectionName, action: 'create' | 'update' | 'delete') => {
+  /** One row for each item; none for an item of which nothing was written. */
+  const record = async (
+    tx: Executor,
+    caller: Caller,
+    name: WritableCollection,
+    changes: readonly Change[],
+    actionOf: (change: Change) => ActivityAction,
+  ) => {
+    const events = await inChunks(changes, (chunk) =>
+      chunk.flatMap((change) => {
+        const changed = writtenFields(name, change);
+        const action = actionOf(change);
+        if (action !== 'create' && changed.length === 0) return [];
+        return change.keys.map((item) => ({ action, collection: name, item, changed }));
+      }),
+    );
+    await activity.record(tx, caller, events);
+  };
+
+  const grantsFor = (caller: Caller, name: WritableCollection, action: 'create' | 'update' | 'delete') => {
     const grants = writeGrantsOf(caller, name, action, variablesOf(caller, clock()));
     if (grants.length === 0) throw forbidden();
     return grants;
@@ -80,7 +109,7 @@ export function createWrites(deps: {
   /** Reads one item of a request; each field of it must be named by one of the grants, on whichever items. */
   const read = (
     caller: Caller,
-    name: CollectionName,
+    name: WritableCollection,
     grants: readonly WriteGrant[],
     input: unknown,
     form: 'one' | 'batch' | 'update',
@@ -110,7 +139,7 @@ export function createWrites(deps: {
     throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'There must be an active administrator left' });
   };
 
-  const touchesAdministrators = (name: CollectionName, input: object) =>
+  const touchesAdministrators = (name: WritableCollection, input: object) =>
     Object.keys(input).some((field) => rules[name].carriesAdministrators.has(field));
 
   return {
@@ -132,6 +161,7 @@ export function createWrites(deps: {
           await writeLinks(tx, collection, made);
           await requireValid(tx, collection, made, await requireRules(tx, collection, made, grants));
           await rules[name].after?.(tx, caller, made, 'create');
+          await record(tx, caller, name, made, () => 'create');
           return keys;
         }),
       );
@@ -160,6 +190,7 @@ export function createWrites(deps: {
           await requireValid(tx, collection, items, allowing);
           if (isDangerous) await protectAdministrators(tx);
           await rules[name].after?.(tx, caller, items, 'update');
+          await record(tx, caller, name, items, (change) => rules[name].updateAction?.(change) ?? 'update');
         }),
       );
     },
@@ -176,7 +207,21 @@ export function createWrites(deps: {
         await rules[name].check?.(tx, caller, [{ keys, payload: empty, input: {} }], 'delete');
         await deleteRecords(tx, collection, keys);
         await protectAdministrators(tx);
+        await activity.record(
+          tx,
+          caller,
+          keys.map((item) => ({ action: 'delete', collection: name, item })),
+        );
       });
     },
   };
+}
+
+/** The fields of which something was written; not those that were given as they stood there already. */
+function writtenFields(name: WritableCollection, { input, payload: { columns, links } }: Change): string[] {
+  const { fields } = collections[name];
+  return Object.keys(input).filter((given) => {
+    const field = fields.get(given);
+    return links.has(given) || Object.hasOwn(columns, field?.kind === 'value' ? field.column : given);
+  });
 }

@@ -38,7 +38,7 @@ export interface MailOptions {
 /** `app.mail`: mails, written down first and sent in the background once the service listens. */
 export const mailPlugin = plugin<MailOptions>(
   async (app, { transport: given }) => {
-    const { config, db, clock, linkTokens, locales } = app;
+    const { config, db, clock, linkTokens, locales, activity } = app;
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
     // Those of the service itself are checked by its tests.
@@ -89,8 +89,11 @@ export const mailPlugin = plugin<MailOptions>(
       },
       retry: async (caller, id) => {
         requireAdministrator(caller);
-        // Like any item that is not there (contract 2.8).
-        if (!(await queue.retry(id))) throw new ApiError('FORBIDDEN');
+        await db.transaction(async (tx) => {
+          // Like any item that is not there (contract 2.8).
+          if (!(await queue.retry(tx, id))) throw new ApiError('FORBIDDEN');
+          await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
+        });
       },
       hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
       deliverNow: async () => worker?.run() ?? 0,
@@ -102,7 +105,7 @@ export const mailPlugin = plugin<MailOptions>(
       transport?.close();
     });
   },
-  { name: 'mail', dependencies: ['config', 'database', 'clock', 'tokens', 'locales'] },
+  { name: 'mail', dependencies: ['config', 'database', 'clock', 'tokens', 'locales', 'activity'] },
 );
 
 function requireAdministrator(caller: Caller): void {

@@ -10,14 +10,21 @@ declare module 'fastify' {
 /** `app.passwordChecks`: checks passwords of accounts, and slows guessing down. */
 export const passwordChecksPlugin = plugin(
   async (app) => {
-    const { config, db, clock, passwords, rateLimits } = app;
-    const checks = createPasswordChecks({ db, clock, passwords, rateLimits, queue: config.PASSWORD_HASH_QUEUE });
+    const { config, db, clock, passwords, rateLimits, activity } = app;
+    const checks = createPasswordChecks({
+      db,
+      clock,
+      passwords,
+      rateLimits,
+      activity,
+      queue: config.PASSWORD_HASH_QUEUE,
+    });
     app.decorate('passwordChecks', checks);
 
     app.hourly(() => checks.clear(), 'old login attempts could not be cleared away');
   },
   {
     name: 'password-checks',
-    dependencies: ['config', 'database', 'clock', 'hourly', 'passwords', 'rate-limits'],
+    dependencies: ['config', 'database', 'clock', 'hourly', 'passwords', 'rate-limits', 'activity'],
   },
 );

@@ -11,6 +11,7 @@ import {
   withdrawAttempts,
 } from '../../db/queries/login-attempts.js';
 import { accountKey } from '../account-key.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { Passwords } from '../passwords/service.js';
@@ -65,10 +66,11 @@ export function createPasswordChecks(deps: {
   clock: Clock;
   passwords: Passwords;
   rateLimits: Pick<RateLimits, 'requireStrangersLogin'>;
+  activity: Pick<Activity, 'record'>;
   /** How many checks may wait for their turn. */
   queue: number;
 }): PasswordChecks {
-  const { db, clock, passwords, rateLimits, queue } = deps;
+  const { db, clock, passwords, rateLimits, activity, queue } = deps;
   const inTurn = createTurns(atOnce, queue);
   const metLocks = createMetLocks(clock);
 
@@ -81,30 +83,36 @@ export function createPasswordChecks(deps: {
     return requestsExceeded(limit, wait, now);
   };
 
-  /** @returns the keys under which the attempt was counted */
-  const reserve = async (id: string | null, keys: AttemptKeys, network: string): Promise<readonly string[]> => {
+  /** @returns the keys under which the attempt was counted, and whether it locks one of them if it is wrong */
+  const reserve = async (
+    id: string | null,
+    keys: AttemptKeys,
+    network: string,
+  ): Promise<{ counted: readonly string[]; locks: boolean }> => {
     const met = metLocks.find(keys.fromHere);
     if (met) throw requestsExceeded(met.limit, met.until - clock().getTime(), clock());
     const state = await readAttemptState(db, id, network, keys);
     const { limit, isKnown } = state;
     if (!isKnown) await rateLimits.requireStrangersLogin(network);
-    if (limit === null) return [];
+    if (limit === null) return { counted: [], locks: false };
     const names = isKnown ? (['fromHere'] as const) : (['fromHere', 'fromAnywhere'] as const);
     const now = clock();
     const wait = waitFor(state, names, now);
     if (wait > 0) throw refuse(keys.fromHere, limit, wait, now);
     const counted = names.map((name) => keys[name]);
-    if (await reserveAttempts(db, counted, now, { limit, ...lockRules }, attemptsCountFor)) return counted;
+    const { mayGoOn, locks } = await reserveAttempts(db, counted, now, { limit, ...lockRules }, attemptsCountFor);
+    if (mayGoOn) return { counted, locks };
     // Locked since it was read, by attempts at the same time; or unlocked again, and then the next one is let through.
     const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
     throw since > 0 ? refuse(keys.fromHere, limit, since, now) : requestsExceeded(limit, second, now);
   };
 
   return {
-    check: async ({ id, email, password }, shown, { network }) => {
+    check: async ({ id, email, password }, shown, client) => {
+      const { network } = client;
       const keys = keysOf(email ?? id ?? '', network);
       return inTurn(keys.fromHere, async () => {
-        const counted = await reserve(id, keys, network);
+        const { counted, locks } = await reserve(id, keys, network);
         let isRight: boolean;
         try {
           isRight = await passwords.verify(password, shown);
@@ -113,6 +121,10 @@ export function createPasswordChecks(deps: {
           throw error;
         }
         if (isRight && counted.length > 0) await forgetAttempts(db, counted);
+        // Also of an account that does not exist, as it takes its time.
+        if (!isRight && locks) {
+          await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);
+        }
         return isRight;
       });
     },

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.passwordReset`: a new password by a link in a mail. */
 export const passwordResetPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, config } = app;
+    const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
     const reset = createPasswordReset({
       db,
       mail,
@@ -19,6 +19,7 @@ export const passwordResetPlugin = plugin(
       passwordRules,
       passwordChecks,
       rateLimits,
+      activity,
       onTooMany: () => app.log.info('a link to reset a password was not sent: too many were asked for'),
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
       allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
@@ -36,6 +37,7 @@ export const passwordResetPlugin = plugin(
       'password-rules',
       'password-checks',
       'rate-limits',
+      'activity',
     ],
   },
 );

@@ -3,6 +3,7 @@ import { findRecipient, lockRecipient, type Recipient, resetPassword } from '../
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
@@ -37,15 +38,18 @@ export function createPasswordReset(deps: {
   passwordRules: PasswordRules;
   passwordChecks: Pick<PasswordChecks, 'forgive'>;
   rateLimits: Pick<RateLimits, 'mayMail'>;
+  activity: Pick<Activity, 'record'>;
   onTooMany(): void;
   defaultUrl: string;
   allowList: readonly string[];
 }): PasswordReset {
-  const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, onTooMany } = deps;
-  const { defaultUrl, allowList } = deps;
+  const { db, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
+  const { onTooMany, defaultUrl, allowList } = deps;
 
   const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) throw new ApiError('FORBIDDEN');
+    if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) {
+      throw new ApiError('FORBIDDEN').concerning(claims.id);
+    }
     return user;
   };
 
@@ -53,7 +57,13 @@ export function createPasswordReset(deps: {
     request: async (email, url, client) => {
       requireAllowedUrl('reset_url', url, allowList);
       if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();
-      await db.transaction((tx) => mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl }));
+      await db.transaction(async (tx) => {
+        await mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl });
+        // Whose address it is, if anybody's, is not looked up here; and what was typed may be no address.
+        await activity.record(tx, { userId: null, client }, [
+          { action: 'password_reset_request', collection: 'users' },
+        ]);
+      });
     },
 
     reset: async (token, password, client) => {
@@ -67,6 +77,8 @@ export function createPasswordReset(deps: {
         await resetPassword(tx, user.id, hash);
         await deleteSessionsOf(tx, [user.id], null);
         await passwordChecks.forgive(tx, user, client);
+        const events = [{ action: 'password_reset', collection: 'users', item: user.id } as const];
+        await activity.record(tx, { userId: user.id, client }, events);
       });
     },
   };

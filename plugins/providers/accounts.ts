@@ -21,6 +21,7 @@ import { transact } from '../../db/transact.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { IssuedSession, Sessions } from '../sessions/service.js';
@@ -46,7 +47,7 @@ export interface Accounts {
    * Lets an account at the provider log in a user who is there already.
    * @throws {ApiError} INVALID_CREDENTIALS when their session has ended; INVALID_PROVIDER when it is another user's
    */
-  link(profile: Profile, to: { user: string; session: string }): Promise<void>;
+  link(profile: Profile, to: { user: string; session: string }, client: Client): Promise<void>;
 }
 
 interface Dependencies {
@@ -54,6 +55,7 @@ interface Dependencies {
   clock: Clock;
   sessions: Pick<Sessions, 'begin'>;
   secondFactor: SecondFactor;
+  activity: Pick<Activity, 'record'>;
   /** What could not be done as the provider has it. */
   onLeftOut(what: string, user: string): void;
 }
@@ -63,7 +65,7 @@ const mostKept = 2_000;
 
 /** Users by what one provider says of them. They are found by its identifier, and never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, onLeftOut } = deps;
+  const { db, clock, sessions, secondFactor, activity, onLeftOut } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
@@ -75,7 +77,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   const mayTake = ({ email, isEmailVerified }: Pick<Profile, 'email' | 'isEmailVerified'>): boolean =>
     email !== null && (isEmailVerified || !provider.REQUIRE_VERIFIED_EMAIL);
 
-  const register = async (tx: Executor, profile: Profile, identifier: string): Promise<IdentityHolder> => {
+  const register = async (
+    tx: Executor,
+    profile: Profile,
+    identifier: string,
+    client: Client,
+  ): Promise<IdentityHolder> => {
     const isRefused = provider.REQUIRE_VERIFIED_EMAIL && !mayTake(profile);
     if (!provider.ALLOW_PUBLIC_REGISTRATION || isRefused) throw new ApiError('INVALID_CREDENTIALS');
     const { email, firstName, lastName, data } = profile;
@@ -98,6 +105,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     // What was in the way of the user is the address of another, or the same login, a moment earlier.
     const holder = await findIdentityHolder(tx, provider.key, identifier);
     if (!holder) throw new ApiError('INVALID_PROVIDER');
+    if (isMade)
+      await activity.record(tx, { userId: id, client }, [{ action: 'register', collection: 'users', item: id }]);
     return holder;
   };
 
@@ -116,7 +125,10 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   ): Promise<ProviderUserChanges> => {
     if (!provider.SYNC_USER_INFO) return {};
     const { email, firstName, lastName } = profile;
-    const names = { ...(firstName === null ? {} : { firstName }), ...(lastName === null ? {} : { lastName }) };
+    const names = {
+      ...(firstName === null || firstName === holder.firstName ? {} : { firstName }),
+      ...(lastName === null || lastName === holder.lastName ? {} : { lastName }),
+    };
     if (email === null || email === holder.email || !mayTake(profile)) return names;
     const owner = await findRecipientByEmail(tx, email);
     if (!owner || owner.id === holder.id) return { ...names, email };
@@ -125,31 +137,42 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   /** What a later login brings along. It says something of users of this provider only, not of those who linked it. */
-  const update = async (tx: Executor, profile: PendingProfile, holder: IdentityHolder): Promise<void> => {
+  const update = async (
+    tx: Executor,
+    profile: PendingProfile,
+    holder: IdentityHolder,
+    client: Client,
+  ): Promise<void> => {
     const changes: ProviderUserChanges = holder.isPrimary
       ? { ...(await newInfo(tx, profile, holder)), ...(profile.data ? { authData: profile.data } : {}) }
       : {};
     const role = holder.isPrimary ? newRole(profile, holder) : undefined;
     if (role !== undefined) await lockAdministrators(tx);
     const stands = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
-    if (!stands) throw new ApiError('INVALID_CREDENTIALS');
-    if (role !== undefined && !(await hasActiveAdministrator(tx))) {
+    if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
+    const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
+    if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
       onLeftOut('the role of the last administrator is kept', holder.id);
     }
     if (changes.email !== undefined) await deleteSessionsOf(tx, [holder.id], null);
     await noteIdentityUse(tx, holder.identity, profile.email, clock());
+    const changed = changedFields({ ...changes, ...(role === undefined || isRoleKept ? {} : { role }) });
+    if (changed.length > 0) {
+      const events = [{ action: 'update', collection: 'users', item: holder.id, changed } as const];
+      await activity.record(tx, { userId: holder.id, client }, events);
+    }
   };
 
   const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
     const stands = await recordLogin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, {}, clock());
-    if (!stands) throw new ApiError('INVALID_CREDENTIALS');
+    if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
     return sessions.begin(tx, { userId: holder.id, mode }, client);
   };
 
   /** Nothing is changed by who has shown one factor of two. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
-    if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+    if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
     const kept = Buffer.byteLength(JSON.stringify(data)) <= mostKept ? data : null;
     const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
     const told = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
@@ -174,9 +197,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       try {
         return await transact(db, async (tx) => {
           const known = await findIdentityHolder(tx, provider.key, identifier);
-          const holder = known ?? (await register(tx, profile, identifier));
+          const holder = known ?? (await register(tx, profile, identifier, client));
           if (holder.tfaSecret !== null) return wait(profile, holder);
-          await update(tx, profile, holder);
+          await update(tx, profile, holder, client);
           return { issued: await begin(tx, holder, mode, client) };
         });
       } catch (error) {
@@ -186,14 +209,17 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
     complete: async (pending, otp, mode, client) => {
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
-      if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-      const code = await secondFactor.require(holder, otp);
+      if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder?.id);
+      const code = await secondFactor.require(holder, otp, client);
       try {
         return await transact(db, async (tx) => {
           if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
-          await update(tx, pending.profile, holder);
+          await update(tx, pending.profile, holder, client);
           const issued = await begin(tx, holder, mode, client);
-          if (code && !(await secondFactor.use(tx, holder.id, code))) throw new ApiError('INVALID_OTP');
+          const origin = { userId: holder.id, client };
+          if (code && !(await secondFactor.use(tx, holder.id, code, origin))) {
+            throw new ApiError('INVALID_OTP').concerning(holder.id);
+          }
           return issued;
         });
       } catch (error) {
@@ -201,7 +227,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       }
     },
 
-    link: async (profile, to) => {
+    link: async (profile, to, client) => {
       const { identifier, email } = profile;
       const principal = await findPrincipalBySession(db, to.session);
       const stands =
@@ -215,9 +241,30 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         isPrimary: false,
         createdAt: clock(),
       };
-      if (await insertIdentity(db, identity)) return;
+      const isLinked = await db.transaction(async (tx) => {
+        if (!(await insertIdentity(tx, identity))) return false;
+        const linked = await findIdentityHolder(tx, provider.key, identifier);
+        const events = [{ action: 'identity_link', collection: 'identities', item: linked?.identity ?? null } as const];
+        await activity.record(tx, { userId: to.user, client }, events);
+        return true;
+      });
+      if (isLinked) return;
       const holder = await findIdentityHolder(db, provider.key, identifier);
       if (holder?.id !== to.user) throw new ApiError('INVALID_PROVIDER');
     },
   };
 }
+
+const fieldOf: Readonly<Record<keyof ProviderUserChanges, string>> = {
+  authData: 'auth_data',
+  role: 'role',
+  email: 'email',
+  firstName: 'first_name',
+  lastName: 'last_name',
+};
+
+/** The fields, by their names in the contract; what the provider says with every login is none of them. */
+const changedFields = (changes: ProviderUserChanges): string[] =>
+  (Object.keys(changes) as (keyof ProviderUserChanges)[])
+    .filter((name) => name !== 'authData' && changes[name] !== undefined)
+    .map((name) => fieldOf[name]);

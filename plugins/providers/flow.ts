@@ -108,7 +108,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       // Who began it and who came back would be two people, and the one would get the account of the other.
       const { principal } = request;
       if (principal && principal.userId !== attempt.link.user) throw new ApiError('INVALID_CREDENTIALS');
-      await entry.accounts.link(profile, attempt.link);
+      await entry.accounts.link(profile, attempt.link, request.client);
       return { to };
     }
     const mode = modeOf(entry, attempt);
@@ -158,7 +158,10 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       try {
         return await enter(request, reply, attempt, state);
       } catch (thrown) {
-        return { to: failed(request, provider.config.key, attempt?.redirect ?? null, thrown) };
+        const to = failed(request, provider.config.key, attempt?.redirect ?? null, thrown);
+        // The browser is led on with the reason: no error is answered that would be recorded.
+        await request.recordRefusal(thrown);
+        return { to };
       }
     },
 

@@ -11,6 +11,7 @@ import { transact } from '../../db/transact.js';
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Principal } from '../access/service.js';
+import type { Activity } from '../activity/service.js';
 
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
@@ -30,9 +31,10 @@ export function createIdentities(deps: {
   isConfigured(provider: string): boolean;
   /** Whether roles follow from what a provider says. */
   mapsRoles(provider: string): boolean;
+  activity: Pick<Activity, 'record'>;
   hasPasswordLogin: boolean;
 }): Identities {
-  const { db, isConfigured, mapsRoles, hasPasswordLogin } = deps;
+  const { db, isConfigured, mapsRoles, activity, hasPasswordLogin } = deps;
   return {
     list: (caller) => listIdentities(db, caller.userId),
 
@@ -57,6 +59,7 @@ export function createIdentities(deps: {
         await deleteIdentity(tx, gone.id);
         if (gone.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
         await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
+        await activity.record(tx, caller, [{ action: 'identity_unlink', collection: 'identities', item: gone.id }]);
       }),
   };
 }

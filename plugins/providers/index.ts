@@ -21,7 +21,7 @@ declare module 'fastify' {
 /** `app.providerFlow`: login by OAuth2 and OpenID Connect. `app.identities`: which accounts there log a user in. */
 export const providersPlugin = plugin(
   async (app) => {
-    const { config, db, clock, sessions, secondFactor } = app;
+    const { config, db, clock, sessions, secondFactor, activity } = app;
     const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
     // Browsers let nobody else, not even a subdomain, set a cookie of this name.
@@ -44,6 +44,7 @@ export const providersPlugin = plugin(
           clock,
           sessions,
           secondFactor,
+          activity,
           onLeftOut: (what, user) => app.log.warn({ provider: key, user }, `login by provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];
@@ -60,6 +61,7 @@ export const providersPlugin = plugin(
         isConfigured: (key) => providers.has(key),
         mapsRoles: (key) =>
           config.PROVIDERS.some((provider) => provider.key === key && provider.ROLE_MAPPING.length > 0),
+        activity,
         hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
       }),
     );
@@ -78,6 +80,6 @@ export const providersPlugin = plugin(
   },
   {
     name: 'providers',
-    dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie', 'cross-site'],
+    dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie', 'cross-site', 'activity'],
   },
 );

@@ -18,6 +18,8 @@ export interface Rules {
   strangersLogins: Rule | null;
   /** Mails that somebody has sent who has proved nothing. */
   mails: { ofAddress: Rule; toMailbox: Rule } | null;
+  /** Refusals that are recorded one by one: by address. */
+  recordedRefusals: Rule | null;
 }
 
 export interface RateLimits {
@@ -27,6 +29,11 @@ export interface RateLimits {
   requireStrangersLogin(network: string): Promise<void>;
   /** Counts a mail, and says whether it may be sent: nobody's mailbox is to be filled by strangers. */
   mayMail(mailbox: string, network: string): Promise<boolean>;
+  /**
+   * Counts a refusal that is to be recorded, so that no flood of them fills the disk.
+   * @returns 'first omitted' for the one with which the limit is passed: that it was is worth a record of its own
+   */
+  mayRecordRefusal(network: string): Promise<'yes' | 'first omitted' | 'no'>;
 }
 
 export function createRateLimits({ count, clock, rules }: { count: Counters; clock: Clock; rules: Rules }): RateLimits {
@@ -47,6 +54,14 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
       // In this order: who has sent too many already cannot use up what others may send to a mailbox.
       if (isExceeded(await count('mails-of', network, ofAddress.window), ofAddress)) return false;
       return !isExceeded(await count('mails-to', mailboxKey(mailbox), toMailbox.window), toMailbox);
+    },
+
+    mayRecordRefusal: async (network) => {
+      const rule = rules.recordedRefusals;
+      if (rule === null) return 'yes';
+      const taken = await count('refusals', network, rule.window);
+      if (!isExceeded(taken, rule)) return 'yes';
+      return taken.current === rule.points + 1 ? 'first omitted' : 'no';
     },
   };
 }

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.registration`: people who sign up by themselves. */
 export const registrationPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, config } = app;
+    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, activity, config } = app;
     const registration = createRegistration({
       db,
       mail,
@@ -18,6 +18,7 @@ export const registrationPlugin = plugin(
       passwords,
       passwordRules,
       rateLimits,
+      activity,
       defaultUrl: `${config.PUBLIC_URL}/users/register/verify-email`,
       allowList: config.USER_REGISTER_URL_ALLOW_LIST,
       answerAfter: config.REGISTRATION_ANSWER_TIME,
@@ -27,6 +28,6 @@ export const registrationPlugin = plugin(
   },
   {
     name: 'registration',
-    dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'rate-limits'],
+    dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'rate-limits', 'activity'],
   },
 );

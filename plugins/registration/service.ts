@@ -7,6 +7,7 @@ import { seesAll } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import { ruleOf } from '../access/write-grants.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
@@ -38,7 +39,7 @@ export interface Registration {
    * Makes the user of a verified address active.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when it was used or is void
    */
-  verify(token: string): Promise<void>;
+  verify(token: string, client: Client): Promise<void>;
 }
 
 type Settings = Awaited<ReturnType<typeof readSettings>>;
@@ -55,14 +56,15 @@ export function createRegistration(deps: {
   passwords: Passwords;
   passwordRules: PasswordRules;
   rateLimits: Pick<RateLimits, 'requireRegistration' | 'mayMail'>;
+  activity: Activity;
   defaultUrl: string;
   allowList: readonly string[];
   /** Milliseconds. */
   answerAfter: number;
   onRefusal(reason: string): void;
 }): Registration {
-  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, defaultUrl, allowList, answerAfter, onRefusal } =
-    deps;
+  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, activity } = deps;
+  const { defaultUrl, allowList, answerAfter, onRefusal } = deps;
 
   const isGood = async (password: string): Promise<boolean> => {
     try {
@@ -74,6 +76,7 @@ export function createRegistration(deps: {
     }
   };
 
+  /** @returns who it is that registers */
   const admit = async (tx: Executor, settings: Settings, registration: NewRegistration, password: string) => {
     const { email, firstName, lastName, url } = registration;
     const mustVerify = settings.public_registration_verify_email;
@@ -85,9 +88,12 @@ export function createRegistration(deps: {
     if (isNew) await requireWanted(tx, id, settings.public_registration_email_filter);
     // Who was to verify the address must still, though nobody else has to by now: it may be another who registers.
     if (mustVerify || !isNew) await mail.enqueue(tx, { kind: 'registration', user, url: url ?? defaultUrl });
+    return user;
   };
 
-  const attempt = async (registration: NewRegistration, { network }: Client): Promise<void> => {
+  const attempt = async (registration: NewRegistration, client: Client): Promise<void> => {
+    const origin = { userId: null, client };
+    const event = { action: 'register', collection: 'users' } as const;
     const settings = await readSettings(db);
     const isAcceptable = await isGood(registration.password);
     // Also for nothing: it is most of the work.
@@ -95,11 +101,16 @@ export function createRegistration(deps: {
     try {
       if (!settings.public_registration) throw new Refusal('registration is switched off');
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
-      if (!(await rateLimits.mayMail(registration.email, network))) throw new Refusal('too many mails were asked for');
-      await db.transaction((tx) => admit(tx, settings, registration, hash));
+      if (!(await rateLimits.mayMail(registration.email, client.network)))
+        throw new Refusal('too many mails were asked for');
+      await db.transaction(async (tx) => {
+        const item = await admit(tx, settings, registration, hash);
+        await activity.record(tx, origin, [{ ...event, item }]);
+      });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       onRefusal(error.message);
+      await activity.refuse(origin, event, null);
     }
   };
 
@@ -110,14 +121,16 @@ export function createRegistration(deps: {
       await inEvenTime(answerAfter, () => attempt(registration, client));
     },
 
-    verify: async (token) => {
+    verify: async (token, client) => {
       const claims = linkTokens.read(token, scopeOf.registration);
       await db.transaction(async (tx) => {
         const user = await lockRecipient(tx, claims.id);
         if (!user || !isDue.registration(user) || !linkTokens.isFor(claims, stateOf(user))) {
-          throw invalidPayload('This link has been used, or is void');
+          throw invalidPayload('This link has been used, or is void').concerning(claims.id);
         }
         await activate(tx, claims.id, null);
+        const events = [{ action: 'email_verified', collection: 'users', item: claims.id } as const];
+        await activity.record(tx, { userId: claims.id, client }, events);
       });
     },
   };

@@ -14,7 +14,7 @@ declare module 'fastify' {
 /** `app.sessions`: login, refresh, logout. `app.openSessions`: who is signed in, and where. Expired sessions are cleared away every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
-    const { config, db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock } = app;
+    const { config, db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, activity } = app;
     await app.register(sessionTransportPlugin);
     const sessions = createSessions({
       db,
@@ -24,6 +24,7 @@ export const sessionsPlugin = plugin(
       accessTokens,
       refreshTokens,
       clock,
+      activity,
       lifetimes: {
         accessToken: config.ACCESS_TOKEN_TTL,
         refreshToken: config.REFRESH_TOKEN_TTL,
@@ -34,7 +35,7 @@ export const sessionsPlugin = plugin(
       onReuse: (session) => app.log.warn(session, 'a replaced refresh token was used again: its session is ended'),
     });
     app.decorate('sessions', sessions);
-    app.decorate('openSessions', createOpenSessions({ db, clock }));
+    app.decorate('openSessions', createOpenSessions({ db, clock, activity }));
 
     app.hourly(() => deleteExpiredSessions(db, clock()), 'expired sessions could not be cleared away');
   },
@@ -50,6 +51,7 @@ export const sessionsPlugin = plugin(
       'password-checks',
       'tfa',
       'last-access',
+      'activity',
     ],
   },
 );

@@ -5,6 +5,7 @@ import { insertSession } from '../../db/queries/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { rightsOf } from '../access/rights.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { PasswordChecks } from '../password-checks/service.js';
@@ -47,6 +48,7 @@ export interface IssuingDependencies {
   refreshTokens: RefreshTokens;
   passwordChecks: Pick<PasswordChecks, 'remember'>;
   clock: Clock;
+  activity: Pick<Activity, 'record'>;
   /** All in milliseconds. */
   lifetimes: { accessToken: number; refreshToken: number; sessionCookie: number; gracePeriod: number };
 }
@@ -56,6 +58,7 @@ export function createIssuing({
   refreshTokens,
   passwordChecks,
   clock,
+  activity,
   lifetimes,
 }: IssuingDependencies): Issuing {
   const after = (ms: number) => new Date(clock().getTime() + ms);
@@ -99,6 +102,7 @@ export function createIssuing({
       const tokenHash = refreshToken && hashToken(refreshToken);
       await insertSession(tx, { id, user: userId, tokenHash, expiresAt, ip, userAgent }, clock());
       await passwordChecks.remember(tx, userId, client);
+      await activity.record(tx, { userId, client }, [{ action: 'login', collection: 'users', item: userId }]);
       return issue(mode, principal, { id, generation, expiresAt }, refreshToken, client);
     },
   };

@@ -11,6 +11,7 @@ import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Session } from '../../schemas/sessions.js';
 import type { Principal } from '../access/service.js';
+import type { Activity } from '../activity/service.js';
 import type { Clock } from '../clock.js';
 import { deviceOf } from './device.js';
 
@@ -37,16 +38,31 @@ export interface OpenSessions {
 /** A user may log in as often as they like; nobody reads more than this. Ending all of them ends those not listed too. */
 export const mostListed = 1000;
 
-export function createOpenSessions({ db, clock }: { db: Executor; clock: Clock }): OpenSessions {
+export function createOpenSessions(deps: {
+  db: Executor;
+  clock: Clock;
+  activity: Pick<Activity, 'record'>;
+}): OpenSessions {
+  const { db, clock, activity } = deps;
+
   const list = async (userId: string, current: string | null): Promise<Session[]> => {
     const found = await listOpenSessions(db, userId, clock(), mostListed);
     return found.map((session) => shownOf(session, current));
   };
 
-  const end = async (userId: string, id: string): Promise<void> => {
-    const isEnded = uuidPattern.test(id) && (await deleteSessionOf(db, userId, id, clock()));
-    if (!isEnded) throw new ApiError('FORBIDDEN');
-  };
+  const end = (caller: Principal, userId: string, id: string): Promise<void> =>
+    db.transaction(async (tx) => {
+      const isEnded = uuidPattern.test(id) && (await deleteSessionOf(tx, userId, id, clock()));
+      if (!isEnded) throw new ApiError('FORBIDDEN');
+      const item = id.toLowerCase();
+      await activity.record(tx, caller, [{ action: 'session_end', collection: 'sessions', item }]);
+    });
+
+  const endAll = (caller: Principal, userId: string, kept: string | null): Promise<void> =>
+    transact(db, async (tx) => {
+      await deleteSessionsOf(tx, [userId], kept);
+      await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: userId.toLowerCase() }]);
+    });
 
   /** Absent users are like those that one may not see (contract 2.8). */
   const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
@@ -57,12 +73,12 @@ export function createOpenSessions({ db, clock }: { db: Executor; clock: Clock }
   return {
     listOwn: ({ userId, sessionId }) => list(userId, sessionId),
 
-    endOwn: async ({ userId, sessionId }, id) => {
-      await end(userId, id);
-      return id.toLowerCase() === sessionId;
+    endOwn: async (caller, id) => {
+      await end(caller, caller.userId, id);
+      return id.toLowerCase() === caller.sessionId;
     },
 
-    endOthers: ({ userId, sessionId }) => transact(db, (tx) => deleteSessionsOf(tx, [userId], sessionId)),
+    endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),
 
     listOf: async (caller, userId) => {
       await requireUser(caller, userId);
@@ -71,12 +87,12 @@ export function createOpenSessions({ db, clock }: { db: Executor; clock: Clock }
 
     endOf: async (caller, userId, id) => {
       await requireUser(caller, userId);
-      await end(userId, id);
+      await end(caller, userId, id);
     },
 
     endAllOf: async (caller, userId) => {
       await requireUser(caller, userId);
-      await transact(db, (tx) => deleteSessionsOf(tx, [userId], null));
+      await endAll(caller, userId, null);
     },
   };
 }

@@ -45,7 +45,7 @@ export interface Sessions {
    */
   refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
   /** Ends the session that a credential belongs to, if there is one (contract 2.3). */
-  logout(credential: SessionCredential): Promise<void>;
+  logout(credential: SessionCredential, client: Client): Promise<void>;
 }
 
 interface Dependencies extends IssuingDependencies {
@@ -58,7 +58,7 @@ interface Dependencies extends IssuingDependencies {
 }
 
 export function createSessions(deps: Dependencies): Sessions {
-  const { db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, lifetimes } = deps;
+  const { db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
   const { begin, next, issue } = createIssuing(deps);
 
   /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
@@ -79,16 +79,20 @@ export function createSessions(deps: Dependencies): Sessions {
     const mayLogIn = user?.status === 'active' && user.provider === 'default';
     const account = { id: user?.id ?? null, email, password: mayLogIn ? user.password : null };
     const matches = await passwordChecks.check(account, password, client);
-    if (!matches || !user || user.password === null) throw new ApiError('INVALID_CREDENTIALS');
+    if (!matches || !user || user.password === null) {
+      throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);
+    }
 
     const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
-    const code = await secondFactor.require(user, otp);
+    const code = await secondFactor.require(user, otp, client);
     const kept = await renewedHash(checked.password, password);
 
     return db.transaction(async (tx) => {
       const stands = await recordLogin(tx, checked, { password: kept }, clock());
       if (!stands) return undefined;
-      if (code && !(await secondFactor.use(tx, user.id, code))) throw new ApiError('INVALID_OTP');
+      if (code && !(await secondFactor.use(tx, user.id, code, { userId: user.id, client }))) {
+        throw new ApiError('INVALID_OTP').concerning(user.id);
+      }
       return begin(tx, { userId: user.id, mode }, client);
     });
   };
@@ -115,6 +119,16 @@ export function createSessions(deps: Dependencies): Sessions {
     }
   };
 
+  /** Ends a session, if it is there still, and writes down why. */
+  const end = (id: string, action: 'logout' | 'refresh_reused', client: Client): Promise<void> =>
+    db.transaction(async (tx) => {
+      const user = await deleteSession(tx, id);
+      if (user === undefined) return;
+      // Who shows a token that was replaced long ago may be anybody.
+      const userId = action === 'logout' ? user : null;
+      await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
+    });
+
   /** What is left when a credential could not be exchanged: an old one, shown again. */
   const refuseOrRepeat = async (
     mode: SessionMode,
@@ -131,7 +145,7 @@ export function createSessions(deps: Dependencies): Sessions {
       if (principal?.status === 'active') return issue(mode, principal, { id: shown.id, ...session }, null, client);
     }
     if (mode !== 'session' && !isInGrace) {
-      await deleteSession(db, shown.id);
+      await end(shown.id, 'refresh_reused', client);
       deps.onReuse({ id: shown.id, client });
     }
     throw new ApiError('INVALID_CREDENTIALS');
@@ -171,9 +185,9 @@ export function createSessions(deps: Dependencies): Sessions {
       return issued.tokens;
     },
 
-    logout: async (credential) => {
+    logout: async (credential, client) => {
       const shown = readOrNothing(credential);
-      if (shown) await deleteSession(db, shown.id);
+      if (shown) await end(shown.id, 'logout', client);
     },
   };
 }

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.settings`: the settings of the project. */
 export const settingsPlugin = plugin(
   async (app) => {
-    app.decorate('settings', createSettings({ db: app.db }));
+    app.decorate('settings', createSettings({ db: app.db, activity: app.activity }));
   },
-  { name: 'settings', dependencies: ['database'] },
+  { name: 'settings', dependencies: ['database', 'activity'] },
 );

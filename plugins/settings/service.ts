@@ -10,6 +10,7 @@ import { parseFilter } from '../../db/query-language/filter.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import type { Caller } from '../access/service.js';
+import type { Activity } from '../activity/service.js';
 import { isPolicy } from '../password-rules/policy.js';
 
 export interface ProjectSettings {
@@ -22,7 +23,13 @@ export interface ProjectSettings {
 /** Settings that decide over rights, or could be used against the service: no permission is enough for them. */
 const adminOnly = new Set<string>(['public_policy', 'public_registration_role', 'auth_password_policy']);
 
-export function createSettings({ db }: { db: Executor }): ProjectSettings {
+export function createSettings({
+  db,
+  activity,
+}: {
+  db: Executor;
+  activity: Pick<Activity, 'record'>;
+}): ProjectSettings {
   /** The settings that are asked for, all of which the caller may read. */
   const wantedBy = (caller: Caller, fields: unknown): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');
@@ -59,6 +66,8 @@ export function createSettings({ db }: { db: Executor }): ProjectSettings {
         }
         await requireItem(tx, 'public_registration_role', 'roles', input.public_registration_role);
         await writeSettings(tx, input);
+        if (names.length > 0)
+          await activity.record(tx, caller, [{ action: 'update', collection: 'settings', changed: names }]);
       });
       return wanted === null ? null : shown(wanted);
     },

@@ -19,13 +19,13 @@ declare module 'fastify' {
  */
 export const tfaPlugin = plugin(
   async (app) => {
-    const { db, clock, passwordChecks, config } = app;
+    const { db, clock, passwordChecks, config, activity } = app;
     const box = createSecretBox(keysFor(config, 'tfa-secret'));
-    const secondFactor = createSecondFactor({ db, box, clock });
+    const secondFactor = createSecondFactor({ db, box, clock, activity });
     const projectName = async () => (await readSettings(db)).project_name;
     app.decorate('tfaSecrets', box);
     app.decorate('secondFactor', secondFactor);
-    app.decorate('tfa', createTwoFactor({ db, box, clock, passwordChecks, secondFactor, projectName }));
+    app.decorate('tfa', createTwoFactor({ db, box, clock, passwordChecks, secondFactor, activity, projectName }));
   },
-  { name: 'tfa', dependencies: ['config', 'clock', 'database', 'password-checks'] },
+  { name: 'tfa', dependencies: ['config', 'clock', 'database', 'password-checks', 'activity'] },
 );

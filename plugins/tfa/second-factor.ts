@@ -2,6 +2,8 @@ import type { Executor } from '../../db/client.js';
 import type { AttemptRules } from '../../db/queries/attempts.js';
 import { findLock, hasRecoveryCode, reserveAttempt, useRecoveryCode, useStep } from '../../db/queries/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { Activity } from '../activity/service.js';
+import type { Client, Origin } from '../client.js';
 import type { Clock } from '../clock.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import type { SecretBox } from '../secret-box.js';
@@ -26,19 +28,19 @@ export interface SecondFactor {
    * @returns what `use` must record in the transaction of the login; null for a user without two-factor authentication
    * @throws {ApiError} INVALID_OTP when it is missing, wrong or used; REQUESTS_EXCEEDED
    */
-  require(holder: Holder, otp: string | undefined): Promise<AcceptedCode | null>;
+  require(holder: Holder, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
   /**
    * Judges a code. Each one counts as an attempt, and from the fifth wrong one in a row on none is looked at for a while.
    * @param takes whether recovery codes count
    * @returns undefined when it is wrong or used
    * @throws {ApiError} REQUESTS_EXCEEDED
    */
-  judge(holder: Holder, code: string, takes: 'totp' | 'any'): Promise<AcceptedCode | undefined>;
+  judge(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
   /**
    * Uses a code up. When it fails the transaction must be rolled back.
    * @returns false when it was used, or the secret changed, since it was judged
    */
-  use(tx: Executor, userId: string, code: AcceptedCode): Promise<boolean>;
+  use(tx: Executor, userId: string, code: AcceptedCode, origin: Origin): Promise<boolean>;
 }
 
 const second = 1_000;
@@ -46,20 +48,31 @@ const second = 1_000;
 /** The lock grows with every further failure, but ends: whoever has the right code gets in then. */
 export const attemptRules: AttemptRules = { limit: 5, firstLock: 30 * second, longestLock: 900 * second };
 
-export function createSecondFactor({ db, box, clock }: { db: Executor; box: SecretBox; clock: Clock }): SecondFactor {
+export function createSecondFactor(deps: {
+  db: Executor;
+  box: SecretBox;
+  clock: Clock;
+  activity: Pick<Activity, 'record'>;
+}): SecondFactor {
+  const { db, box, clock, activity } = deps;
+
   /** Before the code is looked at, and committed at once: what fails later counts all the same. */
-  const reserve = async (userId: string) => {
+  const reserve = async (userId: string): Promise<{ locks: boolean }> => {
     const now = clock();
-    if (await reserveAttempt(db, userId, now, attemptRules)) return;
+    const { mayGoOn, locks } = await reserveAttempt(db, userId, now, attemptRules);
+    if (mayGoOn) return { locks };
     const until = await findLock(db, userId);
     // The lock may have been lifted between the two statements; then the next attempt is let through.
     const wait = until !== null && until > now ? until.getTime() - now.getTime() : second;
     throw requestsExceeded(attemptRules.limit, wait, now);
   };
 
-  const judge: SecondFactor['judge'] = async ({ id, tfaSecret: sealed, tfaLastStep }, code, takes) => {
-    if (sealed === null) return undefined;
-    await reserve(id);
+  const look = async (
+    { id, tfaLastStep }: Holder,
+    sealed: string,
+    code: string,
+    takes: 'totp' | 'any',
+  ): Promise<AcceptedCode | undefined> => {
     const hash = takes === 'any' ? hashRecoveryCode(code) : undefined;
     if (hash !== undefined)
       return (await hasRecoveryCode(db, id, hash)) ? { kind: 'recovery', sealed, hash } : undefined;
@@ -68,21 +81,37 @@ export function createSecondFactor({ db, box, clock }: { db: Executor; box: Secr
     return step === null || isUsed ? undefined : { kind: 'totp', sealed, step };
   };
 
+  const judge: SecondFactor['judge'] = async (holder, code, takes, client) => {
+    const { id, tfaSecret: sealed } = holder;
+    if (sealed === null) return undefined;
+    const { locks } = await reserve(id);
+    const accepted = await look(holder, sealed, code, takes);
+    if (!accepted && locks) {
+      await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);
+    }
+    return accepted;
+  };
+
   return {
     judge,
 
-    require: async (holder, otp) => {
+    require: async (holder, otp, client) => {
       if (holder.tfaSecret === null) return null;
       // The first step of a login in two steps: nothing was guessed.
-      const accepted = otp === undefined ? undefined : await judge(holder, otp, 'any');
-      if (!accepted) throw new ApiError('INVALID_OTP');
+      const accepted = otp === undefined ? undefined : await judge(holder, otp, 'any', client);
+      if (!accepted) throw new ApiError('INVALID_OTP').concerning(holder.id);
       return accepted;
     },
 
-    use: async (tx, userId, code) =>
-      code.kind === 'totp'
-        ? // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
-          useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step)
-        : useRecoveryCode(tx, userId, code.sealed, code.hash),
+    use: async (tx, userId, code, origin) => {
+      if (code.kind === 'totp') {
+        // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
+        return useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step);
+      }
+      const isUsed = await useRecoveryCode(tx, userId, code.sealed, code.hash);
+      if (isUsed)
+        await activity.record(tx, origin, [{ action: 'recovery_code_used', collection: 'users', item: userId }]);
+      return isUsed;
+    },
   };
 }

@@ -8,9 +8,11 @@ import {
   type TwoFactorUser,
   writeTfaSecret,
 } from '../../db/queries/two-factor.js';
+import type { ActivityAction } from '../../schemas/activity.js';
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Principal } from '../access/service.js';
+import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
 import type { PasswordChecks } from '../password-checks/service.js';
@@ -66,9 +68,13 @@ export function createTwoFactor(deps: {
   clock: Clock;
   passwordChecks: Pick<PasswordChecks, 'check'>;
   secondFactor: SecondFactor;
+  activity: Pick<Activity, 'record'>;
   projectName(): Promise<string>;
 }): TwoFactor {
-  const { db, box, clock, passwordChecks, secondFactor, projectName } = deps;
+  const { db, box, clock, passwordChecks, secondFactor, activity, projectName } = deps;
+
+  const record = (tx: Executor, caller: Principal, action: ActivityAction, item: string) =>
+    activity.record(tx, caller, [{ action, collection: 'users', item }]);
 
   const findOwn = async ({ userId }: Principal): Promise<TwoFactorUser> => {
     const user = await findTwoFactorUser(db, userId);
@@ -88,6 +94,7 @@ export function createTwoFactor(deps: {
       if (user.tfaSecret !== null) throw alreadyOn();
       if (hasOwnPassword && password !== undefined) await requirePassword(user, password, client);
       const secret = newSecret();
+      await record(db, caller, 'tfa_generate', user.id);
       return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
     },
 
@@ -98,12 +105,13 @@ export function createTwoFactor(deps: {
       const user = await findOwn(caller);
       if (user.tfaSecret !== null) throw alreadyOn();
       const step = matchStep(secret, otp, clock());
-      if (step === null) throw wrongOtp();
+      if (step === null) throw wrongOtp().concerning(user.id);
       await db.transaction(async (tx) => {
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
         await replaceRecoveryCodes(tx, user.id, []);
         await requireValid(tx);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
+        await record(tx, caller, 'tfa_enable', user.id);
       });
     },
 
@@ -111,13 +119,14 @@ export function createTwoFactor(deps: {
       const requireValid = await requireRightToSecret(db, caller, clock());
       const user = await findOwn(caller);
       if (user.tfaSecret === null) throw notOn();
-      const accepted = await secondFactor.judge(user, otp, 'any');
-      if (!accepted) throw wrongOtp();
+      const accepted = await secondFactor.judge(user, otp, 'any', caller.client);
+      if (!accepted) throw wrongOtp().concerning(user.id);
       await db.transaction(async (tx) => {
-        if (!(await secondFactor.use(tx, user.id, accepted))) throw wrongOtp();
+        if (!(await secondFactor.use(tx, user.id, accepted, caller))) throw wrongOtp().concerning(user.id);
         await removeTfa(tx, user.id);
         await requireValid(tx);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
+        await record(tx, caller, 'tfa_disable', user.id);
       });
     },
 
@@ -126,6 +135,7 @@ export function createTwoFactor(deps: {
       await db.transaction(async (tx) => {
         if (!(await removeTfa(tx, userId))) throw new ApiError('FORBIDDEN');
         await deleteSessionsOf(tx, [userId], null);
+        await record(tx, caller, 'tfa_disable', userId.toLowerCase());
       });
     },
 
@@ -138,7 +148,7 @@ export function createTwoFactor(deps: {
       // Whatever is shown must be right.
       if (shownPassword !== undefined) await requirePassword(user, shownPassword, client);
       // A recovery code is for getting in; it makes no others.
-      const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp');
+      const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp', client);
       if (accepted === undefined) throw new ApiError('INVALID_OTP');
 
       const codes = newRecoveryCodes();
@@ -147,8 +157,9 @@ export function createTwoFactor(deps: {
         // What was shown was right for the user as they were.
         const isSame = current?.tfaSecret === user.tfaSecret && current.password === user.password;
         if (!isSame) throw new ApiError('INVALID_CREDENTIALS');
-        if (accepted && !(await secondFactor.use(tx, user.id, accepted))) throw new ApiError('INVALID_OTP');
+        if (accepted && !(await secondFactor.use(tx, user.id, accepted, caller))) throw new ApiError('INVALID_OTP');
         await replaceRecoveryCodes(tx, user.id, codes.map(hashOf));
+        await record(tx, caller, 'recovery_codes', user.id);
       });
       return codes;
     },

@@ -84,6 +84,7 @@ export function createUserWriteRules(deps: {
       await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
     },
+    updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
     after: async (tx, caller, changes, action) => {
       if (action === 'update') await endSessions(tx, caller, changes);
       const moved = changes.filter(({ payload }) => movesIdentity(payload.columns)).flatMap(({ keys }) => keys);

@@ -25,7 +25,7 @@ export function logout(app: App): void {
     },
     async (request, reply) => {
       const credential = request.sessionCredential(request.body);
-      await app.sessions.logout(credential);
+      await app.sessions.logout(credential, request.client);
       reply.clearReceivedCookies();
       return reply.code(204).send();
     },

@@ -1,20 +1,26 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { CollectionSchemas } from '../../schemas/collections.js';
+import type { CollectionSchemas, ReadSchemas } from '../../schemas/collections.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError, type WriteErrors } from '../../schemas/errors.js';
 
-/** A collection, as its routes present it. */
-export interface CollectionRoutes {
-  collection: 'users' | 'roles' | 'policies' | 'permissions';
+/** A collection, as the routes that read it present it. */
+export interface ReadRoutes {
+  collection: 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
   /** `User` makes `readUser`; `Users` makes `listUsers`. */
   one: string;
   many: string;
   tag: string;
+  schemas: ReadSchemas;
+  /** The form of the key, for the document. */
+  key: TSchema;
+}
+
+/** A collection that is written, too. */
+export interface CollectionRoutes extends ReadRoutes {
+  collection: Exclude<ReadRoutes['collection'], 'activity'>;
   schemas: CollectionSchemas;
   /** What its writes can be refused with. */
   errors: WriteErrors;
-  /** The form of the key, for the document. */
-  key: TSchema;
   /** Nobody writes it who may not read what they wrote. */
   isWrittenByAdministrators?: true;
 }

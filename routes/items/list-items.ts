@@ -1,9 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
+import { checkedByTheDomain, itemSerializer, type ReadRoutes } from './definition.js';
 
 /** GET of a collection (operation 8; contract 2.8, 3). */
-export function listItems(app: App, { collection, many, tag, schemas }: CollectionRoutes): void {
+export function listItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
   app.get(
     '/',
     {

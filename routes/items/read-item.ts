@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
+import { checkedByTheDomain, itemSerializer, type ReadRoutes } from './definition.js';
 
 /** GET of one item (operation 13; contract 2.8). */
-export function readItem(app: App, { collection, one, tag, schemas, key }: CollectionRoutes): void {
+export function readItem(app: App, { collection, one, tag, schemas, key }: ReadRoutes): void {
   app.get(
     '/:id',
     {

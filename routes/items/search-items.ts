@@ -1,9 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { type CollectionRoutes, itemSerializer, queryCheckedByTheDomain } from './definition.js';
+import { itemSerializer, queryCheckedByTheDomain, type ReadRoutes } from './definition.js';
 
 /** SEARCH of a collection: the query in the body, where it may be long (contract 3). */
-export function searchItems(app: App, { collection, many, tag, schemas }: CollectionRoutes): void {
+export function searchItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
   app.route({
     method: 'SEARCH',
     url: '/',

@@ -32,9 +32,13 @@ export function verifyEmail(app: App): void {
       // What only looks whether the link leads anywhere uses nothing up.
       if (request.method === 'HEAD') return reply.code(204).send();
       const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '');
-      const outcome = await app.registration.verify(request.query.token ?? '').catch((error: unknown) => error);
+      const outcome = await app.registration
+        .verify(request.query.token ?? '', request.client)
+        .catch((error: unknown) => error);
       if (outcome !== undefined && !(isBrowser && outcome instanceof ApiError)) throw outcome;
       if (!isBrowser) return reply.code(204).send();
+      // The browser is led on with the reason: no error is answered that would be recorded.
+      if (outcome !== undefined) await request.recordRefusal(outcome);
       return reply.redirect(outcome instanceof ApiError ? `${page}?reason=${outcome.code}` : page, 302);
     },
   );

@@ -68,10 +68,10 @@ t.test('a job that failed is tried again, then kept, and sent again when somebod
     sql`select state, output from pgboss.job where id = ${first.id}`,
   );
   t.match(kept, { state: 'failed', output: { reason: 'no again' } });
-  t.equal(await queue.retry(first.id), true);
+  t.equal(await queue.retry(connection.db, first.id), true);
   t.equal((await takeSoon(queue)).id, first.id);
-  t.equal(await queue.retry(first.id), false, 'it is under way');
-  t.equal(await queue.retry('00000000-0000-4000-8000-000000000000'), false);
+  t.equal(await queue.retry(connection.db, first.id), false, 'it is under way');
+  t.equal(await queue.retry(connection.db, '00000000-0000-4000-8000-000000000000'), false);
 });
 
 t.test('a job that its process left behind is found by the next', async (t) => {

@@ -36,9 +36,12 @@ export async function tokenHolder(app: FastifyInstance, values: Parameters<typeo
 
 export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
 
-/** When somebody was last here is noted with every request, refused or not; and a row that is written changes its place. */
+/**
+ * When somebody was last here is noted with every request, refused or not, and what was refused is recorded; and a row that
+ * is written changes its place.
+ */
 const dumped = async (app: FastifyInstance) =>
-  (await dumpDatabase(app))
+  (await dumpDatabase(app, 'changes'))
     .replaceAll(/"last_access": (null|"[^"]*")/g, '"last_access": …')
     .split('\n')
     .sort()

@@ -1,17 +1,18 @@
 import fastify, { type FastifyRequest, type FastifySchema, type RouteShorthandOptions } from 'fastify';
 import t from 'tap';
 import { routeRulesPlugin } from '../../plugins/route-rules.js';
-import { accessMap } from '../../routes/index.js';
+import { accessMap, recordedAs, unrecorded } from '../../routes/index.js';
 import { startTestApp } from '../helpers/app.js';
 
 const response = { 200: { type: 'string' } };
 const good: FastifySchema = { operationId: 'readThing', response };
-const map = { readThing: 'authenticated', readOther: 'anonymous' } as const;
+const map = { readThing: 'authenticated', readOther: 'anonymous', writeThing: 'authenticated' } as const;
+const rules = { accessMap: map, beforeTfa: new Set<string>(), recordedAs: {}, unrecorded: {} };
 
 /** Boots an app with these routes, each at a path of its own. */
 async function boot(...schemas: (FastifySchema | undefined)[]) {
   const app = fastify();
-  await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
+  await app.register(routeRulesPlugin, rules);
   for (const [index, schema] of schemas.entries()) {
     const options: RouteShorthandOptions = schema === undefined ? {} : { schema };
     app.get(`/${index}`, options, async (request) => String(request.routeOptions.config.access));
@@ -28,7 +29,7 @@ t.test('a route that keeps the rules gets its access', async (t) => {
 
 t.test('the API reference and the pages are open, and no other route can hide', async (t) => {
   const app = fastify();
-  await app.register(routeRulesPlugin, { accessMap: map, beforeTfa: new Set<string>() });
+  await app.register(routeRulesPlugin, rules);
   const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
   const open = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml', '/account', '/account/login'];
   const anonymous = ['/mailbox', '/mailbox/1'];
@@ -53,6 +54,22 @@ t.test('a route that breaks one is refused at boot, by its name', async (t) => {
   for (const name of ['constructor', 'toString', '__proto__']) {
     await t.rejects(boot({ operationId: name, response }), /is not in the access map/, name);
   }
+});
+
+t.test('what changes something says what it is recorded as, or why it is not', async (t) => {
+  const write = async (more: Partial<typeof rules>) => {
+    const app = fastify();
+    await app.register(routeRulesPlugin, { ...rules, ...more });
+    app.post('/', { schema: { operationId: 'writeThing', response } }, async (request) =>
+      JSON.stringify(request.routeOptions.config.recordedAs ?? null),
+    );
+    return (await app.inject({ method: 'POST', url: '/' })).json();
+  };
+  await t.rejects(write({}), /writeThing.* neither says what it is recorded as, nor why it is not/);
+  t.strictSame(await write({ recordedAs: { writeThing: ['update', 'users'] } }), ['update', 'users']);
+  t.equal(await write({ unrecorded: { writeThing: 'It is of no interest.' } }), null);
+  const both = Object.keys(recordedAs).filter((name) => Object.hasOwn(unrecorded, name));
+  t.strictSame(both, []);
 });
 
 t.test('the access map has a line for each operation, and no other', async (t) => {

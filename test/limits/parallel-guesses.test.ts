@@ -30,6 +30,7 @@ async function guess(
         ip: from(index),
         network: from(index),
         userAgent: null,
+        requestId: `guess-${index}`,
       }),
     ),
   );

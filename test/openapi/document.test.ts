@@ -94,6 +94,9 @@ t.test('the OpenAPI document', async (t) => {
     ]);
     const expected = [
       ...collections,
+      'GET /activity',
+      'SEARCH /activity',
+      'GET /activity/{id}',
       'GET /permissions/me',
       'GET /policies/me/globals',
       'GET /roles/me',

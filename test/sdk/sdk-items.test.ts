@@ -17,6 +17,8 @@ import {
   deleteRoles,
   deleteUser,
   deleteUsers,
+  readActivities,
+  readActivity,
   readMe,
   readPermission,
   readPermissions,
@@ -171,6 +173,15 @@ t.test('policies and permissions', async (t) => {
   await client.request(deletePolicy(policy.id));
   await client.request(deletePolicies(keys));
   t.equal((await client.request(readPermissions())).length, 0);
+});
+
+t.test('the audit log', async (t) => {
+  const query = { fields: ['id', 'action', 'item'], filter: { action: { _eq: 'create' } }, sort: ['-id'], limit: 2 };
+  const found = (await client.request(readActivities(query as object))) as unknown as Record<string, unknown>[];
+  t.match(found, [{ action: 'create' }, { action: 'create' }]);
+  const [newest] = found;
+  t.match(await client.request(readActivity(newest?.id as number)), { action: 'create', item: newest?.item });
+  t.equal((await client.request(withSearch(readActivities({ limit: 1 })))).length, 1, 'by SEARCH');
 });
 
 t.test('settings and the server', async (t) => {

@@ -1,0 +1,112 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Executor } from '../../db/client.js';
+import {
+  type ChainEnds,
+  deleteLinkedUpTo,
+  hashAt,
+  hasUnlinked,
+  highestPlace,
+  insertChainEnds,
+  lastPlaceBefore,
+  lockChainEnds,
+  readUnlinked,
+  writeChainEnds,
+  writeLinks,
+} from '../../db/queries/activity.js';
+import { endsOf, linkOf } from './forms.js';
+import type { Seals } from './seals.js';
+
+export interface Chain {
+  /**
+   * Links all rows that have been written since, each to the one before it. One instance at a time does so; whoever
+   * comes meanwhile leaves it to that one.
+   * @returns how many
+   */
+  link(): Promise<number>;
+  /** Removes the rows that are older, from the beginning of the chain on. @returns how many */
+  removeOlderThan(moment: Date): Promise<number>;
+}
+
+/** As many rows as are worked on before others get their turn. */
+const batch = 100;
+
+/** Why the chain is left as it is: somebody has been at it, or the key is gone. `audit:verify` says more. */
+export class BrokenChainError extends Error {
+  constructor(what: string) {
+    super(`${what}; nothing is linked until that is cleared up. See docs/audit-log.md.`);
+    this.name = 'BrokenChainError';
+  }
+}
+
+/**
+ * The rows of the audit log as a chain. Whoever writes a row waits for nobody: rows are linked afterwards, in the order
+ * in which they are found.
+ */
+export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chain {
+  const sealed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: seals.seal(endsOf(ends)) });
+
+  /** The ends, locked, and made sure that they are ours; undefined when another instance is at work. */
+  const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
+    const found = await lockChainEnds(tx);
+    if (found === 'busy') return undefined;
+    if (found === undefined) {
+      if ((await highestPlace(tx)) !== null) throw new BrokenChainError('The ends of the audit log are gone');
+      const ends = sealed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
+      return (await insertChainEnds(tx, ends)) ? ends : undefined;
+    }
+    const judgement = seals.judge(endsOf(found), found.seal);
+    if (judgement === 'wrong') throw new BrokenChainError('The ends of the audit log were altered');
+    if (judgement === 'unknown key') {
+      throw new BrokenChainError('The audit log was sealed with a SECRET that is not in PREVIOUS_SECRETS');
+    }
+    return found;
+  };
+
+  const linkSome = (): Promise<number> =>
+    db.transaction(async (tx) => {
+      const ends = await takeEnds(tx);
+      if (!ends) return 0;
+      const unlinked = await readUnlinked(tx, batch);
+      if (unlinked.length === 0) return 0;
+      let { headPosition, headHash } = ends;
+      const links = unlinked.map(({ id, seal }) => {
+        headPosition++;
+        headHash = seals.seal(linkOf(headHash, headPosition, seal));
+        return { id, position: headPosition, hash: headHash };
+      });
+      await writeLinks(tx, links);
+      const { firstPosition, anchorHash } = ends;
+      await writeChainEnds(tx, sealed({ firstPosition, anchorHash, headPosition, headHash }));
+      return links.length;
+    });
+
+  const removeSome = (moment: Date): Promise<number> =>
+    db.transaction(async (tx) => {
+      const ends = await takeEnds(tx);
+      const last = ends ? await lastPlaceBefore(tx, ends, moment) : null;
+      if (!ends || last === null) return 0;
+      const { firstPosition, headPosition, headHash } = ends;
+      const end = Math.min(last, firstPosition + batch - 1);
+      const anchorHash = await hashAt(tx, end);
+      // A row is missing that should be there: it is for `audit:verify` to say so.
+      if (anchorHash === null) return 0;
+      await deleteLinkedUpTo(tx, end);
+      await writeChainEnds(tx, sealed({ firstPosition: end + 1, anchorHash, headPosition, headHash }));
+      return end - firstPosition + 1;
+    });
+
+  /** Batch by batch, with a pause in between for other requests. */
+  const all = async (some: () => Promise<number>): Promise<number> => {
+    for (let total = 0; ; ) {
+      const count = await some();
+      total += count;
+      if (count < batch) return total;
+      await setImmediate();
+    }
+  };
+
+  return {
+    link: async () => ((await hasUnlinked(db)) ? all(linkSome) : 0),
+    removeOlderThan: (moment) => all(() => removeSome(moment)),
+  };
+}

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+
+/** As many ids as can be told apart within one millisecond. */
+const mostAtOnce = 0x1000;
+
+/**
+ * Makes UUIDs that are in the order in which they were asked for, in this process at least: version 7, with a counter
+ * behind the milliseconds (RFC 9562, 5.7 and 6.2, method 1).
+ */
+export function createIds(): (now: Date) => string {
+  let last = 0;
+  let counter = 0;
+
+  return (now) => {
+    const present = now.getTime();
+    if (present > last) {
+      last = present;
+      counter = 0;
+    } else if (++counter === mostAtOnce) {
+      last++;
+      counter = 0;
+    }
+    const bytes = randomBytes(16);
+    bytes.writeUIntBE(last, 0, 6);
+    bytes.writeUInt16BE(0x7000 | counter, 6);
+    bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+    return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  };
+}

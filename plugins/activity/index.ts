@@ -1,0 +1,41 @@
+import plugin from 'fastify-plugin';
+import { keysFor } from '../keys.js';
+import { type Chain, createChain } from './chain.js';
+import { createLinker } from './linker.js';
+import { refusalsPlugin } from './refusals.js';
+import { createSeals } from './seals.js';
+import { type Activity, createActivity } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    activity: Activity;
+    activityChain: Chain;
+  }
+}
+
+/**
+ * `app.activity`: the audit log. `app.activityChain`: its rows as a chain, in which they are linked in the background once
+ * the service listens.
+ */
+export const activityPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, rateLimits } = app;
+    const seals = createSeals(keysFor(config, 'activity'));
+    const chain = createChain({ db, seals });
+    app.decorate('activity', createActivity({ db, clock, seals, rateLimits }));
+    app.decorate('activityChain', chain);
+    await app.register(refusalsPlugin);
+
+    const linker = createLinker(chain, (error) => app.log.error(error, 'the audit log could not be linked'));
+    app.addHook('onListen', async () => linker.start());
+    app.addHook('onClose', () => linker.stop());
+
+    const { AUDIT_RETENTION: retention } = config;
+    if (retention === null) return;
+    const clear = async () => {
+      await chain.removeOlderThan(new Date(clock().getTime() - retention));
+    };
+    app.hourly(clear, 'old rows of the audit log could not be removed');
+  },
+  { name: 'activity', dependencies: ['config', 'database', 'clock', 'client', 'hourly', 'rate-limits'] },
+);

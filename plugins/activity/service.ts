@@ -1,0 +1,95 @@
+import { inChunks } from '../../db/chunks.js';
+import type { Executor } from '../../db/client.js';
+import { insertRecords } from '../../db/queries/writes.js';
+import { collections } from '../../db/query-language/collections.js';
+import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
+import type { ErrorCode } from '../../schemas/errors.js';
+import type { Origin } from '../client.js';
+import type { Clock } from '../clock.js';
+import type { RateLimits } from '../rate-limits/service.js';
+import { contentOf } from './forms.js';
+import { createIds } from './ids.js';
+import type { Seals } from './seals.js';
+
+/** What has happened to one item. There is no place in it for a value: none may get into the audit log. */
+export interface ActivityEvent {
+  action: ActivityAction;
+  collection: ActivityCollection | null;
+  /** The key of the item; null: all of them, or nobody known. */
+  item?: string | number | null;
+  /** Names of the fields that were written. */
+  changed?: readonly string[];
+}
+
+export interface Activity {
+  /** Writes down what was done, in the transaction in which it is done. */
+  record(tx: Executor, origin: Origin, events: readonly ActivityEvent[]): Promise<void>;
+  /**
+   * Writes down what was refused, and so has changed nothing, by itself. From one address no more than the limit: then only
+   * that there is more.
+   * @param code null where the client is not told
+   */
+  refuse(origin: Origin, event: ActivityEvent, code: ErrorCode | null): Promise<void>;
+}
+
+export function createActivity(deps: {
+  db: Executor;
+  clock: Clock;
+  seals: Seals;
+  rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
+}): Activity {
+  const { db, clock, seals, rateLimits } = deps;
+  const nextId = createIds();
+
+  const rowOf = (
+    { userId, client }: Origin,
+    { action, collection, item = null, changed }: ActivityEvent,
+    outcome: Outcome,
+    code: ErrorCode | null,
+  ) => {
+    const timestamp = clock();
+    const content = {
+      id: nextId(timestamp),
+      timestamp,
+      action,
+      outcome,
+      code,
+      user: userId,
+      collection,
+      item: item === null ? null : String(item),
+      ip: client.ip,
+      userAgent: client.userAgent,
+      requestId: client.requestId,
+      changed: changed ? [...changed] : null,
+    };
+    const { userAgent, requestId, ...columns } = content;
+    return { ...columns, user_agent: userAgent, request_id: requestId, seal: seals.seal(contentOf(content)) };
+  };
+
+  const write = async (executor: Executor, rows: readonly ReturnType<typeof rowOf>[]) => {
+    await insertRecords(executor, collections.activity, rows);
+  };
+
+  return {
+    record: async (tx, origin, events) => {
+      await inChunks(events, async (chunk) => {
+        await write(
+          tx,
+          chunk.map((event) => rowOf(origin, event, 'success', null)),
+        );
+        return [];
+      });
+    },
+
+    refuse: async (origin, event, code) => {
+      const may = await rateLimits.mayRecordRefusal(origin.client.network);
+      if (may === 'no') return;
+      const omitted = { action: 'refusals_omitted', collection: null } as const;
+      await write(db, [
+        may === 'yes'
+          ? rowOf(origin, event, 'failure', code)
+          : rowOf({ ...origin, userId: null }, omitted, 'failure', null),
+      ]);
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { Executor } from '../../db/client.js';
+import {
+  type ActivityRow,
+  findOutside,
+  highestPlace,
+  readChainEnds,
+  readLinked,
+  readUnlinked,
+} from '../../db/queries/activity.js';
+import { contentOf, endsOf, linkOf } from './forms.js';
+import type { Seals } from './seals.js';
+
+/** The newest row of the chain, as somebody has noted it elsewhere. */
+export interface NotedHead {
+  position: number;
+  hash: string;
+}
+
+/** What was found: the first fault, or none. */
+export type Verdict =
+  | { isIntact: true; first: number; head: NotedHead | null; linked: number; unlinked: number }
+  | { isIntact: false; fault: string };
+
+/** Ends the walk at the first fault. */
+class Fault extends Error {}
+
+const page = 500;
+
+const unknownKey = (what: string) =>
+  `${what} was sealed with a SECRET that is not known: give the SECRET of that time in PREVIOUS_SECRETS and verify again.`;
+
+/**
+ * Walks the audit log from its first row to its last, and stops at the first that is not as it was written.
+ * @param noted when a head was noted elsewhere: the chain must still go through it
+ */
+export async function verifyActivity(executor: Executor, seals: Seals, noted?: NotedHead): Promise<Verdict> {
+  try {
+    const chain = await walkChain(executor, seals, noted);
+    return { isIntact: true, ...chain, unlinked: await checkUnlinked(executor, seals) };
+  } catch (error) {
+    if (error instanceof Fault) return { isIntact: false, fault: error.message };
+    throw error;
+  }
+}
+
+async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | undefined) {
+  const ends = await readChainEnds(executor);
+  if (!ends) {
+    const highest = await highestPlace(executor);
+    if (highest !== null)
+      throw new Fault(`The row that says where the chain ends is gone; rows go up to position ${highest}.`);
+    if (noted) throw new Fault(`There is no chain, and it should go up to position ${noted.position} at least.`);
+    return { first: 1, head: null, linked: 0 };
+  }
+  const judgement = seals.judge(endsOf(ends), ends.seal);
+  if (judgement === 'unknown key') throw new Fault(unknownKey('The row that says where the chain ends'));
+  if (judgement === 'wrong') throw new Fault('The row that says where the chain begins and ends was altered.');
+
+  const { firstPosition, anchorHash, headPosition, headHash } = ends;
+  const requireNoted = (position: number, hash: string) => {
+    if (noted?.position === position && noted.hash !== hash) {
+      throw new Fault(`Position ${position} is not what was noted of it: the chain was made anew.`);
+    }
+  };
+  requireNoted(firstPosition - 1, anchorHash);
+  let expected = firstPosition;
+  let before = anchorHash;
+  for (;;) {
+    const found = await readLinked(executor, expected, page);
+    for (const row of found) {
+      if (expected > headPosition)
+        throw new Fault(`Position ${row.position} is past the end of the chain, ${headPosition}.`);
+      checkRow(seals, row, expected, before);
+      before = row.hash ?? '';
+      requireNoted(expected, before);
+      expected++;
+    }
+    if (found.length < page) break;
+  }
+  if (expected <= headPosition) {
+    const places =
+      expected === headPosition ? `Position ${expected} is` : `Positions ${expected} to ${headPosition} are`;
+    throw new Fault(`${places} missing at the end: removed after they were linked.`);
+  }
+  if (before !== headHash) throw new Fault(`Position ${headPosition} is not the row that the chain ends with.`);
+  const outside = await findOutside(executor, firstPosition, headPosition);
+  if (outside !== null) throw new Fault(`Position ${outside} is before the beginning of the chain, ${firstPosition}.`);
+  if (noted && noted.position > headPosition) {
+    throw new Fault(`The chain ends at position ${headPosition}, and should go up to ${noted.position} at least.`);
+  }
+  const linked = headPosition - firstPosition + 1;
+  return { first: firstPosition, head: { position: headPosition, hash: headHash }, linked };
+}
+
+function checkRow(seals: Seals, row: ActivityRow, expected: number, before: string): void {
+  const { id, position, seal, hash } = row;
+  const place = `Position ${position} (row ${id})`;
+  if (position !== expected) {
+    throw new Fault(
+      Number(position) > expected
+        ? `Position ${expected} is missing: removed, or moved elsewhere. The next row is at ${position} (row ${id}).`
+        : `${place} is there twice.`,
+    );
+  }
+  const content = seals.judge(contentOf(row), seal);
+  if (content === 'unknown key') throw new Fault(unknownKey(place));
+  if (content === 'wrong') throw new Fault(`${place} was altered: it is not what was written.`);
+  const link = seals.judge(linkOf(before, position, seal), hash ?? '');
+  if (link === 'unknown key') throw new Fault(unknownKey(`The link of position ${position} (row ${id})`));
+  if (link === 'wrong') {
+    throw new Fault(`${place} does not follow from the row before it: rows were moved, replaced, or linked anew.`);
+  }
+}
+
+/** Rows that wait for their place have nothing to follow from; what is in them is sealed all the same. */
+async function checkUnlinked(executor: Executor, seals: Seals): Promise<number> {
+  let count = 0;
+  for (let after: string | undefined; ; ) {
+    const found: ActivityRow[] = await readUnlinked(executor, page, after);
+    for (const row of found) {
+      const judgement = seals.judge(contentOf(row), row.seal);
+      if (judgement === 'unknown key') throw new Fault(unknownKey(`Row ${row.id}`));
+      if (judgement === 'wrong') throw new Fault(`Row ${row.id}, which waits to be linked, was altered or slipped in.`);
+    }
+    count += found.length;
+    after = found.at(-1)?.id;
+    if (found.length < page) return count;
+  }
+}

@@ -1,0 +1,275 @@
+import { randomBytes } from 'node:crypto';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { loggerOptions } from '../../plugins/logging.js';
+import { recorded } from '../helpers/activity.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { committedDocument } from '../helpers/document.js';
+import { dumpDatabase } from '../helpers/dump.js';
+import { tokenFor } from '../helpers/mails.js';
+import { providerVariables } from '../helpers/openid-provider.js';
+import { createPolicy } from '../helpers/records.js';
+import { tokenHolder } from '../helpers/rights.js';
+import { codeOfStep } from '../helpers/totp.js';
+import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { adminToken, asAdmin } from '../helpers/writing.js';
+
+/**
+ * Marked passwords, tokens, codes and cookies, sent along every path, most of which refuse them: the mark is in no line of the
+ * log, in no error, in no row of the audit log, in no job, and nowhere else in the database.
+ */
+
+/** `npm run test:soak` sends 10,000. */
+const amount = Number(process.env.CANARIES ?? 400);
+
+/** In each of them. All of it can stand in base32, in a recovery code, in a JWT and in a header. */
+const mark = 'canaryqzhenbax';
+const marked = (): string => `${mark}${randomBytes(6).toString('hex').replaceAll(/[01]/g, 'x')}`;
+
+/** The mark as it is, and as base64 at each of the places where it can begin, whole groups of it alone. */
+const spellings = [
+  mark,
+  Buffer.from(mark).toString('hex'),
+  ...[0, 1, 2].map((skipped) => {
+    const text = Buffer.from(`${'_'.repeat(skipped)}${mark}`).toString('base64');
+    return text.slice(skipped === 0 ? 0 : 4, -4);
+  }),
+].map((text) => text.toLowerCase());
+
+const found = (text: string): string | undefined => {
+  const lower = text.toLowerCase();
+  return spellings.find((spelling) => lower.includes(spelling));
+};
+
+const logged: string[] = [];
+const logger = { ...(loggerOptions('trace') as object), stream: { write: (line: string) => logged.push(line) } };
+const service = await startTestApp(
+  t,
+  {
+    ADMIN_TOKEN: adminToken,
+    REGISTRATION_ANSWER_TIME: '1ms',
+    AUTH_PROVIDERS: 'alpha',
+    ...providerVariables('alpha', {
+      DRIVER: 'oauth2',
+      CLIENT_ID: 'x',
+      CLIENT_SECRET: marked(),
+      AUTHORIZE_URL: 'http://127.0.0.1:9/authorize',
+      ACCESS_URL: 'http://127.0.0.1:9/token',
+      PROFILE_URL: 'http://127.0.0.1:9/user',
+    }),
+  },
+  { logger },
+);
+const { app, request } = service;
+const everybody = await tokenHolder(app, { policies: [await createPolicy(app, { appAccess: true })] });
+const withTfa = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
+await request({ method: 'PATCH', url: '/settings', headers: asAdmin, payload: { public_registration: true } });
+
+const operations = Object.entries(committedDocument().paths).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => ({
+    method: method.replace(/^x-/, '').toUpperCase() as 'GET',
+    url: path.replace('{provider}', 'alpha').replaceAll(/\{\w+\}/g, everybody.id),
+  })),
+);
+const any = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
+let people = 0;
+const email = () => `person-${++people}@example.com`;
+const jwtOf = (secret: string) =>
+  [{ alg: 'HS256', typ: 'JWT' }, { iss: 'gatehouse', id: secret }, secret]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+
+type Send = (secret: string) => Promise<LightMyRequestResponse>;
+const post = (url: string, payload: unknown, headers: Record<string, string> = {}) =>
+  app.inject({ method: 'POST', url, headers, payload: payload as object });
+const patch = (url: string, payload: object, headers: Record<string, string> = asAdmin) =>
+  app.inject({ method: 'PATCH', url, headers, payload });
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers });
+
+const json = { 'content-type': 'application/json' };
+
+/** A few ways of each kind; the secret goes where one belongs. */
+const ways: Record<string, Send> = {
+  'a wrong password': (secret) => post('/auth/login', { email: everybody.email, password: secret }),
+  'a password of nobody': (secret) => post('/auth/login', { email: email(), password: secret }),
+  'a password in the place of the address': (secret) => post('/auth/login', { email: secret, password: secret }),
+  'a wrong code': (secret) => post('/auth/login', { email: withTfa.email, password: withTfa.password, otp: secret }),
+  'a login of a wrong type': (secret) => post('/auth/login', { email: [secret], password: { secret }, otp: [secret] }),
+  'a login with more': (secret) => post('/auth/login', { email: email(), password: secret, [secret]: secret }),
+  'a body that breaks off': (secret) => post('/auth/login', `{"email": "x", "password": "${secret}`, json),
+  'a body that is no object': (secret) => post('/auth/login', JSON.stringify(secret), json),
+  'a form': (secret) =>
+    post('/auth/login', `password=${secret}`, { 'content-type': 'application/x-www-form-urlencoded' }),
+  'a content type': (secret) => post('/auth/login', { password: secret }, { 'content-type': `text/${secret}` }),
+  'a body that is too large': (secret) => post('/auth/login', { password: secret.repeat(100_000) }),
+  'a refresh token': (secret) => post('/auth/refresh', { refresh_token: secret.padEnd(64, 'x') }),
+  'a refresh cookie': (secret) => post('/auth/refresh', {}, { cookie: `gatehouse_refresh_token=${secret}` }),
+  'a session cookie': (secret) =>
+    post('/auth/refresh', { mode: 'session' }, { cookie: `gatehouse_session_token=${jwtOf(secret)}` }),
+  'a token to log out': (secret) => post('/auth/logout', { refresh_token: secret }),
+  'a static token, anywhere': (secret) => app.inject({ ...any(operations), headers: bearer(secret) }),
+  'an access token, anywhere': (secret) => app.inject({ ...any(operations), headers: bearer(jwtOf(secret)) }),
+  'a token in the query, anywhere': (secret) => app.inject({ ...any(operations), query: { access_token: secret } }),
+  'two tokens, anywhere': (secret) =>
+    app.inject({ ...any(operations), query: { access_token: secret }, headers: bearer(secret) }),
+  'a cookie, anywhere': (secret) =>
+    app.inject({ ...any(operations), headers: { cookie: `gatehouse_session_token=${secret}; other=${secret}` } }),
+  'basic authentication': (secret) =>
+    get('/users/me', { authorization: `Basic ${Buffer.from(`x:${secret}`).toString('base64')}` }),
+  'a token of a link, to reset': (secret) => post('/auth/password/reset', { token: jwtOf(secret), password: secret }),
+  'a token of a link, to accept': (secret) => post('/users/invite/accept', { token: secret, password: secret }),
+  'a token of a link, to verify': (secret) => get(`/users/register/verify-email?token=${jwtOf(secret)}`),
+  'the same in a browser': (secret) => get(`/users/register/verify-email?token=${secret}`, { accept: 'text/html' }),
+  'a link with a password, used': async (secret) => {
+    const person = email();
+    await post('/users/register', { email: person, password: secret });
+    return get(`/users/register/verify-email?token=${await tokenFor(app, person)}`);
+  },
+  'a registration again': (secret) => post('/users/register', { email: everybody.email, password: secret }),
+  'a password that is too short': () => post('/users/register', { email: email(), password: mark.slice(0, 1) }),
+  'a user': (secret) => post('/users', { email: email(), password: secret, token: secret }, asAdmin),
+  'a user who is there': (secret) =>
+    post('/users', { email: everybody.email, password: secret, token: secret }, asAdmin),
+  'users with one token': (secret) =>
+    post(
+      '/users',
+      [email(), email()].map((one) => ({ email: one, password: secret, token: secret })),
+      asAdmin,
+    ),
+  'a user with a field too many': (secret) =>
+    post('/users', { email: email(), password: secret, nickname: 'x' }, asAdmin),
+  'a secret that is too long': (secret) =>
+    post('/users', { email: email(), password: secret.repeat(200), token: secret.repeat(50) }, asAdmin),
+  'secrets of a wrong type': (secret) =>
+    post('/users', { email: email(), password: [secret], token: { secret } }, asAdmin),
+  'a token with a space': (secret) => patch(`/users/${everybody.id}`, { token: `${secret} ${secret}` }),
+  'a secret of two factors': (secret) => patch(`/users/${everybody.id}`, { tfa_secret: secret }),
+  'a secret without the right': (secret) =>
+    patch(`/users/${everybody.id}`, { password: secret, token: secret }, everybody.headers),
+  'a new password': (secret) => patch('/users/me', { password: secret }, withTfa.headers),
+  'presets with secrets': (secret) =>
+    post(
+      '/permissions',
+      { policy: withTfa.id, collection: 'users', action: 'create', presets: { password: secret } },
+      asAdmin,
+    ),
+  'a filter by a password': (secret) => get(`/users?filter[password][_eq]=${secret}`, asAdmin),
+  'a filter by a token': (secret) => get(`/users?filter[token][_eq]=${secret}&fields=id`, asAdmin),
+  'a filter in a body': (secret) =>
+    app.inject({
+      method: 'SEARCH' as 'POST',
+      url: '/users',
+      headers: asAdmin,
+      payload: { query: { filter: { tfa_secret: { _starts_with: secret } } } },
+    }),
+  'the password for two factors': (secret) => post('/users/me/tfa/generate', { password: secret }, everybody.headers),
+  'a secret and a code for two factors': (secret) =>
+    post(
+      '/users/me/tfa/enable',
+      {
+        secret: secret
+          .toUpperCase()
+          .replaceAll(/[^A-Z2-7]/g, 'A')
+          .padEnd(32, 'A'),
+        otp: secret,
+      },
+      asAdmin,
+    ),
+  'a code to turn it off': (secret) => post('/users/me/tfa/disable', { otp: secret }, withTfa.headers),
+  'a recovery code': (secret) =>
+    post('/auth/login', { email: withTfa.email, password: withTfa.password, otp: secret.slice(0, 16).padEnd(16, '2') }),
+  'proofs for recovery codes': (secret) =>
+    post('/users/me/tfa/recovery-codes', { password: secret, otp: secret }, withTfa.headers),
+  'the way back from a provider': (secret) =>
+    get(`/auth/oauth/alpha/callback?state=${secret}&code=${secret}`, {
+      cookie: `gatehouse_provider_state=${secret}; gatehouse_provider_verifier=${secret}`,
+    }),
+  'a provider that is not there': async (secret) => {
+    const start = await get('/auth/oauth/alpha');
+    const cookies = [start.headers['set-cookie'] ?? []].flat().map((line) => String(line).split(';')[0]);
+    const state = new URL(String(start.headers.location)).searchParams.get('state') ?? '';
+    const cookie = cookies.join('; ');
+    return get(`/auth/oauth/alpha/callback?${new URLSearchParams({ state, code: secret })}`, { cookie });
+  },
+  'a code after a provider': (secret) =>
+    post('/auth/login/alpha', { otp: secret }, { cookie: `gatehouse_provider_pending=${secret}` }),
+  'a link with the secret of another': (secret) =>
+    post('/auth/password/request', {
+      email: everybody.email,
+      reset_url: `http://nowhere.example.com/?token=${secret}`,
+    }),
+  'a header that cannot be read': (secret) => get('/users/me', { authorization: `Bearer ${secret} ${secret}` }),
+};
+
+t.test(`${amount} marked secrets`, async (t) => {
+  const names = Object.keys(ways);
+  const statuses = new Map<number, number>();
+  let lines = 0;
+  const check = async () => {
+    const line = logged.find((text) => found(text));
+    t.equal(line, undefined, 'no line of the log has one');
+    lines += logged.length;
+    logged.length = 0;
+    while ((await app.mail.deliverNow()) > 0);
+    const row = (await dumpDatabase(app)).split('\n').find((text) => found(text));
+    t.equal(row, undefined, 'no row of the database has one');
+  };
+  for (let count = 0; count < amount; count++) {
+    const name = names[count % names.length] as string;
+    const response = await ways[name]?.(marked());
+    if (!response) continue;
+    statuses.set(response.statusCode, (statuses.get(response.statusCode) ?? 0) + 1);
+    t.ok(response.statusCode < 500 || response.statusCode === 503, `${name}: ${response.statusCode}`);
+    const told = found(`${response.body}${JSON.stringify(response.headers)}`);
+    if (told !== undefined) t.fail(`${name}: the answer has it: ${response.statusCode} ${response.body.slice(0, 300)}`);
+    if (count % 1000 === 999) await check();
+  }
+  await check();
+  t.comment(`${lines} lines; ${[...statuses].map(([status, times]) => `${times} × ${status}`).join(', ')}`);
+  t.ok(lines >= amount, `${lines} lines were looked through`);
+  t.ok((await recorded(app)).length > amount / 4, 'and as many rows');
+  for (const status of [200, 204, 400, 401, 403]) t.ok(statuses.has(status), `some were answered ${status}`);
+});
+
+t.test('what the service itself has made', async (t) => {
+  const { email, password, headers } = withTfa;
+  await app.db.execute('update users set tfa_failures = 0, tfa_locked_until = null');
+  await patch(`/users/${withTfa.id}`, { password: 'the password of before' });
+  const login = async (mode: string) => {
+    const response = await post('/auth/login', {
+      email,
+      password: 'the password of before',
+      mode,
+      otp: codeOfStep(nextStep(service)),
+    });
+    t.equal(response.statusCode, 200, response.body);
+    return response;
+  };
+  const tokens = (await login('json')).json().data;
+  const cookies = [(await login('cookie')).headers, (await login('session')).headers]
+    .flatMap((sent) => [sent['set-cookie'] ?? []].flat())
+    .map((line) => String(line).split(';')[0]?.split('=')[1] ?? '');
+  const codes: string[] = (
+    await post('/users/me/tfa/recovery-codes', { otp: codeOfStep(nextStep(service)) }, headers)
+  ).json().data;
+  await post('/auth/password/request', { email });
+  const link = await tokenFor(app, email);
+  const { secret } = (await post('/users/me/tfa/generate', { password: everybody.password }, everybody.headers)).json();
+  const secrets = { password, ...tokens, ...cookies, codes: codes[0], link, secret };
+  delete secrets.expires;
+  await post('/auth/password/reset', { token: link, password: 'x' });
+  await post('/auth/refresh', { refresh_token: tokens.refresh_token });
+  await post('/auth/refresh', { refresh_token: tokens.refresh_token });
+  const log = logged.join('');
+  // What was sent is kept for development, with its links.
+  const dump = (await dumpDatabase(app)).split('\n').filter((line) => !line.startsWith('public.mailbox'));
+  t.ok(Object.keys(secrets).length >= 8);
+  for (const [what, text] of Object.entries(secrets)) {
+    t.ok(String(text).length >= 16, `${what} is something to look for`);
+    t.notOk(log.includes(String(text)), `${what} is not logged`);
+    t.notOk(
+      dump.some((line) => line.includes(String(text))),
+      `${what} is not stored`,
+    );
+  }
+});

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { buildApp } from '../../app.js';
+import { activity, activityChain } from '../../db/schema.js';
+import { createSeals } from '../../plugins/activity/seals.js';
+import { deriveKey } from '../../plugins/keys.js';
+import { recorded, verify } from '../helpers/activity.js';
+import { testConfig } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { createTestDatabase } from '../helpers/databases.js';
+import { atEndOf } from '../helpers/teardown.js';
+import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+
+/** A service with so many rows in its audit log, all of them linked. */
+async function started(t: Test, rows = 6, variables: Record<string, string> = {}) {
+  const service = await startWithAdmin(t, variables);
+  const { app, post } = service;
+  const write = async (amount: number) => {
+    for (let index = 0; index < amount; index++) {
+      t.equal((await post('/roles', { name: `Role ${randomUUID()}` }, asAdmin)).statusCode, 200);
+    }
+  };
+  await write(rows);
+  t.equal(await app.activityChain.link(), rows);
+  return { ...service, write };
+}
+
+t.test('rows are linked in the order of events, and verified', async (t) => {
+  const { app, write } = await started(t, 3);
+  t.match(await verify(app), { isIntact: true, first: 1, head: { position: 3 }, linked: 3, unlinked: 0 });
+  await write(2);
+  t.match(await verify(app), { isIntact: true, head: { position: 3 }, linked: 3, unlinked: 2 });
+  t.equal(await app.activityChain.link(), 2);
+  t.equal(await app.activityChain.link(), 0);
+  t.match(await verify(app), { isIntact: true, head: { position: 5 }, linked: 5, unlinked: 0 });
+  const rows = await recorded(app);
+  t.strictSame(
+    rows.map(({ position }) => position),
+    [1, 2, 3, 4, 5],
+  );
+});
+
+t.test('a log in which nothing has happened is intact', async (t) => {
+  const { app } = await startWithAdmin(t);
+  t.match(await verify(app), { isIntact: true, head: null, linked: 0, unlinked: 0 });
+  t.equal(await app.activityChain.link(), 0);
+});
+
+t.test('more rows than fit into a batch, linked by two instances at once, each once', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, post } = service;
+  const list = Array.from({ length: 350 }, (_, index) => ({ name: `Role ${index}` }));
+  t.equal((await post('/roles?fields=id', list, asAdmin)).statusCode, 200);
+  const counts = await Promise.all([1, 2, 3].map(() => app.activityChain.link()));
+  t.equal(counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link()), 350);
+  t.match(await verify(app), { isIntact: true, head: { position: 350 }, linked: 350, unlinked: 0 });
+});
+
+/** What somebody does who can write to the database, and what is said of it. */
+const tamperings: [what: string, sql: string, fault: RegExp][] = [
+  ...[
+    `timestamp = timestamp + interval '1 second'`,
+    `action = 'delete'`,
+    `outcome = 'failure'`,
+    `code = 'FORBIDDEN'`,
+    `"user" = '00000000-0000-4000-8000-000000000000'`,
+    `"user" = null`,
+    `collection = 'users'`,
+    `item = null`,
+    `ip = '192.0.2.1'`,
+    `user_agent = 'x'`,
+    `request_id = 'x'`,
+    `changed = '["role"]'`,
+    `changed = null`,
+  ].map((change): [string, string, RegExp] => [
+    `altered: ${change}`,
+    `update activity set ${change} where position = 3`,
+    /^Position 3 \(row .*\) was altered/,
+  ]),
+  [
+    'a row with the id of another',
+    `update activity set id = '00000000-0000-7000-8000-000000000000' where position = 3`,
+    /^Position 3 .* was altered/,
+  ],
+  ['removed in the middle', 'delete from activity where position = 3', /^Position 3 is missing.* at 4/],
+  ['removed at the beginning', 'delete from activity where position = 1', /^Position 1 is missing/],
+  ['removed at the end', 'delete from activity where position = 6', /^Position 6 is missing at the end/],
+  ['several removed at the end', 'delete from activity where position > 3', /^Positions 4 to 6 are missing at the end/],
+  ['all removed', 'delete from activity', /^Positions 1 to 6 are missing at the end/],
+  [
+    'removed, and the gap closed',
+    'delete from activity where position = 3; update activity set position = position - 1 where position > 3',
+    /^Position 3 .* does not follow/,
+  ],
+  [
+    'removed at the end, and the end moved',
+    'delete from activity where position = 6; update activity_chain set head_position = 5, head_hash = (select hash from activity where position = 5)',
+    /begins and ends was altered/,
+  ],
+  [
+    'removed at the beginning, and the beginning moved',
+    'update activity_chain set first_position = 2, anchor_hash = (select hash from activity where position = 1); delete from activity where position = 1',
+    /begins and ends was altered/,
+  ],
+  ['the ends removed', 'delete from activity_chain', /row that says where the chain ends is gone.* position 6/],
+  [
+    'reordered',
+    'update activity set position = -position where position in (3, 4); update activity set position = 7 + position where position < 0',
+    /^Position 3 .* does not follow/,
+  ],
+  [
+    'reordered with the hashes',
+    `update activity a set position = -b.position, hash = b.hash from activity b where a.position in (3, 4) and b.position = 7 - a.position;
+     update activity set position = -position where position < 0`,
+    /^Position 3 .* does not follow/,
+  ],
+  [
+    'a copy slipped in',
+    `update activity set position = -position where position > 3; update activity set position = 1 - position where position < 0;
+     insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 4, hash from activity where position = 3`,
+    /^Position 4 .* was altered/,
+  ],
+  [
+    'a copy appended',
+    `insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 7, hash from activity where position = 6`,
+    /^Position 7 is past the end of the chain, 6/,
+  ],
+  [
+    'a place before the beginning',
+    'insert into activity select \'00000000-0000-7000-8000-000000000000\', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 0, hash from activity where position = 6',
+    /^Position 0 is before the beginning/,
+  ],
+  ['a hash taken away', 'update activity set hash = null where position = 3', /^The link of position 3/],
+  ['a seal of nobody', `update activity set seal = 'x' where position = 3`, /^Position 3 .* SECRET that is not known/],
+  [
+    'the seal of another row',
+    'update activity set seal = (select seal from activity where position = 4) where position = 3',
+    /^Position 3 .* was altered/,
+  ],
+  [
+    'put back to be linked anew',
+    'update activity set position = null, hash = null where position = 6',
+    /^Position 6 is missing at the end/,
+  ],
+];
+
+t.test('whoever can write to the database cannot do so unseen', async (t) => {
+  const { app } = await started(t, 6);
+  const rows = await app.db.select().from(activity);
+  const [ends] = await app.db.select().from(activityChain);
+  for (const [what, text, fault] of tamperings) {
+    for (const statement of text.split(';')) await app.db.execute(sql.raw(statement));
+    const verdict = await verify(app);
+    t.equal(verdict.isIntact, false, what);
+    t.match('fault' in verdict ? verdict.fault : '', fault, what);
+    await app.db.delete(activity);
+    await app.db.insert(activity).values(rows);
+    await app.db.delete(activityChain);
+    if (ends) await app.db.insert(activityChain).values(ends);
+    const mended = await verify(app);
+    if (!mended.isIntact) t.fail(`${what}: not mended: ${mended.fault}`);
+  }
+});
+
+t.test('rows that wait to be linked are sealed', async (t) => {
+  const { app, write } = await started(t, 2);
+  await write(2);
+  const [, , third] = await recorded(app);
+  await app.db
+    .update(activity)
+    .set({ item: randomUUID() })
+    .where(eq(activity.id, third?.id ?? ''));
+  t.match(await verify(app), {
+    isIntact: false,
+    fault: new RegExp(`^Row ${third?.id}, which waits to be linked, was`),
+  });
+  t.equal(await app.activityChain.link(), 2, 'it is linked all the same');
+  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* was altered/ }, 'and found there');
+});
+
+t.test('nothing is linked to ends that are not ours', async (t) => {
+  const { app, write } = await started(t, 2);
+  const [ends] = await app.db.select().from(activityChain);
+  await write(1);
+  await app.db.update(activityChain).set({ headPosition: 1 });
+  await t.rejects(app.activityChain.link(), /ends of the audit log were altered/);
+  await t.rejects(app.activityChain.removeOlderThan(new Date(Date.now() + day)), /were altered/);
+  await app.db.delete(activityChain);
+  await t.rejects(app.activityChain.link(), /ends of the audit log are gone/);
+  if (ends) await app.db.insert(activityChain).values(ends);
+  t.equal(await app.activityChain.link(), 1);
+  t.match(await verify(app), { isIntact: true, linked: 3 });
+});
+
+t.test('a head that was noted elsewhere gives away a chain that was made anew', async (t) => {
+  const { app, write } = await started(t, 4);
+  const verdict = await verify(app);
+  const head = verdict.isIntact && verdict.head;
+  if (!head) throw new Error('There is no head.');
+  await write(1);
+  await app.activityChain.link();
+  t.match(await verify(app, head), { isIntact: true });
+  t.match(await verify(app, { ...head, position: 3 }), { isIntact: false, fault: /Position 3 is not what was noted/ });
+  t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* up to 9/ });
+  // With SECRET in hand, or a backup, one can make it all anew.
+  await app.db.delete(activity);
+  await app.db.delete(activityChain);
+  t.match(await verify(app), { isIntact: true });
+  t.match(await verify(app, head), { isIntact: false, fault: /no chain.* up to position 4/ });
+  await write(5);
+  await app.activityChain.link();
+  t.match(await verify(app), { isIntact: true, linked: 5 });
+  t.match(await verify(app, head), { isIntact: false, fault: /Position 4 is not what was noted/ });
+});
+
+t.test('a row of another chain has no place in this one, though it was sealed and linked with the same key', async (t) => {
+  const { app, write } = await started(t, 4);
+  const [, , other] = await recorded(app);
+  if (!other) throw new Error('There is no third row.');
+  // As it is when the log was emptied, to begin anew.
+  await app.db.delete(activity);
+  await app.db.delete(activityChain);
+  await write(4);
+  await app.activityChain.link();
+  await app.db.delete(activity).where(eq(activity.position, 3));
+  await app.db.insert(activity).values(other);
+  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* does not follow/ });
+});
+
+t.test('SECRET can be changed, and what was sealed before is still proved', async (t) => {
+  const database = await createTestDatabase({ hasTables: true });
+  atEndOf(t, () => database.drop());
+  const [first, second] = ['the secret of before which is long enough', 'the secret from now on, long enough'];
+  const run = async (
+    variables: Record<string, string>,
+    work: (app: Awaited<ReturnType<typeof buildApp>>) => Promise<void>,
+  ) => {
+    const config = testConfig({ ADMIN_TOKEN: 'the-static-token-of-the-administrator', ...variables });
+    const app = await buildApp(config, { database: database.location });
+    await app.inject({ method: 'POST', url: '/roles', headers: asAdmin, payload: { name: 'A role' } });
+    await work(app).finally(() => app.close());
+  };
+  await run({ SECRET: first }, async (app) => {
+    t.equal(await app.activityChain.link(), 1);
+    t.match(await verify(app), { isIntact: true, linked: 1 });
+  });
+  await run({ SECRET: second }, async (app) => {
+    await t.rejects(app.activityChain.link(), /SECRET that is not in PREVIOUS_SECRETS/);
+    t.match(await verify(app), { isIntact: false, fault: /SECRET that is not known/ });
+  });
+  await run({ SECRET: second, PREVIOUS_SECRETS: first }, async (app) => {
+    t.equal(await app.activityChain.link(), 2);
+    t.match(await verify(app), { isIntact: true });
+  });
+  await run({ SECRET: second }, async (app) => {
+    t.equal(await app.activityChain.link(), 1, 'the chain goes on without the previous one');
+    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* SECRET that is not known/ });
+  });
+});
+
+t.test('old rows are removed, and the rest is still proved', async (t) => {
+  const { app, clock, write } = await started(t, 3, { AUDIT_RETENTION: '30d' });
+  clock.advance(20 * day);
+  await write(2);
+  await app.activityChain.link();
+  const before = () => new Date(clock.now().getTime() - (app.config.AUDIT_RETENTION ?? 0));
+  t.equal(await app.activityChain.removeOlderThan(before()), 0, 'none is old enough');
+  clock.advance(20 * day);
+  t.equal(await app.activityChain.removeOlderThan(before()), 3);
+  t.match(await verify(app), { isIntact: true, first: 4, linked: 2, head: { position: 5 } });
+  await write(1);
+  t.equal(await app.activityChain.link(), 1);
+  t.match(await verify(app), { isIntact: true, first: 4, linked: 3, head: { position: 6 } });
+  await app.db.delete(activity).where(eq(activity.position, 4));
+  t.match(await verify(app), { isIntact: false, fault: /^Position 4 is missing/ }, 'nobody else may remove any');
+});
+
+t.test('all rows may be too old, and then the chain goes on from where it ended', async (t) => {
+  const { app, clock, write } = await started(t, 120);
+  clock.advance(day);
+  t.equal(await app.activityChain.removeOlderThan(clock.now()), 120, 'in more than one batch');
+  t.strictSame(await recorded(app), []);
+  t.match(await verify(app), { isIntact: true, first: 121, linked: 0, head: { position: 120 } });
+  await write(1);
+  await app.activityChain.link();
+  t.match(await verify(app), { isIntact: true, first: 121, linked: 1, head: { position: 121 } });
+});
+
+t.test('seals', async (t) => {
+  const [one, other] = [deriveKey('a', 'activity'), deriveKey('b', 'activity')];
+  const seals = createSeals([one]);
+  const seal = seals.seal('text');
+  t.match(seal, /^[\w-]{8}\.[\w-]{43}$/);
+  t.equal(seals.judge('text', seal), 'right');
+  t.equal(seals.judge('texts', seal), 'wrong');
+  t.equal(createSeals([other]).judge('text', seal), 'unknown key');
+  t.equal(createSeals([other, one]).judge('text', seal), 'right');
+  t.equal(seals.judge('text', seal.slice(0, -1)), 'wrong', 'cut short');
+  for (const bad of ['', '.', seal.slice(9), seal.split('.')[0] ?? '']) t.not(seals.judge('text', bad), 'right', bad);
+});

@@ -1,0 +1,462 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { recordedAs as actionsOf, unrecorded } from '../../routes/index.js';
+import { recorded } from '../helpers/activity.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { committedDocument } from '../helpers/document.js';
+import { tokenFor } from '../helpers/mails.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { codeOfStep, rfcSecret } from '../helpers/totp.js';
+import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+import { adminToken, asAdmin } from '../helpers/writing.js';
+
+/** What each operation that changes something leaves in the audit log when it is done, and when it is refused. */
+
+const publicUrl = 'http://gatehouse.example.com';
+const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
+const service: TestApp = await startTestApp(t, {
+  ADMIN_TOKEN: adminToken,
+  PUBLIC_URL: publicUrl,
+  REGISTRATION_ANSWER_TIME: '5ms',
+  AUTH_PROVIDERS: 'alpha',
+  ...server.variables('alpha', { ALLOW_PUBLIC_REGISTRATION: 'true' }),
+});
+const { app, get, post, request } = service;
+const send = (method: 'PATCH' | 'DELETE' | 'POST', url: string, payload: object = {}, headers = asAdmin) =>
+  request({ method, url, payload, headers });
+
+const { data: me } = (await get('/users/me?fields=id', asAdmin)).json();
+await send('PATCH', '/settings', { public_registration: true });
+const ownRights = await policyWith(
+  app,
+  [{ collection: 'users', action: 'update', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } }],
+  { appAccess: true },
+);
+
+interface Expected {
+  action: string;
+  user: string | null;
+  collection: string;
+  item: string | number | null;
+  changed?: string[] | null;
+}
+
+interface Done {
+  response: LightMyRequestResponse;
+  rows: Expected[];
+}
+
+const byAdmin = (
+  action: string,
+  collection: string,
+  item: string | number | null,
+  changed: string[] | null = null,
+) => ({
+  action,
+  user: me.id,
+  collection,
+  item,
+  changed,
+});
+const byThemselves = (action: string, user: string, collection = 'users', item: string = user) => ({
+  action,
+  user,
+  collection,
+  item,
+  changed: null,
+});
+
+const newEmail = () => `${randomUUID()}@example.com`;
+const goodPassword = 'a password that is long enough';
+
+/** Somebody with a session. */
+async function signedIn() {
+  const user = await createUser(app, { policies: [ownRights] });
+  const login = await post('/auth/login', { email: user.email, password: user.password });
+  const { access_token: access, refresh_token: refresh } = login.json().data;
+  const { session } = JSON.parse(Buffer.from(access.split('.')[1], 'base64url').toString());
+  return { ...user, login, refresh, session: String(session), headers: bearer(access) };
+}
+
+let accounts = 0;
+
+/** Who the provider says it is from now on. */
+const newcomer = () => {
+  accounts++;
+  server.profile = { id: `octo-${accounts}`, name: 'Mona', email: `octo-${accounts}@example.com` };
+};
+
+/** The routes of a collection, which are the same for all. */
+function ofCollection(
+  collection: 'users' | 'roles' | 'policies' | 'permissions',
+  valid: () => Record<string, unknown>,
+  change: Record<string, unknown>,
+) {
+  const root = `/${collection}`;
+  const make = async (): Promise<string | number> => (await send('POST', root, valid())).json().data.id;
+  const fields = Object.keys(valid());
+  const changed = Object.keys(change);
+  return {
+    create: async (): Promise<Done> => {
+      const response = await send('POST', root, [valid(), valid()]);
+      const ids: string[] = response.json().data.map(({ id }: { id: string }) => id);
+      return { response, rows: ids.map((id) => byAdmin('create', collection, id, fields)) };
+    },
+    updateMany: async (): Promise<Done> => {
+      const keys = [await make(), await make()];
+      const response = await send('PATCH', root, { keys, data: change });
+      return { response, rows: keys.map((id) => byAdmin('update', collection, id, changed)) };
+    },
+    removeMany: async (): Promise<Done> => {
+      const keys = [await make(), await make()];
+      const response = await send('DELETE', root, { keys });
+      return { response, rows: keys.map((id) => byAdmin('delete', collection, id)) };
+    },
+    update: async (): Promise<Done> => {
+      const id = await make();
+      return {
+        response: await send('PATCH', `${root}/${id}`, change),
+        rows: [byAdmin('update', collection, id, changed)],
+      };
+    },
+    remove: async (): Promise<Done> => {
+      const id = await make();
+      return { response: await send('DELETE', `${root}/${id}`), rows: [byAdmin('delete', collection, id)] };
+    },
+  };
+}
+
+const policy = await createPolicy(app);
+const users = ofCollection('users', () => ({ email: newEmail(), password: goodPassword }), {
+  title: 'Dr.',
+  token: null,
+});
+const roles = ofCollection('roles', () => ({ name: 'A role' }), { name: 'Another', policies: [policy] });
+const policies = ofCollection('policies', () => ({ name: 'A policy' }), { name: 'Another', admin_access: false });
+const permissions = ofCollection('permissions', () => ({ policy, collection: 'users', action: 'read' }), {
+  fields: ['id'],
+});
+
+async function loginByProvider(family: 'login' | 'oauth'): Promise<Done> {
+  newcomer();
+  const response = await goThrough(createVisitor(service, publicUrl), 'alpha', { family }, passThrough);
+  const [, login] = await recorded(app, response.headers['x-request-id']);
+  const user = login?.user ?? '';
+  return { response, rows: [byThemselves('register', user), byThemselves('login', user)] };
+}
+
+/** Each operation, done. */
+const done: Record<string, () => Promise<Done>> = {
+  login: async () => {
+    const { id, login } = await signedIn();
+    return { response: login, rows: [byThemselves('login', id)] };
+  },
+  logout: async () => {
+    const { id, session, refresh } = await signedIn();
+    const response = await post('/auth/logout', { refresh_token: refresh });
+    return { response, rows: [byThemselves('logout', id, 'sessions', session)] };
+  },
+  requestPasswordReset: async () => {
+    const response = await post('/auth/password/request', { email: newEmail() });
+    const row = { action: 'password_reset_request', user: null, collection: 'users', item: null, changed: null };
+    return { response, rows: [row] };
+  },
+  resetPassword: async () => {
+    const { id, email } = await createUser(app);
+    await post('/auth/password/request', { email });
+    const response = await post('/auth/password/reset', { token: await tokenFor(app, email), password: goodPassword });
+    return { response, rows: [byThemselves('password_reset', id)] };
+  },
+  endMySession: async () => {
+    const { id, session, headers } = await signedIn();
+    const response = await send('DELETE', `/users/me/sessions/${session}`, {}, headers);
+    return { response, rows: [byThemselves('session_end', id, 'sessions', session)] };
+  },
+  endMyOtherSessions: async () => {
+    const { id, headers } = await signedIn();
+    const response = await send('DELETE', '/users/me/sessions', {}, headers);
+    return { response, rows: [byThemselves('session_end', id)] };
+  },
+  endSessionOfUser: async () => {
+    const { id, session } = await signedIn();
+    const response = await send('DELETE', `/users/${id}/sessions/${session}`);
+    return { response, rows: [byAdmin('session_end', 'sessions', session)] };
+  },
+  endSessionsOfUser: async () => {
+    const { id } = await signedIn();
+    return { response: await send('DELETE', `/users/${id}/sessions`), rows: [byAdmin('session_end', 'users', id)] };
+  },
+  finishOAuthLogin: () => loginByProvider('oauth'),
+  finishProviderLogin: () => loginByProvider('login'),
+  completeProviderLogin: async () => {
+    newcomer();
+    const first = await goThrough(createVisitor(service, publicUrl), 'alpha', { family: 'oauth' }, passThrough);
+    const [, login] = await recorded(app, first.headers['x-request-id']);
+    const id = login?.user ?? '';
+    await app.db.execute(
+      sql`update users set tfa_secret = ${app.tfaSecrets.seal(rfcSecret.base32, id)} where id = ${id}::uuid`,
+    );
+    const visitor = createVisitor(service, publicUrl);
+    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    const payload = { otp: codeOfStep(nextStep(service)) };
+    const response = await visitor.send({ method: 'POST', url: '/auth/login/alpha', payload });
+    return { response, rows: [byThemselves('login', id)] };
+  },
+  unlinkIdentity: async () => {
+    newcomer();
+    const { id, email, password } = await createUser(app);
+    const visitor = createVisitor(service, publicUrl);
+    await visitor.send({ method: 'POST', url: '/auth/login', payload: { email, password, mode: 'session' } });
+    const linked = await goThrough(visitor, 'alpha', { link: true }, passThrough);
+    const [identity] = (await visitor.visit('/users/me/identities')).json().data;
+    t.match(await recorded(app, linked.headers['x-request-id']), [
+      { ...byThemselves('identity_link', id, 'identities', identity.id), outcome: 'success' },
+    ]);
+    const response = await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
+    return { response, rows: [byThemselves('identity_unlink', id, 'identities', identity.id)] };
+  },
+  updateMe: async () => {
+    const { id, headers } = await signedIn();
+    const response = await send(
+      'PATCH',
+      '/users/me',
+      { password: 'a new password, quite long', title: 'Dr.' },
+      headers,
+    );
+    return { response, rows: [{ ...byThemselves('password_change', id), changed: ['password', 'title'] }] };
+  },
+  createUsers: users.create,
+  updateUsers: users.updateMany,
+  deleteUsers: users.removeMany,
+  updateUser: users.update,
+  deleteUser: users.remove,
+  invite: async () => {
+    const role = await createRole(app);
+    const [one, other] = [newEmail(), newEmail()];
+    const response = await send('POST', '/users/invite', { email: [one, other, 'admin@example.com'], role });
+    const made = await rows<{ id: string }>(
+      app.db,
+      sql`select id from users where email in (${one}, ${other}) order by email`,
+    );
+    const changed = ['email', 'role', 'status'];
+    return { response, rows: made.map(({ id }) => byAdmin('invite', 'users', id, changed)) };
+  },
+  acceptInvite: async () => {
+    const email = newEmail();
+    await send('POST', '/users/invite', { email, role: await createRole(app) });
+    const response = await post('/users/invite/accept', { token: await tokenFor(app, email), password: goodPassword });
+    const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
+    return { response, rows: [byThemselves('invite_accept', user?.id ?? '')] };
+  },
+  generateTfaSecret: async () => {
+    const { id, password, generate } = await newPerson(service);
+    return { response: await generate({ password }), rows: [byThemselves('tfa_generate', id)] };
+  },
+  enableTfa: async () => {
+    const { id, enable } = await newPerson(service, { policies: [ownRights] });
+    const response = await enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) });
+    return { response, rows: [byThemselves('tfa_enable', id)] };
+  },
+  disableTfa: async () => {
+    const { id, disable } = await newHolder(service, { policies: [ownRights] });
+    const response = await disable({ otp: codeOfStep(nextStep(service)) });
+    return { response, rows: [byThemselves('tfa_disable', id)] };
+  },
+  createRecoveryCodes: async () => {
+    const { id, password, renewCodes, login } = await newHolder(service, { policies: [ownRights] });
+    const response = await renewCodes({ password });
+    const [code] = response.json().data;
+    const used = await login(code);
+    t.match(await recorded(app, used.headers['x-request-id']), [
+      { ...byThemselves('recovery_code_used', id) },
+      { ...byThemselves('login', id) },
+    ]);
+    return { response, rows: [byThemselves('recovery_codes', id)] };
+  },
+  disableTfaOfUser: async () => {
+    const { id } = await newHolder(service);
+    return { response: await send('POST', `/users/${id}/tfa/disable`), rows: [byAdmin('tfa_disable', 'users', id)] };
+  },
+  register: async () => {
+    const email = newEmail();
+    const response = await post('/users/register', { email, password: goodPassword });
+    const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
+    return { response, rows: [{ action: 'register', user: null, collection: 'users', item: user?.id ?? '' }] };
+  },
+  verifyEmail: async () => {
+    const email = newEmail();
+    await post('/users/register', { email, password: goodPassword });
+    const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
+    const response = await get(`/users/register/verify-email?token=${await tokenFor(app, email)}`);
+    return { response, rows: [byThemselves('email_verified', user?.id ?? '')] };
+  },
+  retryMail: async () => {
+    await post('/auth/password/request', { email: newEmail() });
+    const [job] = await rows<{ id: string }>(
+      app.db,
+      sql`update pgboss.job set state = 'failed' where id = (select id from pgboss.job where state = 'created' limit 1) returning id`,
+    );
+    const id = job?.id ?? '';
+    return { response: await send('POST', `/mails/${id}/retry`), rows: [byAdmin('mail_retry', 'mails', id)] };
+  },
+  createRoles: roles.create,
+  updateRoles: roles.updateMany,
+  deleteRoles: roles.removeMany,
+  updateRole: roles.update,
+  deleteRole: roles.remove,
+  createPolicies: policies.create,
+  updatePolicies: policies.updateMany,
+  deletePolicies: policies.removeMany,
+  updatePolicy: policies.update,
+  deletePolicy: policies.remove,
+  createPermissions: permissions.create,
+  updatePermissions: permissions.updateMany,
+  deletePermissions: permissions.removeMany,
+  updatePermission: permissions.update,
+  deletePermission: permissions.remove,
+  updateSettings: async () => {
+    const response = await send('PATCH', '/settings', { project_name: 'Here', project_color: '#fff' });
+    return { response, rows: [byAdmin('update', 'settings', null, ['project_name', 'project_color'])] };
+  },
+};
+
+/** The operations of the document that change something. */
+const changing = Object.values(committedDocument().paths)
+  .flatMap((methods) => Object.entries(methods))
+  .filter(([method]) => !['get', 'head', 'x-search'].includes(method))
+  .map(([, { operationId }]) => operationId);
+
+t.test('every operation that changes something is recorded, or has a reason not to be', async (t) => {
+  const silent = changing.filter((name) => !Object.hasOwn(done, name) && !Object.hasOwn(unrecorded, name));
+  t.strictSame(silent, [], 'each is tried here');
+  t.strictSame(Object.keys(done).sort(), Object.keys(actionsOf).sort(), 'as are those that read and yet do something');
+  t.ok(changing.length > 35);
+});
+
+for (const [operation, work] of Object.entries(done)) {
+  t.test(`${operation}, done`, async (t) => {
+    const { response, rows: expected } = await work();
+    t.ok([200, 204, 302].includes(response.statusCode), `${response.statusCode} ${response.body}`);
+    const requestId = response.headers['x-request-id'];
+    const found = await recorded(app, requestId);
+    const order = (a: { item?: unknown }, b: { item?: unknown }) => (String(a.item) < String(b.item) ? -1 : 1);
+    t.match(
+      found.toSorted(order),
+      expected.map((row) => ({ ...row, item: row.item === null ? null : String(row.item) })).toSorted(order),
+    );
+    t.equal(found.length, expected.length, 'and no more than that');
+    const [main] = actionsOf[operation as keyof typeof actionsOf] ?? [];
+    const known = operation === 'updateMe' ? 'password_change' : main;
+    t.ok(
+      found.some(({ action }) => action === known),
+      `as ${known}`,
+    );
+    for (const row of found) {
+      t.match(row, { outcome: 'success', code: null, ip: '127.0.0.1', requestId });
+      t.ok(Math.abs(row.timestamp.getTime() - app.clock().getTime()) < 120_000, 'just now');
+    }
+  });
+}
+
+t.test('what changes nothing leaves nothing', async (t) => {
+  const { id, email } = await createUser(app);
+  for (const [what, response] of [
+    ['an empty change', await send('PATCH', `/users/${id}`, {})],
+    ['the same address', await send('PATCH', `/users/${id}`, { email })],
+    ['no setting', await send('PATCH', '/settings', {})],
+    ['nobody', await send('DELETE', '/users', [])],
+    [
+      'a page',
+      await request({ method: 'PATCH', url: '/users/me/track/page', payload: { last_page: '/x' }, headers: asAdmin }),
+    ],
+    ['a session that is not there', await post('/auth/logout', { refresh_token: 'x'.repeat(64) })],
+    ['who is a user already', await send('POST', '/users/invite', { email, role: await createRole(app) })],
+    ['a refresh', await post('/auth/refresh', { refresh_token: (await signedIn()).refresh })],
+  ] as const) {
+    t.ok(response.statusCode < 300, `${what}: ${response.body}`);
+    t.strictSame(await recorded(app, response.headers['x-request-id']), [], what);
+  }
+});
+
+t.test('what is rolled back is not recorded', async (t) => {
+  const last = await send('PATCH', `/users/${me.id}`, { status: 'suspended' });
+  t.match(await recorded(app, last.headers['x-request-id']), [
+    { action: 'update', outcome: 'failure', code: 'UNPROCESSABLE_CONTENT', user: me.id, item: me.id, changed: null },
+  ]);
+  const taken = await send('POST', '/users', [
+    { email: newEmail(), password: goodPassword },
+    { email: 'ADMIN@example.com', password: goodPassword },
+  ]);
+  t.equal(taken.statusCode, 400);
+  t.strictSame(await recorded(app, taken.headers['x-request-id']), [], 'a request that cannot be carried out is none');
+});
+
+t.test('a replaced refresh token that is used again', async (t) => {
+  const { session, refresh } = await signedIn();
+  await post('/auth/refresh', { refresh_token: refresh });
+  service.clock.advance(60_000);
+  const reused = await post('/auth/refresh', { refresh_token: refresh });
+  t.equal(reused.statusCode, 401);
+  t.match(await recorded(app, reused.headers['x-request-id']), [
+    { action: 'refresh_reused', outcome: 'success', user: null, collection: 'sessions', item: session },
+  ]);
+  const again = await post('/auth/refresh', { refresh_token: refresh });
+  t.strictSame(await recorded(app, again.headers['x-request-id']), [], 'once');
+});
+
+t.test('whoever is refused is recorded, whatever the operation', async (t) => {
+  const stranger = await tokenHolder(app);
+  const target = randomUUID();
+  let refusals = 0;
+  for (const [path, methods] of Object.entries(committedDocument().paths)) {
+    for (const [method, { operationId }] of Object.entries(methods)) {
+      const as = actionsOf[operationId as keyof typeof actionsOf];
+      if (!as || path.includes('{provider}')) continue;
+      const url = path.replaceAll(/\{\w+\}/g, target);
+      const response = await request({
+        method: method.toUpperCase() as 'POST',
+        url,
+        headers: stranger.headers,
+        ...(method === 'get' ? {} : { payload: operationId === 'invite' ? { email: newEmail(), role: target } : {} }),
+      });
+      const found = await recorded(app, response.headers['x-request-id']);
+      const isRefused = [401, 403, 422].includes(response.statusCode);
+      const failures = found.filter(({ outcome }) => outcome === 'failure');
+      t.equal(failures.length, isRefused ? 1 : 0, `${operationId} ${response.statusCode}`);
+      if (!isRefused) continue;
+      refusals++;
+      const [action, collection] = as;
+      const { code } = response.json().errors[0].extensions;
+      const item = path.includes('{id}') ? target : undefined;
+      t.match(failures[0], { action, collection, code, user: stranger.id, changed: null }, operationId);
+      if (item) t.equal(failures[0]?.item, item, operationId);
+    }
+  }
+  t.ok(refusals > 20, `${refusals} of them`);
+});
+
+t.test('a login by provider that is refused is recorded, with and without a redirect', async (t) => {
+  newcomer();
+  const visitor = createVisitor(service, publicUrl);
+  await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+  const { data } = (await get('/users?fields=id&sort=-last_access&filter[provider]=alpha', asAdmin)).json();
+  const known = data[0].id;
+  await send('PATCH', `/users/${known}`, { status: 'suspended' });
+  for (const start of [{ family: 'oauth' as const }, { redirect: `${publicUrl}/account/login` }]) {
+    const response = await goThrough(visitor, 'alpha', start, passThrough);
+    t.match(
+      await recorded(app, response.headers['x-request-id']),
+      [{ action: 'login', outcome: 'failure', code: 'INVALID_CREDENTIALS', user: null, item: known }],
+      String(response.statusCode),
+    );
+  }
+  await begin(visitor, 'alpha', { family: 'oauth' });
+  const forged = await visitor.visit(`${startPath('alpha', { family: 'oauth' })}/callback?state=x&code=y`);
+  t.match(await recorded(app, forged.headers['x-request-id']), [{ action: 'login', outcome: 'failure', item: null }]);
+});

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { permissions, policies } from '../../db/schema.js';
+import { recorded } from '../helpers/activity.js';
+import { bearer } from '../helpers/app.js';
+import { createUser, setPublicPolicy } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
+import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+
+const service = await startWithAdmin(t);
+const { app, get, post, request } = service;
+const search = (query: object, headers: Record<string, string> = asAdmin) =>
+  request({ method: 'SEARCH' as 'POST', url: '/activity', headers, payload: { query } });
+
+const user = await createUser(app, { firstName: 'Ada' });
+await post(
+  '/auth/login',
+  { email: user.email, password: user.password },
+  { 'user-agent': 'A browser', 'x-request-id': 'the-login' },
+);
+await post('/auth/login', { email: user.email, password: 'wrong' }, { 'x-request-id': 'the-failure' });
+await post('/roles', { name: 'A role', icon: 'x' }, { ...asAdmin, 'x-request-id': 'the-role' });
+
+t.test('an administrator reads it by the query language', async (t) => {
+  const [login, failure, role] = await recorded(app);
+  const all = await get('/activity', asAdmin);
+  t.strictSame(all.json().data, [
+    {
+      id: login?.id,
+      timestamp: login?.timestamp.toISOString(),
+      action: 'login',
+      outcome: 'success',
+      code: null,
+      user: user.id,
+      collection: 'users',
+      item: user.id,
+      ip: '127.0.0.1',
+      user_agent: 'A browser',
+      request_id: 'the-login',
+      changed: null,
+    },
+    {
+      id: failure?.id,
+      timestamp: failure?.timestamp.toISOString(),
+      action: 'login',
+      outcome: 'failure',
+      code: 'INVALID_CREDENTIALS',
+      user: null,
+      collection: 'users',
+      item: user.id,
+      ip: '127.0.0.1',
+      user_agent: 'lightMyRequest',
+      request_id: 'the-failure',
+      changed: null,
+    },
+    {
+      ...all.json().data[2],
+      id: role?.id,
+      action: 'create',
+      collection: 'roles',
+      item: role?.item,
+      changed: ['name', 'icon'],
+    },
+  ]);
+
+  const ids = async (query: string) =>
+    (await get(`/activity?fields=request_id&${query}`, asAdmin))
+      .json()
+      .data.map(({ request_id }: { request_id: string }) => request_id);
+  t.strictSame(await ids('filter[outcome][_eq]=failure'), ['the-failure']);
+  t.strictSame(await ids('filter[action][_in]=login,logout'), ['the-login', 'the-failure']);
+  t.strictSame(await ids(`filter[user][_eq]=${user.id}`), ['the-login']);
+  t.strictSame(await ids('filter[user][first_name][_eq]=Ada'), ['the-login']);
+  t.strictSame(await ids(`filter[item][_eq]=${user.id}&sort=-timestamp`), ['the-failure', 'the-login']);
+  t.strictSame(await ids('filter[timestamp][_gt]=$NOW(-1 hour)&limit=1&page=2'), ['the-failure']);
+  t.strictSame(await ids('filter[changed][_nnull]=true'), ['the-role']);
+  t.strictSame(await ids('search=browser'), ['the-login']);
+  t.strictSame(await ids('sort=-id&limit=1'), ['the-role']);
+  const nested = await get('/activity?fields=action,user.first_name&limit=1&meta=*', asAdmin);
+  t.strictSame(nested.json(), {
+    data: [{ action: 'login', user: { first_name: 'Ada' } }],
+    meta: { total_count: 3, filter_count: 3 },
+  });
+  const counted = await get('/activity?aggregate[count]=*&groupBy=action,outcome', asAdmin);
+  t.strictSame(counted.json().data, [
+    { action: 'create', outcome: 'success', count: 1 },
+    { action: 'login', outcome: 'failure', count: 1 },
+    { action: 'login', outcome: 'success', count: 1 },
+  ]);
+  t.strictSame((await search({ filter: { request_id: 'the-role' }, fields: ['action'] })).json().data, [
+    { action: 'create' },
+  ]);
+  const one = await get(`/activity/${login?.id}?fields=action`, asAdmin);
+  t.strictSame(one.json(), { data: { action: 'login' } });
+  refused(t, await get(`/activity/${randomUUID()}`, asAdmin), 'FORBIDDEN', 'none');
+  refused(t, await get('/activity?fields=seal', asAdmin), 'FORBIDDEN', 'the seal');
+  refused(t, await get('/activity?filter[hash][_nnull]=true', asAdmin), 'FORBIDDEN', 'the hash');
+  refused(t, await get('/activity?limit=many', asAdmin), 'INVALID_QUERY', 'a limit');
+  refused(t, await get(`/activity/${login?.id}?meta=all`, asAdmin), 'INVALID_QUERY', 'meta');
+  refused(t, await search({ limit: -2 }), 'INVALID_QUERY', 'a limit in a body');
+});
+
+t.test('nobody else reads it, whatever their permissions say', async (t) => {
+  const everything = await policyWith(app, [
+    ...everyPermission,
+    // No request can write this one.
+    { collection: 'activity', action: 'read', fields: ['*'] },
+  ]);
+  const { headers } = await tokenHolder(app, { policies: [everything] });
+  const [row] = await recorded(app);
+  await setPublicPolicy(app, everything);
+  for (const [who, given] of [
+    ['a stranger', {}],
+    ['a user', (await tokenHolder(app)).headers],
+    ['all but admin access', headers],
+  ] as const) {
+    refused(t, await get('/activity', given), 'FORBIDDEN', `${who}: list`);
+    refused(t, await search({}, given), 'FORBIDDEN', `${who}: search`);
+    refused(t, await get(`/activity/${row?.id}`, given), 'FORBIDDEN', `${who}: one`);
+  }
+  await setPublicPolicy(app, null);
+  await app.db.delete(permissions);
+  const made = await post('/permissions', { policy: everything, collection: 'activity', action: 'read' }, asAdmin);
+  refused(t, made, 'FAILED_VALIDATION', 'a permission for it');
+});
+
+t.test('nothing writes it by a request of its own', async (t) => {
+  const [row] = await recorded(app);
+  const before = await recorded(app);
+  for (const method of ['POST', 'PATCH', 'DELETE', 'PUT'] as const) {
+    for (const url of ['/activity', `/activity/${row?.id}`]) {
+      refused(
+        t,
+        await request({ method, url, headers: asAdmin, payload: [row?.id] }),
+        'ROUTE_NOT_FOUND',
+        `${method} ${url}`,
+      );
+    }
+  }
+  t.strictSame(await recorded(app), before);
+});
+
+t.test('rows outlive what they tell of', async (t) => {
+  const gone = await createUser(app);
+  await post('/auth/login', { email: gone.email, password: gone.password });
+  const deleted = await request({ method: 'DELETE', url: `/users/${gone.id}`, headers: asAdmin });
+  t.equal(deleted.statusCode, 204);
+  const { data } = (await get(`/activity?fields=action,user,user.email&filter[item]=${gone.id}`, asAdmin)).json();
+  t.strictSame(
+    data.map(({ action }: { action: string }) => action),
+    ['login', 'delete'],
+  );
+  t.equal(data[0].user, null, 'what is behind the key is gone');
+  const [login] = (await get(`/activity?fields=user&filter[item]=${gone.id}`, asAdmin)).json().data;
+  t.equal(login.user, gone.id, 'and the key is not');
+});
+
+t.test('an administrator from one address only reads it from there', async (t) => {
+  const [policy] = await app.db
+    .insert(policies)
+    .values({ name: 'From there', adminAccess: true, ipAccess: ['192.0.2.7/32'] })
+    .returning({ id: policies.id });
+  const { token } = await tokenHolder(app, { policies: [policy?.id ?? ''] });
+  const from = (remoteAddress: string) =>
+    request({ method: 'GET', url: '/activity', remoteAddress, headers: bearer(token) });
+  t.equal((await from('192.0.2.7')).statusCode, 200);
+  refused(t, await from('192.0.2.8'), 'FORBIDDEN', 'elsewhere');
+});

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { createAccount, createTfaAccount } from '../helpers/accounts.js';
+import { recorded, recordedAs } from '../helpers/activity.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { minute } from '../helpers/clock.js';
+import { loginsOf } from '../helpers/logins.js';
+import { tokenFor } from '../helpers/mails.js';
+import { createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { nextStep, wrongCode } from '../helpers/two-factor.js';
+import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+
+t.test('refused logins tell whom they were about, and nothing of what was shown', async (t) => {
+  const { app, post } = await startTestApp(t);
+  const account = await createAccount(app);
+  const suspended = await createAccount(app, { status: 'suspended' });
+  const withCode = await createTfaAccount(app);
+  for (const [what, body, code, item] of [
+    ['a wrong password', { email: account.email, password: 'wrong' }, 'INVALID_CREDENTIALS', account.id],
+    ['a suspended user', { email: suspended.email, password: suspended.password }, 'INVALID_CREDENTIALS', suspended.id],
+    ['nobody', { email: 'my-password@by.mistake', password: 'x' }, 'INVALID_CREDENTIALS', null],
+    ['no code', { email: withCode.email, password: withCode.password }, 'INVALID_OTP', withCode.id],
+    ['a wrong code', { email: withCode.email, password: withCode.password, otp: '12' }, 'INVALID_OTP', withCode.id],
+  ] as const) {
+    const response = await post('/auth/login', body);
+    refused(t, response, code, what);
+    t.match(
+      await recorded(app, response.headers['x-request-id']),
+      [{ action: 'login', outcome: 'failure', code, user: null, collection: 'users', item }],
+      what,
+    );
+  }
+  t.notMatch(JSON.stringify(await recorded(app)), /by.mistake/);
+});
+
+t.test('links that are used, void or forged', async (t) => {
+  const { app, post, get } = await startTestApp(t);
+  const user = await createUser(app);
+  await post('/auth/password/request', { email: user.email });
+  const token = await tokenFor(app, user.email);
+  const payload = { token, password: 'a new password, quite long' };
+  t.equal((await post('/auth/password/reset', payload)).statusCode, 204);
+  for (const [url, body, code, item] of [
+    ['/auth/password/reset', payload, 'FORBIDDEN', user.id],
+    ['/auth/password/reset', { ...payload, token: 'x' }, 'INVALID_TOKEN', null],
+    ['/users/invite/accept', payload, 'FORBIDDEN', null],
+  ] as const) {
+    const response = await post(url, body);
+    refused(t, response, code, url);
+    t.match(
+      await recorded(app, response.headers['x-request-id']),
+      [{ outcome: 'failure', code, user: null, item }],
+      url,
+    );
+  }
+  const browser = await get(`/users/register/verify-email?token=${token}`, { accept: 'text/html' });
+  t.equal(browser.statusCode, 302);
+  t.match(await recorded(app, browser.headers['x-request-id']), [
+    { action: 'email_verified', outcome: 'failure', code: 'FORBIDDEN' },
+  ]);
+});
+
+t.test('a registration that comes to nothing is recorded, and answered like any other', async (t) => {
+  const { app, post } = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '5ms' });
+  const response = await post('/users/register', { email: 'ada@example.com', password: 'a good long password' });
+  t.equal(response.statusCode, 204);
+  t.match(await recorded(app, response.headers['x-request-id']), [
+    { action: 'register', outcome: 'failure', code: null, user: null, item: null },
+  ]);
+});
+
+t.test('a lock is recorded once, whether or not there is such an account; what it refuses is not', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock } = service;
+  const { allow, wrong } = loginsOf(service);
+  await allow(3);
+  const account = await createAccount(app);
+  for (const [who, email, item] of [
+    ['an account', account.email, account.id],
+    ['nobody', 'nobody@example.com', null],
+  ] as const) {
+    const before = (await recorded(app)).length;
+    const statuses: number[] = [];
+    for (let index = 0; index < 10; index++) statuses.push((await wrong({ email }, '198.51.100.7')).statusCode);
+    t.strictSame(statuses, [401, 401, 401, 429, 429, 429, 429, 429, 429, 429], who);
+    const rows = (await recorded(app)).slice(before);
+    t.match(
+      rows.map(({ action, outcome, item }) => ({ action, outcome, item })),
+      [
+        { action: 'login', outcome: 'failure', item },
+        { action: 'login', outcome: 'failure', item },
+        { action: 'lock', outcome: 'success', item },
+        { action: 'login', outcome: 'failure', item },
+      ],
+      who,
+    );
+    t.equal(rows.length, 4, who);
+  }
+  clock.advance(minute);
+  t.equal((await wrong(account, '198.51.100.7')).statusCode, 401);
+  t.equal((await recordedAs(app, 'lock')).length, 3, 'a lock that is longer is another');
+});
+
+t.test('wrong codes lock, too', async (t) => {
+  const service = await startTestApp(t);
+  const { app, post } = service;
+  const { id, email, password } = await createTfaAccount(app);
+  const otp = wrongCode(nextStep(service));
+  for (let index = 0; index < 7; index++) await post('/auth/login', { email, password, otp });
+  t.match(await recordedAs(app, 'lock'), [{ user: null, item: id, collection: 'users' }]);
+  t.equal((await recordedAs(app, 'login')).length, 5);
+});
+
+t.test('a flood of refusals is cut off, and that it was is recorded', async (t) => {
+  const service = await startWithAdmin(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '100000' });
+  const { app, clock, request } = service;
+  const flood = async (amount: number, remoteAddress: string) => {
+    const url = '/auth/password/reset';
+    const payload = { token: 'forged', password: 'x' };
+    for (let index = 0; index < amount; index++) await request({ method: 'POST', url, payload, remoteAddress });
+  };
+  await flood(320, '198.51.100.9');
+  const rows = await recorded(app);
+  t.equal(rows.length, 301);
+  t.match(rows.at(-1), { action: 'refusals_omitted', outcome: 'failure', ip: '198.51.100.9', user: null, item: null });
+  await flood(2, '198.51.100.10');
+  t.equal((await recorded(app)).length, 303, 'others are recorded as before');
+  const made = await service.post('/roles', { name: 'A role' }, asAdmin);
+  t.equal((await recorded(app, made.headers['x-request-id'])).length, 1, 'and so is whatever is done');
+  clock.advance(15 * minute);
+  await flood(1, '198.51.100.9');
+  t.equal((await recorded(app)).length, 305, 'and the next in a while');
+});
+
+t.test(
+  'a credential that cannot be used, a request that cannot be read, and our own faults are for the log alone',
+  async (t) => {
+    const service = await startWithAdmin(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '5' });
+    const { app, post, request } = service;
+    const ask = (payload: object, headers: Record<string, string>) =>
+      request({ method: 'PATCH', url: '/users/me', payload, headers });
+    refused(t, await ask({}, bearer('nobodys-token')), 'INVALID_CREDENTIALS', 'a token of nobody');
+    refused(t, await ask({}, {}), 'INVALID_CREDENTIALS', 'no token');
+    refused(t, await ask({ nickname: 'x' }, asAdmin), 'INVALID_PAYLOAD', 'an unknown field');
+    refused(t, await post('/auth/login', { email: admin.email }), 'INVALID_PAYLOAD', 'no password');
+    for (let index = 0; index < 5; index++) await post('/auth/login', { email: admin.email, password: 'x' });
+    t.equal((await recorded(app)).length, 1, 'one login was looked at before there were too many requests');
+  },
+);
+
+t.test('when the log cannot be written, nothing is done', async (t) => {
+  const { app, post } = await startWithAdmin(t);
+  const name = `Role ${randomUUID()}`;
+  await app.db.execute(sql`alter table activity rename to put_away`);
+  t.equal((await post('/roles', { name }, asAdmin)).statusCode, 500);
+  t.equal((await post('/auth/login', admin)).statusCode, 500);
+  refused(t, await post('/auth/login', { ...admin, password: 'wrong' }), 'INVALID_CREDENTIALS', 'a refusal stays one');
+  const [found] = (await app.db
+    .execute(
+      sql`select (select count(*)::int from roles where name = ${name}) as roles, (select count(*)::int from sessions) as sessions`,
+    )
+    .then((result) => (Array.isArray(result) ? result : (result as { rows: object[] }).rows))) as object[];
+  t.strictSame({ ...found }, { roles: 0, sessions: 0 });
+  await app.db.execute(sql`alter table put_away rename to activity`);
+});

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { PGlite } from '@electric-sql/pglite';
+import postgres from 'postgres';
+import t from 'tap';
+import { createHome, engine, environment, type Home, logIn, startService } from '../helpers/service.js';
+
+const script = fileURLToPath(new URL('../../scripts/audit-verify.js', import.meta.url));
+const variables = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
+
+/** What `npm run audit:verify` says and how it ends. */
+async function verify(home: Home, args: string[] = [], more: Record<string, string> = {}) {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, ...args], {
+    cwd: home.directory,
+    env: environment(home, { ...variables, ...more }),
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, said };
+}
+
+/** Behind the back of the service. */
+async function execute(home: Home, statement: string) {
+  const { DATABASE_URL: url } = home.variables;
+  if (url === undefined) {
+    const client = await PGlite.create({ dataDir: `${home.directory}/data/database` });
+    await client.exec(statement);
+    return client.close();
+  }
+  const client = postgres(url, { max: 1, onnotice: () => {} });
+  await client.unsafe(statement);
+  return client.end();
+}
+
+t.test('audit:verify', async (t) => {
+  const home = await createHome(t, { prepared: false });
+  if (engine === 'embedded') {
+    const none = await verify(home);
+    t.equal(none.code, 2);
+    t.match(none.said, /cannot be verified\. There is no database in \.\/data/);
+  }
+  const service = await startService(home, variables);
+  for (let index = 0; index < 3; index++) t.equal((await logIn(service, service.password)).status, 200);
+  // As often as rows are linked, and once more.
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  const beside = await verify(home);
+  if (engine === 'embedded') {
+    t.equal(beside.code, 2);
+    t.match(beside.said, /in use by another Gatehouse process/);
+  } else t.equal(beside.code, 0, beside.said);
+  await service.stop();
+
+  const intact = await verify(home);
+  t.equal(intact.code, 0, intact.said);
+  t.match(intact.said, /^The audit log is intact: 3 rows, positions 1 to 3; 0 rows wait to be linked/);
+  const [head = ''] = /--head=\S+/.exec(intact.said) ?? [];
+  const noted = await verify(home, [head]);
+  t.equal(noted.code, 0);
+  t.match(noted.said, /It goes through the head that was noted\./);
+  const other = await verify(home, [head.replace(/.$/, (last) => (last === 'A' ? 'E' : 'A'))]);
+  t.equal(other.code, 1);
+  t.match(other.said, /^The audit log is not as it was written\. Position 3 is not what was noted/);
+  const nonsense = await verify(home, ['--head=3']);
+  t.equal(nonsense.code, 2);
+  t.match(nonsense.said, /--head takes a position and a hash/);
+  const stranger = await verify(home, [], { SECRET: 'a secret that has nothing to do with it' });
+  t.equal(stranger.code, 1);
+  t.match(stranger.said, /SECRET that is not known/);
+
+  await execute(home, "update activity set ip = '192.0.2.1' where position = 2");
+  const altered = await verify(home);
+  t.equal(altered.code, 1);
+  t.match(altered.said, /^The audit log is not as it was written\. Position 2 \(row .*\) was altered/);
+  await execute(home, 'delete from activity where position = 2');
+  const removed = await verify(home);
+  t.equal(removed.code, 1);
+  t.match(removed.said, /Position 2 is missing/);
+});
