@@ -22,7 +22,8 @@ export const activityPlugin = plugin(
     const { config, db, clock, rateLimits } = app;
     const seals = createSeals(keysFor(config, 'activity'));
     const chain = createChain({ db, seals });
-    app.decorate('activity', createActivity({ db, clock, seals, rateLimits }));
+    const count = (action: string, outcome: string) => app.metrics?.happened(action, outcome);
+    app.decorate('activity', createActivity({ db, clock, seals, rateLimits, count }));
     app.decorate('activityChain', chain);
     await app.register(refusalsPlugin);
 

@@ -37,8 +37,10 @@ export function createActivity(deps: {
   clock: Clock;
   seals: Seals;
   rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
+  /** Told of each event, also of those that the limit leaves out. @param outcome `success`, or the code of the error */
+  count(action: ActivityAction, outcome: string): void;
 }): Activity {
-  const { db, clock, seals, rateLimits } = deps;
+  const { db, clock, seals, rateLimits, count } = deps;
   const nextId = createIds();
 
   const rowOf = (
@@ -72,6 +74,7 @@ export function createActivity(deps: {
 
   return {
     record: async (tx, origin, events) => {
+      for (const { action } of events) count(action, 'success');
       await inChunks(events, async (chunk) => {
         await write(
           tx,
@@ -82,6 +85,7 @@ export function createActivity(deps: {
     },
 
     refuse: async (origin, event, code) => {
+      count(event.action, code ?? 'failure');
       const may = await rateLimits.mayRecordRefusal(origin.client.network);
       if (may === 'no') return;
       const omitted = { action: 'refusals_omitted', collection: null } as const;

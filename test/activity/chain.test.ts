@@ -214,19 +214,22 @@ t.test('a head that was noted elsewhere gives away a chain that was made anew', 
   t.match(await verify(app, head), { isIntact: false, fault: /Position 4 is not what was noted/ });
 });
 
-t.test('a row of another chain has no place in this one, though it was sealed and linked with the same key', async (t) => {
-  const { app, write } = await started(t, 4);
-  const [, , other] = await recorded(app);
-  if (!other) throw new Error('There is no third row.');
-  // As it is when the log was emptied, to begin anew.
-  await app.db.delete(activity);
-  await app.db.delete(activityChain);
-  await write(4);
-  await app.activityChain.link();
-  await app.db.delete(activity).where(eq(activity.position, 3));
-  await app.db.insert(activity).values(other);
-  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* does not follow/ });
-});
+t.test(
+  'a row of another chain has no place in this one, though it was sealed and linked with the same key',
+  async (t) => {
+    const { app, write } = await started(t, 4);
+    const [, , other] = await recorded(app);
+    if (!other) throw new Error('There is no third row.');
+    // As it is when the log was emptied, to begin anew.
+    await app.db.delete(activity);
+    await app.db.delete(activityChain);
+    await write(4);
+    await app.activityChain.link();
+    await app.db.delete(activity).where(eq(activity.position, 3));
+    await app.db.insert(activity).values(other);
+    t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* does not follow/ });
+  },
+);
 
 t.test('SECRET can be changed, and what was sealed before is still proved', async (t) => {
   const database = await createTestDatabase({ hasTables: true });

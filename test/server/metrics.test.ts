@@ -77,6 +77,15 @@ t.test('metrics', async (t) => {
     else t.notOk(text.includes('gatehouse_database_work{'), 'no connections, no number of them');
   });
 
+  t.test('what users do, and what they are refused', async (t) => {
+    const { email, password } = await createUser(app);
+    await post('/auth/login', { email, password });
+    await post('/auth/login', { email, password: 'not the password' });
+    const text = await read();
+    t.ok(sample(text, 'gatehouse_events_total{action="login",outcome="success"}') > 0);
+    t.ok(sample(text, 'gatehouse_events_total{action="login",outcome="INVALID_CREDENTIALS"}') > 0);
+  });
+
   t.test('mails', async (t) => {
     const { email } = await createUser(app);
     t.equal(sample(await read(), 'gatehouse_mails{state="waiting"}'), 0);
