@@ -75,6 +75,8 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     // A start waits as long as it must: for a slow disk, a long migration, another instance that is migrating.
     pluginTimeout: 0,
     forceCloseConnections: 'idle',
+    // A request that has arrived is answered as ever; no new connections are taken.
+    return503OnClosing: false,
     http: { requireHostHeader: false },
     routerOptions: {
       ignoreTrailingSlash: true,

@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 
+/** Milliseconds for a request to arrive on a connection that was made for it just before the service was told to end. */
+const arrival = 250;
+
 /**
  * Lets the service end as soon as what is under way has been answered, whatever connections are open. Fastify closes
  * those that are idle at that moment. That leaves those that become idle after it: their last answer says that they
  * close. And those on which nothing was ever asked, such as browsers open in advance: Node takes these for busy, and
- * would wait a minute for a request on them.
+ * would wait a minute for a request on them. They are given a moment, as a proxy may have sent one that is on its way.
  */
 export const closingPlugin = plugin(
   async (app) => {
@@ -21,7 +24,9 @@ export const closingPlugin = plugin(
     });
     app.addHook('preClose', async () => {
       isClosing = true;
-      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+      setTimeout(() => {
+        for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+      }, arrival).unref();
     });
   },
   { name: 'closing' },

@@ -41,6 +41,20 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
+t.test('a request that was on its way when the service was told to stop is answered', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const service = await startService(home);
+  // A proxy has connected, and what it sends arrives a moment later.
+  const connections = await Promise.all([0, 1, 2, 3].map(() => openConnection(t, service)));
+  const answers = connections.map(everythingFrom);
+  await sleep(50);
+  const stopped = service.stop();
+  await sleep(20);
+  for (const connection of connections) connection.write('GET /server/info HTTP/1.1\r\nHost: x\r\n\r\n');
+  for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
+  t.strictSame(await stopped, { code: 0, signal: null });
+});
+
 /** Connections as clients leave them open: some with an answered request behind them, one on which nothing was asked. */
 async function openIdleConnections(t: Test, service: Service): Promise<void> {
   const agent = new Agent({ keepAlive: true });
