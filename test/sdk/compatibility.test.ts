@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import * as sdk from '@directus/sdk';
+import t from 'tap';
+import { adminToken, startWithAdmin } from '../helpers/writing.js';
+
+const document = 'docs/directus-compatibility.md';
+const verdicts = ['same', 'differs', 'not there', 'asks nobody'] as const;
+
+interface Row {
+  names: string[];
+  verdict: (typeof verdicts)[number];
+}
+
+/** The rows of all tables: names of functions, and what is said of them. */
+const rows = readFileSync(document, 'utf8')
+  .split('\n')
+  .flatMap((line): Row[] => {
+    const [, cell = '', verdict] =
+      /^\| (`\w+`(?:, `\w+`)*) \| (same|differs|not there|asks nobody) \|/.exec(line) ?? [];
+    const known = verdicts.find((one) => one === verdict);
+    return known ? [{ names: [...cell.matchAll(/\w+/g)].map(([name]) => name), verdict: known }] : [];
+  });
+const namesOf = (...wanted: Row['verdict'][]) =>
+  rows.filter(({ verdict }) => wanted.includes(verdict)).flatMap(({ names }) => names);
+
+t.test('every function of the SDK stands in the document, once', async (t) => {
+  const functions = Object.entries(sdk)
+    .filter(([, value]) => typeof value === 'function')
+    .map(([name]) => name);
+  t.strictSame(namesOf(...verdicts).sort(), functions.sort());
+});
+
+t.test('each that is the same, or differs, is called by a test', async (t) => {
+  const folder = 'test/sdk';
+  const tests = readdirSync(folder)
+    .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
+    .join('\n');
+  for (const name of namesOf('same', 'differs')) t.match(tests, new RegExp(`\\b${name}\\(`), name);
+});
+
+t.test('what is not there is answered as a path that does not exist', async (t) => {
+  const { app } = await startWithAdmin(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const client = sdk.createDirectus(url).with(sdk.staticToken(adminToken)).with(sdk.rest());
+  const id = '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21';
+  const commands: Record<string, unknown> = {
+    readItemPermissions: sdk.readItemPermissions('directus_users', id),
+    readOpenApiSpec: sdk.readOpenApiSpec(),
+    readGraphqlSdl: sdk.readGraphqlSdl(),
+    generateHash: sdk.generateHash('text'),
+    verifyHash: sdk.verifyHash('text', 'hash'),
+    randomString: sdk.randomString(),
+    clearCache: sdk.clearCache(),
+    authenticateShare: sdk.authenticateShare(id),
+    readShares: sdk.readShares(),
+    readFiles: sdk.readFiles(),
+    readFolders: sdk.readFolders(),
+    readFlows: sdk.readFlows(),
+    readCollections: sdk.readCollections(),
+    readFields: sdk.readFields(),
+    readRelations: sdk.readRelations(),
+    readPresets: sdk.readPresets(),
+    readActivities: sdk.readActivities(),
+    readRevisions: sdk.readRevisions(),
+    readNotifications: sdk.readNotifications(),
+    readTranslations: sdk.readTranslations(),
+    readExtensions: sdk.readExtensions(),
+    schemaSnapshot: sdk.schemaSnapshot(),
+    readItems: sdk.readItems('articles' as never),
+  };
+  const absent = new Set(namesOf('not there'));
+  for (const [name, command] of Object.entries(commands)) {
+    t.ok(absent.has(name), `${name} is said not to be there`);
+    const failure = await client.request(command as never).catch((error: unknown) => error);
+    t.match(failure, { errors: [{ extensions: { code: 'ROUTE_NOT_FOUND' } }] }, name);
+  }
+});
