@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test'];
+const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test']
+  // A container is built without the tests.
+  .filter((folder) => existsSync(join(root, folder)));
 /** What the service reads besides its code. */
 const assets = ['db/migrations', 'locales', 'pages/templates', 'plugins/mail/templates', 'plugins/mailbox/templates'];
 /** What the pages load in the browser: each a bundle of its own. */

@@ -75,9 +75,9 @@ export async function createHome(t: Test, { prepared = false } = {}): Promise<Ho
   return home;
 }
 
-/** Starts a service, and waits until it answers. */
-export async function startService(home: Home, variables: Variables = {}): Promise<Service> {
-  const service = launchService(home, variables);
+/** Starts a service, and waits until it answers. @param file of another build than that of the tests */
+export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
+  const service = launchService(home, variables, {}, file);
   const patience = AbortSignal.timeout(30_000);
   while (!service.url) {
     const ending = await Promise.race([service.ended, sleep(5)]);
@@ -107,9 +107,10 @@ export function launchService(
   home: Home,
   variables: Variables = {},
   user: { uid?: number; gid?: number } = {},
+  file = serverFile,
 ): Service {
   // tap puts itself into every child process by NODE_OPTIONS; this one is to be as it is in production.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, serverFile], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], {
     ...user,
     cwd: home.directory,
     env: environment(home, variables),
