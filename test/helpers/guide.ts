@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+
+/** How a block of a guide is to be treated, as the comments above it say. */
+export interface Marks {
+  /** Why it cannot be run here: it is only read. */
+  notRun?: string;
+  /** It is about one engine, and is run on that alone. */
+  engine?: 'embedded' | 'postgres';
+  /** The service is stopped before it, and started again after it. */
+  whileStopped?: true;
+  /** Of variables: the service is started anew with them. */
+  restart?: true;
+  /** Of JSON or text: it is shown for itself, and answers nothing. */
+  sample?: true;
+}
+
+/** A fenced block of a guide. */
+export interface Block extends Marks {
+  language: string;
+  text: string;
+  /** Where it begins, to be told when something is wrong with it. */
+  place: string;
+  /** What the guide shows as the answer to it: the block of JSON or text that follows. */
+  answer?: { language: 'json' | 'text'; text: string };
+}
+
+const fence = /^```(\S*)$/;
+const comment = /^<!-- (.+) -->$/;
+
+/**
+ * The fenced blocks of a guide in order, each with what is said of it in a comment on the line above:
+ * `<!-- not run: why -->`, `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`, `<!-- restart -->`,
+ * `<!-- sample -->`; or several of these, with semicolons between them.
+ */
+export function readGuide(file: string): Block[] {
+  const blocks: Block[] = [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  let open: Block | undefined;
+  let body: string[] = [];
+  for (const [index, line] of lines.entries()) {
+    const [, language] = fence.exec(line) ?? [];
+    if (/^\s+(```|~~~)|^~~~/.test(line))
+      throw new Error(`${file}:${index + 1}: blocks begin with \`\`\` at the left margin`);
+    if (language === undefined) {
+      if (open) body.push(line);
+      continue;
+    }
+    const place = `${file}:${index + 1}`;
+    if (!open) {
+      open = { language, text: '', place, ...marksOf(lines[index - 1] ?? '', place) };
+      body = [];
+      continue;
+    }
+    add(blocks, { ...open, text: `${body.join('\n')}\n` });
+    open = undefined;
+  }
+  if (open) throw new Error(`${open.place}: the block does not end`);
+  return blocks;
+}
+
+/** Adds a block, or an answer to the block that it follows. */
+function add(blocks: Block[], block: Block): void {
+  const { language, text, place } = block;
+  if ((language !== 'json' && language !== 'text') || block.sample) {
+    blocks.push(block);
+    return;
+  }
+  const asked = blocks.at(-1);
+  if (!asked || asked.answer) throw new Error(`${place}: it is the answer to nothing`);
+  asked.answer = { language, text };
+}
+
+function marksOf(line: string, place: string): Marks {
+  const [, said] = comment.exec(line) ?? [];
+  if (said === undefined) return {};
+  return Object.assign({}, ...said.split('; ').map((mark) => markOf(mark, place)));
+}
+
+function markOf(mark: string, place: string): Marks {
+  const [, notRun] = /^not run: (.{10,})$/.exec(mark) ?? [];
+  if (notRun !== undefined) return { notRun };
+  if (mark === 'on embedded' || mark === 'on postgres')
+    return { engine: mark === 'on embedded' ? 'embedded' : 'postgres' };
+  if (mark === 'while stopped') return { whileStopped: true };
+  if (mark === 'restart' || mark === 'sample') return { [mark]: true };
+  throw new Error(`${place}: the mark "${mark}" means nothing`);
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+/**
+ * Whether an answer is as the guide shows it. `…` stands for any text, for the rest of a list and for further keys; one id may
+ * stand for another, and one moment for another.
+ */
+export function isAsShown({ language, text }: NonNullable<Block['answer']>, answer: string): boolean {
+  if (language === 'text') return patternOf(text.trim()).test(answer.trim());
+  return fits(jsonValues(text), jsonValues(answer));
+}
+
+function fits(shown: unknown, value: unknown): boolean {
+  if (typeof shown === 'string' && typeof value === 'string') {
+    return [uuid, moment].some((form) => form.test(shown) && form.test(value)) || patternOf(shown).test(value);
+  }
+  if (Array.isArray(shown)) {
+    if (!Array.isArray(value)) return false;
+    const isOpen = shown.at(-1) === '…';
+    const items = isOpen ? shown.slice(0, -1) : shown;
+    if (isOpen ? value.length < items.length : value.length !== items.length) return false;
+    return items.every((item, index) => fits(item, value[index]));
+  }
+  if (isRecord(shown)) {
+    if (!isRecord(value)) return false;
+    const { '…': rest, ...fields } = shown;
+    const hasOthers = Object.keys(value).some((key) => !Object.hasOwn(fields, key));
+    if (hasOthers && rest === undefined) return false;
+    return Object.entries(fields).every(([key, field]) => Object.hasOwn(value, key) && fits(field, value[key]));
+  }
+  return shown === value;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const patternOf = (shown: string) =>
+  new RegExp(
+    `^${shown
+      .split('…')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('[\\s\\S]*?')}$`,
+  );
+
+/** The values in a text of JSON, one after another with or without space between them: answers end without a line break. */
+export function jsonValues(text: string): unknown[] {
+  const values: unknown[] = [];
+  for (let rest = text.trim(); rest !== ''; ) {
+    const length = lengthOfValue(rest);
+    values.push(JSON.parse(rest.slice(0, length)));
+    rest = rest.slice(length).trimStart();
+  }
+  return values;
+}
+
+/** The length of the value that a text begins with. */
+function lengthOfValue(text: string): number {
+  let depth = 0;
+  for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]|[^\s"[\]{},:]+|[,:]/g)) {
+    const [token] = match;
+    if (token === '{' || token === '[') depth++;
+    if (token === '}' || token === ']') depth--;
+    if (depth === 0) return match.index + token.length;
+  }
+  return text.length;
+}
