@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { readGuide } from '../helpers/guide.js';
-import { administrator, cheapHashing, createHome, engine, freePort, startService } from '../helpers/service.js';
+import { administrator, createHome, engine, freePort, startService } from '../helpers/service.js';
 import { testCertificate } from '../helpers/tls-front.js';
+import { cheapHashing } from '../helpers/variables.js';
 
 const password = 'the password';
 /** Another address of this machine than that of the proxy. */
