@@ -1,5 +1,6 @@
-import { and, asc, eq, gt, gte, isNull, lt, lte, max, min, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, gte, isNull, lt, lte, max, min, or, type SQL, sql } from 'drizzle-orm';
 import { type Executor, rows } from '../client.js';
+import { fixedStatement } from '../fixed-statement.js';
 import { activity, activityChain } from '../schema.js';
 
 /** A row as it is sealed, and where it stands in the chain. */
@@ -7,6 +8,26 @@ export type ActivityRow = typeof activity.$inferSelect;
 
 /** Where the chain begins and ends. */
 export type ChainEnds = Omit<typeof activityChain.$inferSelect, 'id'>;
+
+/** A row before it has a place in the chain. */
+export type NewActivity = Omit<ActivityRow, 'position' | 'hash'>;
+
+const { position: _position, hash: _hash, ...columnsOfNew } = getTableColumns(activity);
+const names = Object.values(columnsOfNew).map(({ name }) => sql.identifier(name));
+const list = sql.join(names, sql`, `);
+
+const insertion = fixedStatement<{ rows: string }, Record<never, never>>(
+  (value) => sql`insert into ${activity} (${list})
+    select ${list} from jsonb_populate_recordset(null::${activity}, ${value('rows')}::jsonb)`,
+);
+
+/** Writes rows, as many as are worked on at once, in one statement. */
+export async function insertActivity(executor: Executor, added: readonly NewActivity[]): Promise<void> {
+  const records = added.map((row) =>
+    Object.fromEntries(Object.entries(columnsOfNew).map(([key, { name }]) => [name, row[key as keyof NewActivity]])),
+  );
+  await insertion(executor, { rows: JSON.stringify(records) });
+}
 
 /** Rows that have no place in the chain yet, the oldest first. */
 export async function readUnlinked(executor: Executor, limit: number, after?: string): Promise<ActivityRow[]> {

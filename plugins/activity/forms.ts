@@ -1,9 +1,9 @@
-import type { ActivityRow, ChainEnds } from '../../db/queries/activity.js';
+import type { ChainEnds, NewActivity } from '../../db/queries/activity.js';
 
 /** What is sealed: the one form of it, whoever writes or reads it. */
 
 /** The content of a row, as its seal is over it. */
-export const contentOf = (row: Omit<ActivityRow, 'seal' | 'position' | 'hash'>): string =>
+export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
   JSON.stringify([
     'row',
     row.id,

@@ -1,7 +1,6 @@
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
-import { insertRecords } from '../../db/queries/writes.js';
-import { collections } from '../../db/query-language/collections.js';
+import { insertActivity } from '../../db/queries/activity.js';
 import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { Origin } from '../client.js';
@@ -64,19 +63,14 @@ export function createActivity(deps: {
       requestId: client.requestId,
       changed: changed ? [...changed] : null,
     };
-    const { userAgent, requestId, ...columns } = content;
-    return { ...columns, user_agent: userAgent, request_id: requestId, seal: seals.seal(contentOf(content)) };
-  };
-
-  const write = async (executor: Executor, rows: readonly ReturnType<typeof rowOf>[]) => {
-    await insertRecords(executor, collections.activity, rows);
+    return { ...content, seal: seals.seal(contentOf(content)) };
   };
 
   return {
     record: async (tx, origin, events) => {
       for (const { action } of events) count(action, 'success');
       await inChunks(events, async (chunk) => {
-        await write(
+        await insertActivity(
           tx,
           chunk.map((event) => rowOf(origin, event, 'success', null)),
         );
@@ -89,7 +83,7 @@ export function createActivity(deps: {
       const may = await rateLimits.mayRecordRefusal(origin.client.network);
       if (may === 'no') return;
       const omitted = { action: 'refusals_omitted', collection: null } as const;
-      await write(db, [
+      await insertActivity(db, [
         may === 'yes'
           ? rowOf(origin, event, 'failure', code)
           : rowOf({ ...origin, userId: null }, omitted, 'failure', null),
