@@ -36,7 +36,7 @@ t.test('what the Containerfile copies and runs is a whole service, with a health
       cwd: build,
       encoding: 'utf8',
     });
-    t.equal(status, 0, stderr);
+    t.strictSame([status, stderr], [0, '']);
   }
   mkdirSync(image);
   const copied = argumentsOf('COPY').filter((line) => line.startsWith('--from=build '));

@@ -47,11 +47,28 @@ t.test('a request that was on its way when the service was told to stop is answe
   // A proxy has connected, and what it sends arrives a moment later.
   const connections = await Promise.all([0, 1, 2, 3].map(() => openConnection(t, service)));
   const answers = connections.map(everythingFrom);
-  await sleep(50);
+  // Who comes later is taken later: these have been taken now.
+  await service.get('/server/ping');
   const stopped = service.stop();
   await sleep(20);
   for (const connection of connections) connection.write('GET /server/info HTTP/1.1\r\nHost: x\r\n\r\n');
-  for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
+  for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 /);
+  t.strictSame(await stopped, { code: 0, signal: null });
+});
+
+t.test('connections that wait to be taken when the service is told to stop are not reset', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const service = await startService(home);
+  // Nothing is taken until it goes on, and then it finds all at once.
+  process.kill(service.pid, 'SIGSTOP');
+  const connections = await Promise.all(Array.from({ length: 20 }, () => openConnection(t, service)));
+  const answers = connections.map(everythingFrom);
+  for (const connection of connections) connection.write('GET /server/info HTTP/1.1\r\nHost: x\r\n\r\n');
+  const stopped = service.stop();
+  process.kill(service.pid, 'SIGCONT');
+  const answered = (await Promise.all(answers)).filter((answer) => answer.startsWith('HTTP/1.1 200 ')).length;
+  // Now and then one is lost in the very moment that the listener closes; without taking them first it is nearly all.
+  t.ok(answered >= 15, `${answered} of 20 are answered`);
   t.strictSame(await stopped, { code: 0, signal: null });
 });
 
