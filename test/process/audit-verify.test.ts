@@ -34,9 +34,9 @@ async function execute(home: Home, statement: string) {
 }
 
 t.test('audit:verify', async (t) => {
-  const home = await createHome(t, { prepared: false });
+  const home = await createHome(t, { prepared: true });
   if (engine === 'embedded') {
-    const none = await verify(home);
+    const none = await verify(await createHome(t));
     t.equal(none.code, 2);
     t.match(none.said, /cannot be verified\. There is no database in \.\/data/);
   }
