@@ -123,6 +123,7 @@ t.test('what is taken', async (t) => {
     ['SESSION_COOKIE_DOMAIN', '.auth.example', '.auth.example'],
     ['SESSION_COOKIE_SAME_SITE', 'strict', 'strict'],
     ['PASSWORD_HASH_CONCURRENCY', '8', 8],
+    ['METRICS_TOKEN', 'the-token-of-prometheus', 'the-token-of-prometheus'],
     ['REDIS_URL', 'rediss://:password@redis.example:6380/1', 'rediss://:password@redis.example:6380/1'],
   ] as const) {
     t.equal(loadConfig({ SECRET, [variable]: given })[variable], taken, `${variable}=${given}`);
@@ -137,6 +138,7 @@ const wrong: Record<string, string[]> = {
   SECRET: ['short', 'x'.repeat(31)],
   DATABASE_URL: ['mysql://user:hunter2@db', 'postgresql://', 'hunter2', '/var/lib/hunter2'],
   PREVIOUS_SECRETS: ['hunter2', `${'x'.repeat(40)},hunter2`, `${'x'.repeat(31)},${'y'.repeat(40)}`],
+  METRICS_TOKEN: ['hunter2', 'hunter2 with spaces in it'],
   REDIS_URL: ['http://hunter2', 'hunter2:6379', 'redis://a:hunter2@[/0'],
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
@@ -212,7 +214,15 @@ const wrong: Record<string, string[]> = {
   MAX_BATCH_MUTATION: ['0', '30001', 'Infinity'],
 };
 
-const secrets = ['SECRET', 'PREVIOUS_SECRETS', 'DATABASE_URL', 'REDIS_URL', 'ADMIN_PASSWORD', 'ADMIN_TOKEN'];
+const secrets = [
+  'SECRET',
+  'PREVIOUS_SECRETS',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'METRICS_TOKEN',
+  'ADMIN_PASSWORD',
+  'ADMIN_TOKEN',
+];
 
 t.test('what is refused, by name and with what was expected', async (t) => {
   for (const [variable, values] of Object.entries(wrong)) {

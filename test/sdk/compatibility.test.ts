@@ -60,7 +60,6 @@ t.test('what is not there is answered as a path that does not exist', async (t) 
     readFields: sdk.readFields(),
     readRelations: sdk.readRelations(),
     readPresets: sdk.readPresets(),
-    readActivities: sdk.readActivities(),
     readRevisions: sdk.readRevisions(),
     readNotifications: sdk.readNotifications(),
     readTranslations: sdk.readTranslations(),
