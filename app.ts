@@ -41,11 +41,15 @@ import { redisPlugin } from './plugins/redis.js';
 import { registrationPlugin } from './plugins/registration/index.js';
 import { requestBodyPlugin } from './plugins/request-body.js';
 import { routeRulesPlugin } from './plugins/route-rules.js';
+import { securityNoticesPlugin } from './plugins/security-notices/index.js';
 import { sessionsPlugin } from './plugins/sessions/index.js';
 import { settingsPlugin } from './plugins/settings/index.js';
+import { signingKeysPlugin } from './plugins/signing-keys/index.js';
 import { swaggerPlugin } from './plugins/swagger.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
+import { tracingPlugin } from './plugins/tracing/index.js';
+import { startTracing } from './plugins/tracing/service.js';
 import { usersPlugin } from './plugins/users/index.js';
 import { accessMap, beforeTfa, recordedAs, routes, unrecorded } from './routes/index.js';
 import { formats, namedSchemas } from './schemas/common.js';
@@ -65,8 +69,13 @@ export interface Overrides {
  */
 export async function buildApp(config: Config, overrides: Overrides = {}): Promise<FastifyInstance> {
   const compilers = createLazyCompilers();
+  const started = await startTracing(config, {
+    version,
+    onOutage: (reason) => app.log.warn({ reason }, 'traces are not taken by the collector'),
+  });
+  const logger = overrides.logger ?? loggerOptions(config.LOG_LEVEL);
   const app = fastify({
-    logger: overrides.logger ?? loggerOptions(config.LOG_LEVEL),
+    logger: started.tracing && typeof logger === 'object' ? { ...logger, mixin: started.tracing.ids } : logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
     trustProxy: trustedProxies(config.TRUST_PROXY),
@@ -101,6 +110,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(configPlugin, { config });
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
     await app.register(clientPlugin);
+    await app.register(tracingPlugin, started);
     await app.register(redisPlugin);
     await app.register(rateLimitsPlugin);
     await app.register(localesPlugin);
@@ -118,10 +128,11 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(cookiePlugin);
     await app.register(crossSitePlugin);
     await app.register(jwtPlugin);
-    await app.register(tokensPlugin);
     await app.register(passwordsPlugin);
     await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
     await app.register(activityPlugin);
+    await app.register(signingKeysPlugin);
+    await app.register(tokensPlugin);
     await app.register(passwordRulesPlugin);
     await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
@@ -133,6 +144,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(usersPlugin);
     await app.register(settingsPlugin);
     await app.register(mailPlugin, overrides.mailTransport ? { transport: overrides.mailTransport } : {});
+    await app.register(securityNoticesPlugin);
     await app.register(mailboxPlugin);
     await app.register(metricsPlugin);
     await app.register(passwordResetPlugin);

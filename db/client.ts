@@ -3,6 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { lockDirectory } from './directory-lock.js';
+import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
 
@@ -24,29 +25,40 @@ export interface DatabaseConnection {
 export type DatabaseLocation =
   | { kind: 'postgres'; url: string; poolMax: number }
   | { kind: 'embedded'; dataDir: string }
-  /** An embedded database that lives in memory only. One that is lent is left open. */
-  | { kind: 'memory'; client?: PGlite; isLent?: boolean };
+  /** An embedded database that lives in memory only. One that is brought along is left open. */
+  | { kind: 'memory'; client?: PGlite };
 
 /** Opens the database at `location`. Nothing is migrated yet. */
-export async function openDatabase(location: DatabaseLocation): Promise<DatabaseConnection> {
-  return location.kind === 'postgres' ? openPostgres(location.url, location.poolMax) : openEmbedded(location);
+export async function openDatabase(
+  location: DatabaseLocation,
+  observe?: ObserveStatement,
+): Promise<DatabaseConnection> {
+  return location.kind === 'postgres'
+    ? openPostgres(location.url, location.poolMax, observe)
+    : openEmbedded(location, observe);
 }
 
-function openPostgres(url: string, max: number): DatabaseConnection {
-  const { client, limitWaiting, runScript, load, close } = createPostgresPool(url, { max });
+function openPostgres(url: string, max: number, observe: ObserveStatement | undefined): DatabaseConnection {
+  const { client, limitWaiting, runScript, load, close } = createPostgresPool(url, {
+    max,
+    ...(observe && { observe }),
+  });
   return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, load, close };
 }
 
-async function openEmbedded(location: Exclude<DatabaseLocation, { kind: 'postgres' }>): Promise<DatabaseConnection> {
+async function openEmbedded(
+  location: Exclude<DatabaseLocation, { kind: 'postgres' }>,
+  observe: ObserveStatement | undefined,
+): Promise<DatabaseConnection> {
   const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
   try {
     // Loaded here, so that a service on PostgreSQL never pays for an engine that it does not use.
     const [{ PGlite }, { drizzle }] = await Promise.all([import('@electric-sql/pglite'), import('drizzle-orm/pglite')]);
-    const lent = location.kind === 'memory' && location.isLent;
+    const lent = location.kind === 'memory' ? location.client : undefined;
     const client =
       location.kind === 'embedded'
         ? await PGlite.create({ dataDir: `${location.dataDir}/database` })
-        : (location.client ?? (await PGlite.create()));
+        : (lent ?? (await PGlite.create()));
     const close = async () => {
       if (!lent && !client.closed) await client.close();
       unlock();
@@ -61,7 +73,7 @@ async function openEmbedded(location: Exclude<DatabaseLocation, { kind: 'postgre
       }
     };
     return {
-      db: drizzle(client, { schema }),
+      db: drizzle(observe ? observed(client, observe) : client, { schema }),
       engine: 'embedded',
       limitWaiting: () => {},
       runScript,

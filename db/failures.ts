@@ -1,5 +1,17 @@
 /** What went wrong in the database, told apart by SQLSTATE and by the driver's own codes, for either engine. */
 
+/** What a server answers to a write that only reads: a standby, or one that was told to. */
+const readOnlyState = '25006';
+
+/** The same, found out before anything was written. */
+export class ReadOnlyError extends Error {
+  readonly code = readOnlyState;
+  constructor() {
+    super('it only reads');
+    this.name = 'ReadOnlyError';
+  }
+}
+
 /** SQLSTATE classes and codes that say "not now": connection lost (08), shutting down (57P0x), out of connections, read-only standby. */
 const unavailableStates = /^(08...|57P0[1-5]|53300|25006)$/;
 
@@ -45,10 +57,33 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
+/** Codes of a database that could not be reached, or that took nothing on. */
+const nothingWasDone = new Set([
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  '57P03',
+  '53300',
+  readOnlyState,
+]);
+
+/** Whether the database went away without saying what became of a statement: it was done, or it was not. */
+export function isPerhapsDone(error: unknown): boolean {
+  return isDatabaseUnavailable(error) && !codesOf(error).some((code) => nothingWasDone.has(code));
+}
+
 /** The SQLSTATE of a failure, if the database gave one. */
 export function sqlStateOf(error: unknown): string | undefined {
   return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !unavailableDriverCodes.has(code));
 }
+
+/** Whether the database only reads. */
+export const isReadOnlyFailure = (error: unknown): boolean => codesOf(error).includes(readOnlyState);
 
 /** A constraint of a table that a statement would have broken. */
 export interface BrokenConstraint {

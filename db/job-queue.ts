@@ -22,6 +22,8 @@ export interface JobQueue<Data extends object> {
   start(): Promise<void>;
   /** Puts a job into the queue, in the transaction of what it is about. */
   send(tx: Executor, data: Data): Promise<void>;
+  /** The same for many jobs, in one statement. */
+  sendAll(tx: Executor, list: readonly Data[]): Promise<void>;
   /** Takes up to `count` jobs; nobody else gets them. */
   take(count: number): Promise<Job<Data>[]>;
   complete(id: string): Promise<void>;
@@ -76,6 +78,10 @@ export function createJobQueue<Data extends object>(
     send: async (tx, data) => {
       const id = await boss.send(name, data, { db: sqlOf(tx) });
       if (id === null) throw new Error(`A job for ${name} was not taken.`);
+    },
+    sendAll: async (tx, list) => {
+      const jobs = list.map((data) => ({ name, data }));
+      if (jobs.length > 0) await boss.insert(jobs, { db: sqlOf(tx) });
     },
     take: (count) => boss.fetch<Data>(name, { batchSize: count }),
     complete: (id) => boss.complete(name, id),

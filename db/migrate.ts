@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import type { DatabaseConnection, Executor } from './client.js';
+import { ensureSearchIndex } from './postgres/search-index.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
@@ -30,6 +31,7 @@ export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx:
       await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], { migrationsFolder });
     } else {
       await migratePostgres(db as Parameters<typeof migratePostgres>[0], { migrationsFolder });
+      await ensureSearchIndex(db);
     }
     return db.transaction(bootstrap);
   });

@@ -15,6 +15,7 @@ import {
   uuid,
   varchar,
 } from 'drizzle-orm/pg-core';
+import type { KeyPairAlgorithm } from '../schemas/jwks.js';
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 const key = () => uuid('id').primaryKey().defaultRandom();
@@ -114,6 +115,8 @@ export const users = pgTable(
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, sql`lower(${table.externalIdentifier})`),
     index('users_role_index').on(table.role),
+    // The latest first, then by id: as lists are sorted by it.
+    index('users_last_access_index').on(sql`${table.lastAccess} desc`, table.id),
     check(
       'users_status_check',
       sql`${table.status} in ('draft', 'invited', 'unverified', 'active', 'suspended', 'archived')`,
@@ -359,4 +362,22 @@ export const activityChain = pgTable(
     seal: varchar('seal', { length: 64 }).notNull(),
   },
   (table) => [check('activity_chain_single_row', sql`${table.id} = 1`)],
+);
+
+/** Key pairs that access tokens are signed with. Which of them signs, their times tell; all of them verify. */
+export const signingKeys = pgTable(
+  'signing_keys',
+  {
+    /** SHA-256 thumbprint of the public key (RFC 7638). */
+    kid: varchar('kid', { length: 43 }).primaryKey(),
+    algorithm: varchar('algorithm', { length: 16 }).$type<KeyPairAlgorithm>().notNull(),
+    /** Sealed (encrypted); PKCS #8, in PEM. The public key is part of it. */
+    privateKey: text('private_key').notNull(),
+    createdAt: moment('created_at').notNull(),
+    /** From when on it may sign: until then it is only made known. */
+    signsFrom: moment('signs_from').notNull(),
+    /** Until when somebody may come back with a token that it has signed, as far as that is known by now. */
+    neededUntil: moment('needed_until').notNull(),
+  },
+  (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256')`)],
 );

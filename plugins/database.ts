@@ -1,8 +1,10 @@
 import plugin from 'fastify-plugin';
 import { type DatabaseConnection, type DatabaseLocation, type Executor, openDatabase } from '../db/client.js';
 import { migrate } from '../db/migrate.js';
+import type { ObserveStatement } from '../db/observe.js';
 import type { Config } from '../schemas/config.js';
 import { bootstrap, type MadeAdministrator } from './bootstrap.js';
+import { statementOf } from './tracing/operations.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -24,7 +26,10 @@ export function databaseLocation(config: Config): DatabaseLocation {
 /** `app.db`: the database, opened, migrated and filled with what must be there; closed with the app. */
 export const databasePlugin = plugin<{ location: DatabaseLocation }>(
   async (app, { location }) => {
-    const connection = await openDatabase(location);
+    const { tracing } = app;
+    const observe: ObserveStatement | undefined =
+      tracing === null ? undefined : (text, run) => tracing.observe(statementOf(text), run);
+    const connection = await openDatabase(location, observe);
     app.addHook('onClose', () => connection.close());
     const administrator = await migrate(connection, (tx) => bootstrap(tx, app.config, app.passwords));
     connection.limitWaiting();
@@ -32,5 +37,5 @@ export const databasePlugin = plugin<{ location: DatabaseLocation }>(
     app.decorate('databaseConnection', connection);
     app.decorate('madeAdministrator', administrator);
   },
-  { name: 'database', dependencies: ['config', 'passwords'] },
+  { name: 'database', dependencies: ['config', 'passwords', 'tracing'] },
 );

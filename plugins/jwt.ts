@@ -19,7 +19,7 @@ declare module '@fastify/jwt' {
 }
 
 /**
- * `app.jwt`: signs and verifies with one algorithm and one key. Times are judged by the app's clock (see tokens), and
+ * `app.jwt`: signs and verifies with one algorithm and one key, made from SECRET. Times are judged by the app's clock (see tokens), and
  * every claim but the issuer is checked by us.
  */
 export const jwtPlugin = plugin(

@@ -1,7 +1,14 @@
 import { createHash, hkdfSync } from 'node:crypto';
 
 /** What a key is for. Each purpose has its own, so that nothing made for one is ever accepted for another. */
-export type KeyPurpose = 'access-token' | 'refresh-token' | 'link-token' | 'tfa-secret' | 'provider-login' | 'activity';
+export type KeyPurpose =
+  | 'access-token'
+  | 'refresh-token'
+  | 'link-token'
+  | 'tfa-secret'
+  | 'provider-login'
+  | 'activity'
+  | 'signing-key';
 
 /** The keys of one purpose: the first is for making things, all of them are for accepting what was made. */
 export const keysFor = (

@@ -3,7 +3,7 @@ import { keyIdOf } from './keys.js';
 
 /** Encrypts what must be kept in a form that can be read back. */
 export interface SecretBox {
-  /** @param owner the id of the user whose secret it is; for anyone else it cannot be opened */
+  /** @param owner the id of what the secret is of, such as a user; for anyone else it cannot be opened */
   seal(plain: string, owner: string): string;
   /** @throws when the sealed text was altered, is another's, or was sealed with a key that is not among ours */
   open(sealed: string, owner: string): string;

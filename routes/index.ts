@@ -18,6 +18,7 @@ import { sessionsRoutes } from './sessions/index.js';
 import { settingsRoutes } from './settings/index.js';
 import { tfaRoutes } from './tfa/index.js';
 import { usersRoutes } from './users/index.js';
+import { wellKnownRoutes } from './well-known/index.js';
 
 /**
  * Who may call what: every operation, by its operationId. `anonymous`: anyone, though a credential that cannot be used
@@ -115,6 +116,8 @@ export const accessMap = {
   serverHealth: 'anonymous',
   serverInfo: 'anonymous',
   serverPing: 'anonymous',
+
+  readKeySet: 'anonymous',
 } as const;
 
 /** What still answers a user who must set up two-factor authentication first. */
@@ -220,6 +223,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(mailsRoutes, { prefix: '/mails' });
   await app.register(activityRoutes, { prefix: '/activity' });
   await app.register(serverRoutes, { prefix: '/server' });
+  await app.register(wellKnownRoutes, { prefix: '/.well-known' });
   await app.register(accountRoutes, { prefix: '/account' });
   if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });

@@ -42,6 +42,7 @@ const activityCollections = [
   'sessions',
   'identities',
   'mails',
+  'signing_keys',
 ] as const;
 
 /** What an event is about. */
@@ -70,7 +71,7 @@ export const activityProperties = {
   ),
   outcome: literals(['success', 'failure'], 'Whether it was done or refused.'),
   code: Nullable(Type.String({ description: 'The error code, when it was refused.' })),
-  user: Related(Uuid('Who did it; null: somebody who has not proved who they are.'), 'User'),
+  user: Related(Uuid('Who did it; null: somebody who has not proved who they are, or the service by itself.'), 'User'),
   collection: Nullable(literals(activityCollections, 'What it was done to.')),
   item: Nullable(Type.String({ description: 'The key of the item that it was done to; null: all, or nobody known.' })),
   ip: Nullable(Type.String({ description: 'The address that the request came from.' })),

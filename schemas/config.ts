@@ -3,6 +3,7 @@ import { FormatRegistry, type StaticDecode, type StringOptions, Type } from '@si
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
 import { Email, emailPattern } from './common.js';
+import { keyPairAlgorithms } from './jwks.js';
 import type { ProviderConfig } from './provider-config.js';
 
 /** What each variable says of itself: `expected` completes the sentence "expected …" in a message about a fault. */
@@ -19,6 +20,19 @@ export const text = (options: About & StringOptions) =>
 
 const integer = (minimum: number, maximum: number, options: About) =>
   Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
+
+/** A token that is presented in an Authorization header: anything but these characters could not be sent in one. */
+const bearerToken = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 255,
+      pattern: '^[\\x21-\\x7e]+$',
+      secret: true,
+      expected: '16 to 255 characters of printable ASCII, without spaces',
+      description,
+    }),
+  );
 
 export const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
 
@@ -164,16 +178,8 @@ const storage = {
   ),
   DATABASE_POOL_MAX: integer(2, 1000, { default: 10, description: 'Connections to PostgreSQL at the most.' }),
   DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
-  METRICS_TOKEN: Type.Optional(
-    Type.String({
-      minLength: 16,
-      maxLength: 255,
-      pattern: '^[\\x21-\\x7e]+$',
-      secret: true,
-      expected: '16 to 255 characters of printable ASCII, without spaces',
-      description:
-        'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
-    }),
+  METRICS_TOKEN: bearerToken(
+    'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
   ),
   REDIS_URL: Type.Optional(
     Type.String({
@@ -251,17 +257,7 @@ const administrator = {
       description: 'Password of that administrator. Unset: one is made and printed once.',
     }),
   ),
-  ADMIN_TOKEN: Type.Optional(
-    Type.String({
-      minLength: 16,
-      maxLength: 255,
-      // Anything else could not be sent in an Authorization header.
-      pattern: '^[\\x21-\\x7e]+$',
-      secret: true,
-      expected: '16 to 255 characters of printable ASCII, without spaces',
-      description: 'Static token of that administrator. Unset: none.',
-    }),
-  ),
+  ADMIN_TOKEN: bearerToken('Static token of that administrator. Unset: none.'),
 };
 
 const sessions = {
@@ -269,6 +265,11 @@ const sessions = {
   ACCESS_TOKEN_TTL: lifetime({
     default: '15m',
     description: 'Lifetime of an access token in the modes json and cookie.',
+  }),
+  ACCESS_TOKEN_ALGORITHM: choice(['HS256', ...keyPairAlgorithms], {
+    default: 'HS256',
+    description:
+      'What access tokens are signed with. `HS256`: a key made from SECRET, so that nobody else can verify them. `EdDSA` (Ed25519) and `ES256`: key pairs, whose public keys are at `/.well-known/jwks.json` for other services (see [Access tokens](access-tokens.md)).',
   }),
   REFRESH_TOKEN_TTL: lifetime({ default: '7d', description: 'Lifetime of a refresh token and of its cookie.' }),
   SESSION_COOKIE_TTL: lifetime({
@@ -427,6 +428,11 @@ const mail = {
   }),
   EMAIL_SMTP_IGNORE_TLS: flag({ default: false, description: 'Whether STARTTLS is left unused even where offered.' }),
   EMAIL_SENDMAIL_PATH: text({ default: '/usr/sbin/sendmail', description: 'The program of the transport `sendmail`.' }),
+  EMAIL_SECURITY_NOTICES: flag({
+    default: true,
+    description:
+      'Whether users are told by mail when their password, address, second factor, static token or linked accounts were changed.',
+  }),
   EMAIL_TEMPLATES_PATH: Type.Optional(
     text({
       description:
@@ -441,6 +447,31 @@ const mail = {
     default: '5s',
     description: 'Pause before a mail is tried again; it doubles each time.',
   }),
+};
+
+/** A variable of OpenTelemetry, in which it says for itself what is good. */
+const standard = (description: string, options: Partial<About> = {}) =>
+  Type.Optional(text({ description, ...options }));
+
+const tracing = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: standard(
+    'Where traces are sent to by OTLP over HTTP, such as `http://collector:4318`. Unset: nothing is traced, and nothing loaded for it.',
+    { secret: true },
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: standard('The same as the whole URL, with `/v1/traces`.', { secret: true }),
+  OTEL_EXPORTER_OTLP_PROTOCOL: standard('`http/protobuf`, which goes without saying, or `http/json`.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same, and goes before it.'),
+  OTEL_EXPORTER_OTLP_HEADERS: standard('Headers to send along, such as `authorization=Bearer%20…`.', { secret: true }),
+  OTEL_TRACES_EXPORTER: standard('`otlp` traces also without an address (to `http://localhost:4318`), `none` never.'),
+  OTEL_SDK_DISABLED: standard('`true` traces nothing, whatever else is set.'),
+  OTEL_SERVICE_NAME: standard('What the service is called in traces. Default: `gatehouse`.'),
+  OTEL_RESOURCE_ATTRIBUTES: standard(
+    'What else is said of it there, such as `deployment.environment.name=production,service.instance.id=a`.',
+  ),
+  OTEL_TRACES_SAMPLER: standard(
+    'Which requests are traced: `parentbased_always_on`, which goes without saying, `always_on`, `always_off`, `traceidratio`, and others of the standard.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: standard('What part of them with `traceidratio`: `0.1` is a tenth.'),
 };
 
 /**
@@ -461,6 +492,7 @@ export const configGroups = {
   'Login by provider': providers,
   'Invitation, registration, password reset': links,
   Mail: mail,
+  Tracing: tracing,
 };
 
 export const Config = Type.Object({
@@ -477,6 +509,7 @@ export const Config = Type.Object({
   ...providers,
   ...links,
   ...mail,
+  ...tracing,
 });
 
 /** The configuration as the code sees it, with nothing left to be looked up or derived. */

@@ -16,13 +16,17 @@ export const Mail = named(
   Closed(
     {
       id: Uuid('Identifier of the mail; its Message-ID begins with it.'),
-      kind: Type.Union([Type.Literal('invite'), Type.Literal('registration'), Type.Literal('reset')], {
-        description: 'What it is for.',
-      }),
+      kind: Type.Union(
+        [Type.Literal('invite'), Type.Literal('registration'), Type.Literal('reset'), Type.Literal('notice')],
+        { description: 'What it is for. `notice`: tells a user what was changed about getting into their account.' },
+      ),
       state: MailState,
       user: Nullable(Uuid('The user it is for; null when only an address is known.')),
       email: Nullable(
-        Type.String({ description: 'The address that somebody asked for; null when the user is known.' }),
+        Type.String({
+          description:
+            'The address that somebody asked for, or that the user of a notice had; null when it is looked up when the mail is sent.',
+        }),
       ),
       attempts: Type.Integer({ minimum: 0, description: 'Attempts that have failed.' }),
       created_at: Timestamp('When it was put into the queue.'),

@@ -37,7 +37,9 @@ export const userProperties = {
   provider: Type.String({ description: 'The provider that the user logs in with; `default` is e-mail and password.' }),
   external_identifier: text('Identifier of the user at the provider.'),
   auth_data: json('Data about the user from the provider.'),
-  email_notifications: Type.Boolean({ description: 'Whether the user gets notifications by e-mail.' }),
+  email_notifications: Type.Boolean({
+    description: 'Whether the user gets notifications by e-mail. Security notices are sent regardless.',
+  }),
   appearance: text('`auto`, `light` or `dark`.'),
   theme_dark: text('Theme in dark mode.'),
   theme_light: text('Theme in light mode.'),
@@ -81,7 +83,11 @@ const input = Type.Object(
     provider: optional(Type.String({ maxLength: 128, description: 'Provider. For administrators only.' })),
     external_identifier: limited(255, 'Identifier of the user at the provider. For administrators only.'),
     auth_data: object('Data about the user from the provider.'),
-    email_notifications: optional(Type.Boolean({ description: 'Whether the user gets notifications by e-mail.' })),
+    email_notifications: optional(
+      Type.Boolean({
+        description: 'Whether the user gets notifications by e-mail. Security notices are sent regardless.',
+      }),
+    ),
     appearance: limited(255, '`auto`, `light` or `dark`.'),
     theme_dark: limited(255, 'Theme in dark mode.'),
     theme_light: limited(255, 'Theme in light mode.'),

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test']
-  // A container is built without the tests.
+const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test', 'bench']
+  // A container is built without the tests and measurements.
   .filter((folder) => existsSync(join(root, folder)));
 /** What the service reads besides its code. */
 const assets = ['db/migrations', 'locales', 'pages/templates', 'plugins/mail/templates', 'plugins/mailbox/templates'];
@@ -45,7 +45,10 @@ const { outputFiles: serviceFiles } = await build({
   // They have files of their own besides code: binaries, WebAssembly, pages.
   external: ['@electric-sql/pglite', '@fastify/swagger-ui', '@node-rs/argon2', 'fs-native-extensions'],
   banner: { js: commonJs },
-  plugins: [{ name: 'places', setup: keepPlaces }],
+  plugins: [
+    { name: 'places', setup: keepPlaces },
+    { name: 'later', setup: leaveForLater },
+  ],
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
@@ -82,6 +85,14 @@ function keepPlaces({ onLoad }) {
     const place = relative(root, path).replace(/\.ts$/, '.js');
     const text = readFileSync(path, 'utf8').replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`);
     return { contents: text, loader: 'ts' };
+  });
+}
+
+/** What a start loads only if it is asked for stays outside, where the first build has put it. */
+function leaveForLater({ onResolve }) {
+  onResolve({ filter: /^\.\/sdk\.js$/ }, ({ kind, resolveDir }) => {
+    if (kind !== 'dynamic-import') return;
+    return { path: `./${join(relative(root, resolveDir), 'sdk.js').replaceAll('\\', '/')}`, external: true };
   });
 }
 

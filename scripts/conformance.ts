@@ -58,7 +58,7 @@ function codesIn(schema: Part, document: Described): (string | undefined)[] {
 export const outcomesFolder = (suite: string): string => join('.tmp', 'outcomes', suite);
 
 /** What is drawn at random proves nothing: the next run draws something else. */
-const randomTests = /\/fuzz\.test\.ts$/;
+const randomTests = /\/(fuzz|http\/hostile)\.test\.ts$/;
 
 /** The test files that have seen each outcome in the last run of a suite. */
 export function seenOutcomes(suite: string): Map<Outcome, Set<string>> {

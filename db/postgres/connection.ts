@@ -1,97 +1,86 @@
-import postgres from 'postgres';
-import { Line } from './line.js';
-import { openSocket, type PostgresTarget } from './socket.js';
+import type postgres from 'postgres';
+import { isDatabaseUnavailable, ReadOnlyError } from '../failures.js';
+import type { PostgresServers } from './servers.js';
+import { createSession, type PostgresSession, type TypeHandlers } from './session.js';
+import { ConnectionError, type PostgresServer, tooSlow } from './socket.js';
 
-/** How values are read and written, by the number of their type: what Drizzle sets on a client. */
-export interface TypeHandlers {
-  parsers: Record<string, unknown>;
-  serializers: Record<string, unknown>;
-}
-
-/** One session with the server. When it is lost it stays lost: another is to be opened. */
-export interface PostgresConnection {
-  readonly isLost: boolean;
+/** A session with whichever server takes writes. When it is lost it stays lost: another is to be opened. */
+export interface PostgresConnection extends PostgresSession {
   /** On the clock of `performance.now()`. */
   readonly opened: number;
-  /** When the server was last heard, on the clock of `performance.now()`. */
-  readonly heard: number;
-  /**
-   * Does `work` on this session. One at a time.
-   * @throws what `work` throws, or why the session was lost meanwhile
-   */
-  use<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
-  /** Breaks it off: whoever uses it is told `error`. */
-  destroy(error: Error): void;
-  /** Takes leave of the server. */
-  end(): Promise<void>;
 }
 
-/** What every client is made with. Types and times are said here, once; the hosts come from the URL. */
-const clientOptions = {
-  max: 1,
-  connect_timeout: 5,
-  idle_timeout: 0,
-  max_lifetime: null,
-  onnotice: () => {},
-  // A session that is lost while the driver asks for the array types of the server would end the process. Drizzle reads
-  // and writes arrays itself.
-  fetch_types: false,
-};
-
-/** Reads a URL as postgres.js does, so that every parameter that it knows works. Connects to nothing. */
-export function readTarget(url: string): PostgresTarget {
-  return postgres(url, clientOptions).options as unknown as PostgresTarget;
-}
-
-/** A session that is opened by its first use. */
-export function createConnection(url: string, target: PostgresTarget, types: TypeHandlers): PostgresConnection {
+/** A connection that is opened by its first use. */
+export function createConnection(servers: PostgresServers, types: TypeHandlers): PostgresConnection {
   const opened = performance.now();
-  let line: Line | undefined;
-  let attempts = 0;
-  let isLost = false;
-  let failUser: (error: Error) => void = () => {};
+  /** The latest that was tried. */
+  let session: PostgresSession | undefined;
+  let isOpen = false;
+  let fault: Error | undefined;
 
-  const lose = async (error: Error) => {
-    isLost = true;
-    failUser(error);
-    // From here on the client refuses everything, also what a transaction that was cut off goes on to ask.
-    await client.end({ timeout: 0 });
-  };
-
-  const connect = async (): Promise<Line> => {
-    try {
-      // The driver asks again only when it looks for the one among several hosts that has the role it wants.
-      const socket = await openSocket(target, clientOptions.connect_timeout * 1_000, attempts++);
-      line = new Line(socket, lose);
-      return line;
-    } catch (error) {
-      void lose(error as Error);
-      throw error;
+  const open = async (): Promise<PostgresSession> => {
+    const faults: string[] = [];
+    for (const server of servers.inOrder()) {
+      session = createSession(servers, server, types);
+      const refusal = servers.mustTakeWrites ? await refusalOf(session, servers.timeout) : undefined;
+      if (fault) throw fault;
+      if (!refusal) {
+        servers.prefer(server);
+        return session;
+      }
+      if (isSilence(refusal)) servers.defer(server);
+      faults.push(`${nameOf(server)}: ${refusal.message || 'it cannot be reached'}`);
     }
+    fault = new ConnectionError('ECONNREFUSED', `no server takes writes: ${faults.join('; ')}`);
+    throw fault;
   };
-
-  const options = { ...clientOptions, ssl: false, socket: connect };
-  const client = postgres(url, options as unknown as typeof clientOptions);
-  Object.assign(client.options.parsers, types.parsers);
-  Object.assign(client.options.serializers, types.serializers);
 
   return {
     get isLost() {
-      return isLost;
+      return fault !== undefined || session?.isLost === true;
     },
     opened,
     get heard() {
-      return line?.heard ?? opened;
+      return isOpen ? (session?.heard ?? opened) : opened;
     },
-    use: (work) =>
-      new Promise((resolve, reject) => {
-        failUser = reject;
-        work(client).then(resolve, reject);
-      }),
+    use: async (work) => {
+      const found = isOpen && session ? session : await open();
+      isOpen = true;
+      return found.use(work);
+    },
     destroy: (error) => {
-      if (line) line.destroy(error);
-      else void lose(error);
+      fault = error;
+      session?.destroy(error);
     },
-    end: () => client.end({ timeout: 1 }),
+    end: async () => session?.end(),
   };
 }
+
+/**
+ * Why a server will not do just now; it is left then. Undefined: it takes writes.
+ * @throws what another server would say as well, such as a wrong password
+ */
+async function refusalOf(session: PostgresSession, timeout: number): Promise<Error | undefined> {
+  const giveUp = setTimeout(() => session.destroy(tooSlow()), timeout);
+  try {
+    await session.use(requireWrites);
+    return undefined;
+  } catch (error) {
+    session.destroy(error as Error);
+    if (isDatabaseUnavailable(error)) return error as Error;
+    throw error;
+  } finally {
+    clearTimeout(giveUp);
+  }
+}
+
+/** Standbys only read, and so does a primary that was told to. */
+async function requireWrites(sql: postgres.Sql): Promise<void> {
+  const [row] = await sql.unsafe('show transaction_read_only');
+  if (row?.transaction_read_only !== 'off') throw new ReadOnlyError();
+}
+
+const isSilence = (error: Error): boolean =>
+  ['ETIMEDOUT', 'CONNECT_TIMEOUT'].includes(String((error as NodeJS.ErrnoException).code));
+
+const nameOf = ({ host, port }: PostgresServer): string => `${host}:${port}`;

@@ -1,7 +1,11 @@
+import { AsyncResource } from 'node:async_hooks';
 import fastq from 'fastq';
 import type postgres from 'postgres';
-import { createConnection, type PostgresConnection, readTarget } from './connection.js';
+import { isReadOnlyFailure } from '../failures.js';
+import type { ObserveStatement } from '../observe.js';
+import { createConnection, type PostgresConnection } from './connection.js';
 import { createPreparing } from './prepared.js';
+import { createServers } from './servers.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
 export interface PostgresPool {
@@ -20,23 +24,39 @@ export interface PostgresPool {
 export interface PoolOptions {
   /** Connections at a time; whoever comes when all are in use waits in turn. */
   max: number;
+  /** Milliseconds in which a server must have let us in. */
+  connectTimeout?: number;
   /** Milliseconds after which a connection is closed that nobody uses. */
   idleTimeout?: number;
-  /** Milliseconds after which a connection in use is given up when nothing came on it. */
+  /** Milliseconds after which a connection in use is given up when nothing came on it, and work that has not been begun. */
   answerTimeout?: number;
   /** Milliseconds after which a connection is replaced: servers move, and sessions grow. */
   lifetime?: number;
+  observe?: ObserveStatement;
 }
 
 /** A text with its parameters. */
 type Statement = [text: string, parameters?: Parameters<postgres.Sql['unsafe']>[1]];
 
+/** Work that waits for a connection, and since when. */
+interface Waiting {
+  work: (sql: postgres.Sql) => Promise<unknown>;
+  since: number;
+}
+
 /** Connections of which none is ever used again after a fault: see {@link Line}. */
 export function createPostgresPool(
   url: string,
-  { max, idleTimeout = 60_000, answerTimeout = 10_000, lifetime = 1_800_000 }: PoolOptions,
+  {
+    max,
+    connectTimeout = 5_000,
+    idleTimeout = 60_000,
+    answerTimeout = 10_000,
+    lifetime = 1_800_000,
+    observe,
+  }: PoolOptions,
 ): PostgresPool {
-  const target = readTarget(url);
+  const servers = createServers(url, connectTimeout);
   const types = { parsers: {}, serializers: {} };
   const busy = new Map<PostgresConnection, number>();
   /** The one used last is taken first, so that those which are not needed grow old. */
@@ -44,11 +64,18 @@ export function createPostgresPool(
   let patience = Number.POSITIVE_INFINITY;
   let isClosing = false;
 
-  const queue = fastq.promise(async (work: (sql: postgres.Sql) => Promise<unknown>) => {
-    const connection = takeIdle() ?? createConnection(url, target, types);
-    busy.set(connection, performance.now());
+  const queue = fastq.promise(async ({ work, since }: Waiting) => {
+    const begun = performance.now();
+    // Whoever wanted it has been told to come back by now; done all the same, it might be done twice.
+    if (begun - since > 0.9 * patience) throw tooSlow();
+    const connection = takeIdle() ?? createConnection(servers, types);
+    busy.set(connection, begun);
     try {
       return await connection.use(work);
+    } catch (error) {
+      // It leads to a standby: names and proxies do, for a moment, when the primary has changed.
+      if (isReadOnlyFailure(error)) connection.destroy(error as Error);
+      throw error;
     } finally {
       busy.delete(connection);
       const now = performance.now();
@@ -58,7 +85,9 @@ export function createPostgresPool(
   }, max);
   const use = async <T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
-    return queue.push(work) as Promise<T>;
+    // Whoever waits is called by who was there before, and is to be observed as themselves.
+    const bound = observe ? AsyncResource.bind(work) : work;
+    return queue.push({ work: bound, since: performance.now() }) as Promise<T>;
   };
 
   function takeIdle(): PostgresConnection | undefined {
@@ -89,18 +118,37 @@ export function createPostgresPool(
       : on.unsafe(text, parameters, { prepare: true, simple: false } as { prepare: true });
   };
 
+  /** A statement that is sent when it is awaited, like the driver's own. */
+  const lazily = ([text]: Statement, rows: () => Promise<unknown>, values: () => Promise<unknown>) => {
+    const run = (work: () => Promise<unknown>) => (observe ? observe(text, work) : work());
+    return {
+      // biome-ignore lint/suspicious/noThenProperty: that is how it is awaited
+      then: (...handlers: Parameters<Promise<unknown>['then']>) => run(rows).then(...handlers),
+      values: () => run(values),
+    };
+  };
+  const sendIn = (own: Pick<postgres.Sql, 'unsafe'>, statement: Statement) =>
+    observe
+      ? lazily(
+          statement,
+          async () => send(own, statement),
+          async () => send(own, statement).values(),
+        )
+      : send(own, statement);
+
   const client = {
     options: types,
-    unsafe: (...statement: Statement) => ({
-      // biome-ignore lint/suspicious/noThenProperty: like the driver's own, a statement is sent when it is awaited
-      then: (...handlers: Parameters<Promise<unknown>['then']>) => use((sql) => send(sql, statement)).then(...handlers),
-      values: () => use((sql) => send(sql, statement).values()),
-    }),
+    unsafe: (...statement: Statement) =>
+      lazily(
+        statement,
+        () => use((sql) => send(sql, statement)),
+        () => use((sql) => send(sql, statement).values()),
+      ),
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>) =>
       use((sql) =>
         sql.begin((tx) => {
           const own = { unsafe: tx.unsafe };
-          return work(Object.assign(tx, { unsafe: (...statement: Statement) => send(own, statement) }));
+          return work(Object.assign(tx, { unsafe: (...statement: Statement) => sendIn(own, statement) }));
         }),
       ),
     end: close,

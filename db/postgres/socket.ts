@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 
-/** Where a server may be found, as postgres.js reads it from a URL and the environment: any number of hosts. */
+/** Where servers may be found, as postgres.js reads it from a URL and the environment. */
 export interface PostgresTarget {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -14,10 +14,17 @@ export interface PostgresTarget {
   readonly sslnegotiation?: unknown;
 }
 
+/** One of them. */
+export interface PostgresServer {
+  readonly host: string;
+  readonly port: number;
+  readonly path?: string;
+}
+
 /** A fault of a connection, with the code that the operating system gives to its like. */
 export class ConnectionError extends Error {
   constructor(
-    readonly code: 'ECONNRESET' | 'ETIMEDOUT',
+    readonly code: 'ECONNREFUSED' | 'ECONNRESET' | 'ETIMEDOUT',
     message: string,
   ) {
     super(message);
@@ -28,27 +35,14 @@ export class ConnectionError extends Error {
 export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
 export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not answer in time');
 
-/**
- * Connects to the first host that takes the connection, encrypted if the target says so.
- * @param milliseconds for each host
- * @param first index of the host to begin with
- * @throws what the last host failed with
- */
-export async function openSocket(target: PostgresTarget, milliseconds: number, first = 0): Promise<Socket> {
-  const count = target.path ? 1 : target.host.length;
-  for (let attempt = 1; ; attempt++) {
-    const index = (first + attempt - 1) % count;
-    try {
-      return await openSocketTo(target, index, milliseconds);
-    } catch (error) {
-      if (attempt === count) throw error;
-    }
-  }
-}
-
-async function openSocketTo(target: PostgresTarget, index: number, milliseconds: number): Promise<Socket> {
-  const host = target.host[index] ?? 'localhost';
-  const socket = connect(target.path ? { path: target.path } : { host, port: target.port[index] ?? 5432 });
+/** Connects to a server, encrypted if the target says so. @param milliseconds that it may take */
+export async function openSocket(
+  server: PostgresServer,
+  target: PostgresTarget,
+  milliseconds: number,
+): Promise<Socket> {
+  const { host, port, path } = server;
+  const socket = connect(path ? { path } : { host, port });
   // Errors are told by what waits for the socket; one that comes late must not end the process.
   socket.on('error', () => {});
   const hangUp = () => socket.destroy(closedByPeer());

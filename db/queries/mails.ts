@@ -3,7 +3,7 @@ import { type Executor, rows } from '../client.js';
 
 export interface QueuedMail {
   id: string;
-  kind: 'invite' | 'registration' | 'reset';
+  kind: 'invite' | 'registration' | 'reset' | 'notice';
   state: 'waiting' | 'sending' | 'failed' | 'sent';
   user: string | null;
   email: string | null;
@@ -13,12 +13,15 @@ export interface QueuedMail {
   reason: string | null;
 }
 
+/** What the state of a job is called. */
+const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
+  when state = 'completed' then 'sent' else 'failed' end as state`);
+
 /** How many mails there are in each state but `sent`. */
 export async function countWaitingMails(executor: Executor): Promise<Record<string, number>> {
   const found = await rows<{ state: string; count: number }>(
     executor,
-    sql`select case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending' else 'failed' end
-      as state, count(*)::int as count
+    sql`select ${stateName}, count(*)::int as count
     from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
   );
   return { waiting: 0, sending: 0, failed: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) };
@@ -36,8 +39,7 @@ export async function readQueuedMails(
     executor,
     sql`select * from (
       select id, data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email,
-        case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
-          when state = 'completed' then 'sent' else 'failed' end as state,
+        ${stateName},
         retry_count + (state = 'failed')::int as attempts,
         (extract(epoch from created_on) * 1000)::float8 as created,
         case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::float8 end as next,

@@ -137,6 +137,70 @@ export async function findPrincipalByUser(executor: Executor, user: string): Pro
   return (await byUser(executor, { user }))[0];
 }
 
+/** A place in a session: what is shown to leave it, or what is written on arriving. */
+export interface SessionPlace {
+  generation: number;
+  /** Of the refresh token; null in mode `session`. */
+  tokenHash: string | null;
+}
+
+type Advance =
+  | 'id'
+  | 'generation'
+  | 'tokenHash'
+  | 'nextHash'
+  | 'expiresAt'
+  | 'ip'
+  | 'userAgent'
+  | 'now'
+  | 'rotationsSince';
+
+const advance = fixedStatement<Record<Advance, string | number | null>, PrincipalRecord>(
+  (value) => sql`
+  with moved as (
+    update ${sessions} s
+    set token_hash = ${value('nextHash')}, generation = s.generation + 1, expires_at = ${value('expiresAt')},
+      last_used_at = ${value('now')}, ip = ${value('ip')}, user_agent = ${value('userAgent')},
+      recent_rotations = array(
+        select moment from unnest(s.recent_rotations) with ordinality as rotation(moment, position)
+        where moment >= ${value('rotationsSince')}::timestamptz order by position
+      ) || ${value('now')}::timestamptz(3)
+    from ${users} holder
+    where s.id = ${value('id')} and s.generation = ${value('generation')}
+      and s.token_hash is not distinct from ${value('tokenHash')}::varchar
+      and s.expires_at > ${value('now')} and holder.id = s."user" and holder.status = 'active'
+    returning s."user"
+  ) ${principalFrom(sql`moved join ${users} u on u.id = moved."user"`, sql`true`)}`,
+);
+
+/**
+ * Moves a session from one generation to the next, if `shown` is still the one that counts, the session has not expired
+ * and its user is active. One statement: of any number of attempts at once exactly one succeeds, and one that fails has
+ * used nothing up.
+ * @param graceMs how long the time of a rotation is remembered
+ * @returns the user; undefined when it was not moved
+ */
+export async function advanceSession(
+  executor: Executor,
+  shown: SessionPlace & { id: string },
+  next: { tokenHash: string | null; expiresAt: Date; ip: string | null; userAgent: string | null },
+  now: Date,
+  graceMs: number,
+): Promise<PrincipalRecord | undefined> {
+  const [moved] = await advance(executor, {
+    id: shown.id,
+    generation: shown.generation,
+    tokenHash: shown.tokenHash,
+    nextHash: next.tokenHash,
+    expiresAt: next.expiresAt.toISOString(),
+    ip: next.ip,
+    userAgent: next.userAgent,
+    now: now.toISOString(),
+    rotationsSince: new Date(now.getTime() - graceMs).toISOString(),
+  });
+  return moved;
+}
+
 export async function findPrincipalsByUsers(
   executor: Executor,
   userIds: readonly string[],

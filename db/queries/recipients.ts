@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, inArray, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { users } from '../schema.js';
 
@@ -86,4 +86,33 @@ export interface NewAccount {
 export async function insertAccount(tx: Executor, account: NewAccount): Promise<boolean> {
   const made = await tx.insert(users).values(account).onConflictDoNothing().returning({ id: users.id });
   return made.length === 1;
+}
+
+const accountState = {
+  id: users.id,
+  email: users.email,
+  status: users.status,
+  provider: users.provider,
+  externalIdentifier: users.externalIdentifier,
+  hasTfa: sql<boolean>`${users.tfaSecret} is not null`,
+  hasToken: sql<boolean>`${users.tokenHash} is not null`,
+};
+
+/** How somebody gets into their account, as far as it is told what of it has changed. */
+export interface AccountState {
+  id: string;
+  email: string | null;
+  status: string;
+  provider: string;
+  externalIdentifier: string | null;
+  hasTfa: boolean;
+  hasToken: boolean;
+}
+
+/** @param ids no more than one chunk of them */
+export async function readAccountStates(executor: Executor, ids: readonly string[]): Promise<AccountState[]> {
+  return executor
+    .select(accountState)
+    .from(users)
+    .where(inArray(users.id, [...ids]));
 }

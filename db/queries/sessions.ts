@@ -1,6 +1,8 @@
 import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
-import { sessions, users } from '../schema.js';
+import { fixedStatement } from '../fixed-statement.js';
+import { sessions } from '../schema.js';
+import type { SessionPlace } from './principals.js';
 
 export interface NewSession {
   id: string;
@@ -11,49 +13,22 @@ export interface NewSession {
   userAgent: string | null;
 }
 
+const insertion = fixedStatement<Record<keyof NewSession | 'now', string | null>, Record<never, never>>(
+  (value) => sql`
+    insert into ${sessions} (id, "user", token_hash, created_at, last_used_at, expires_at, ip, user_agent)
+    values (${value('id')}, ${value('user')}, ${value('tokenHash')}, ${value('now')}, ${value('now')}, ${value('expiresAt')}, ${value('ip')}, ${value('userAgent')})`,
+);
+
 export async function insertSession(executor: Executor, session: NewSession, now: Date): Promise<void> {
-  await executor.insert(sessions).values({ ...session, createdAt: now, lastUsedAt: now });
+  await insertion(executor, { ...session, expiresAt: session.expiresAt.toISOString(), now: now.toISOString() });
 }
 
-/**
- * Moves a session from one generation to the next, if `generation` and `tokenHash` are still the ones that count,
- * it has not expired and its user is active. One statement: of any number of attempts at once exactly one succeeds.
- * @param graceMs how long the time of a rotation is remembered
- * @returns whether it was moved
- */
-export async function advanceSession(
-  executor: Executor,
-  current: { id: string; generation: number; tokenHash: string | null },
-  next: { tokenHash: string | null; expiresAt: Date; ip: string | null; userAgent: string | null },
-  now: Date,
-  graceMs: number,
-): Promise<boolean> {
-  const kept = new Date(now.getTime() - graceMs).toISOString();
-  const moved = await executor
-    .update(sessions)
-    .set({
-      ...next,
-      generation: current.generation + 1,
-      lastUsedAt: now,
-      recentRotations: sql`array(
-        select moment from unnest(${sessions.recentRotations}) with ordinality as rotation(moment, position)
-        where moment >= ${kept}::timestamptz order by position
-      ) || ${now.toISOString()}::timestamptz(3)`,
-    })
-    .from(users)
-    .where(
-      and(
-        eq(sessions.id, current.id),
-        eq(sessions.generation, current.generation),
-        sql`${sessions.tokenHash} is not distinct from ${current.tokenHash}::varchar`,
-        gt(sessions.expiresAt, now),
-        eq(users.id, sessions.user),
-        eq(users.status, 'active'),
-      ),
-    )
-    .returning({ id: sessions.id });
-  return moved.length === 1;
-}
+const isAt = (id: string, { generation, tokenHash }: SessionPlace) =>
+  and(
+    eq(sessions.id, id),
+    eq(sessions.generation, generation),
+    sql`${sessions.tokenHash} is not distinct from ${tokenHash}::varchar`,
+  );
 
 export interface SessionState {
   generation: number;
@@ -64,16 +39,43 @@ export interface SessionState {
 
 /** The session as far as a refresh needs it, whatever its state. */
 export async function findSession(executor: Executor, id: string): Promise<SessionState | undefined> {
-  const [session] = await executor
-    .select({
-      generation: sessions.generation,
-      tokenHash: sessions.tokenHash,
-      recentRotations: sessions.recentRotations,
-      expiresAt: sessions.expiresAt,
-    })
-    .from(sessions)
-    .where(eq(sessions.id, id));
+  const [session] = await executor.select(state).from(sessions).where(eq(sessions.id, id));
   return session;
+}
+
+/**
+ * The same, when nothing is being done to it.
+ * @throws when something is: how it ends is not known yet, be it that it has been told to be committed
+ */
+export async function findSettledSession(tx: Executor, id: string): Promise<SessionState | undefined> {
+  const [session] = await tx.select(state).from(sessions).where(eq(sessions.id, id)).for('update', { noWait: true });
+  return session;
+}
+
+const state = {
+  generation: sessions.generation,
+  tokenHash: sessions.tokenHash,
+  recentRotations: sessions.recentRotations,
+  expiresAt: sessions.expiresAt,
+};
+
+/** A step in the life of a session. */
+export interface Refresh {
+  id: string;
+  from: SessionPlace;
+  to: SessionPlace;
+}
+
+/** Takes the latest refresh of a session back, if it is this one: the token of before counts again. */
+export async function takeRefreshBack(executor: Executor, { id, from, to }: Refresh): Promise<void> {
+  await executor
+    .update(sessions)
+    .set({
+      generation: from.generation,
+      tokenHash: from.tokenHash,
+      recentRotations: sql`trim_array(${sessions.recentRotations}, 1)`,
+    })
+    .where(isAt(id, to));
 }
 
 /** Ends a session and with it every token of its family. @returns whose it was; undefined when there was none */

@@ -1,5 +1,6 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
+import { fixedStatement } from '../fixed-statement.js';
 import { users } from '../schema.js';
 
 export interface LoginCandidate {
@@ -11,21 +12,28 @@ export interface LoginCandidate {
   tfaLastStep: number | null;
 }
 
+const candidate = fixedStatement<{ email: string }, LoginCandidate>(
+  (value) => sql`
+    select id, password, status, provider, tfa_secret as "tfaSecret", tfa_last_step as "tfaLastStep"
+    from ${users} where lower(email collate "C") = ${value('email')}`,
+);
+
 /** The user with this e-mail address in any letter case, with what a login is judged by. */
 export async function findLoginCandidate(executor: Executor, email: string): Promise<LoginCandidate | undefined> {
-  const [found] = await executor
-    .select({
-      id: users.id,
-      password: users.password,
-      status: users.status,
-      provider: users.provider,
-      tfaSecret: users.tfaSecret,
-      tfaLastStep: users.tfaLastStep,
-    })
-    .from(users)
-    .where(eq(sql`lower(${users.email} collate "C")`, email.toLowerCase()));
+  const [found] = await candidate(executor, { email: email.toLowerCase() });
   return found;
 }
+
+const recording = fixedStatement<
+  Record<'id' | 'now', string> & Record<'tfaSecret' | 'password' | 'newPassword', string | null>,
+  { id: string }
+>(
+  (value) => sql`
+    update ${users} set last_access = ${value('now')}, password = coalesce(${value('newPassword')}::text, password)
+    where id = ${value('id')} and status = 'active' and tfa_secret is not distinct from ${value('tfaSecret')}::text
+      and (${value('password')}::text is null or password = ${value('password')}::text)
+    returning id`,
+);
 
 /**
  * Writes what a login changes, if the user is still as they were when they were checked: active, with that second factor
@@ -37,22 +45,11 @@ export async function findLoginCandidate(executor: Executor, email: string): Pro
  */
 export async function recordLogin(
   executor: Executor,
-  user: { id: string; tfaSecret: string | null; password?: string },
-  changes: { password?: string },
+  { id, tfaSecret, password = null }: { id: string; tfaSecret: string | null; password?: string | null },
+  { password: newPassword = null }: { password?: string | null },
   now: Date,
 ): Promise<boolean> {
-  const recorded = await executor
-    .update(users)
-    .set({ lastAccess: now, ...changes })
-    .where(
-      and(
-        eq(users.id, user.id),
-        eq(users.status, 'active'),
-        user.password === undefined ? undefined : eq(users.password, user.password),
-        sql`${users.tfaSecret} is not distinct from ${user.tfaSecret}::text`,
-      ),
-    )
-    .returning({ id: users.id });
+  const recorded = await recording(executor, { id, tfaSecret, password, newPassword, now: now.toISOString() });
   return recorded.length === 1;
 }
 

@@ -20,6 +20,8 @@ export interface ValueField {
   maxLength?: number;
   /** Never null. */
   required?: true;
+  /** Unique in any letter case: indexed in lower case, by the rules of "C". */
+  folded?: true;
 }
 
 /** A field that lists items of another collection. */
@@ -74,7 +76,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     'uuid',
     ...required('uuid', undefined, 'id'),
     ...texts(50, 'first_name', 'last_name'),
-    ...texts(128, 'email'),
+    ['email', value('email', 'text', { maxLength: 128, folded: true })],
     ...texts(255, 'location'),
     ...texts(50, 'title'),
     ...values('text', 'description'),

@@ -220,7 +220,11 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
   const end = `%${literal(text)}`;
 
   const compiled: Record<Operator, () => SQL> = {
-    eq: () => sql`${value} = ${first}`,
+    // Addresses are indexed in lower case: that they are the same in it is said besides.
+    eq: () =>
+      field.folded
+        ? sql`(lower(${value} collate "C") = lower(${first} collate "C") and ${value} = ${first})`
+        : sql`${value} = ${first}`,
     neq: () => sql`${value} <> ${first}`,
     in: () => sql`${value} = any(${arrayOf(field, values)})`,
     nin: () => sql`${value} <> all(${arrayOf(field, values)})`,

@@ -72,7 +72,7 @@ export function createAccess(deps: {
   };
 
   const findByAccessToken = async (token: string, ownFields?: readonly string[]): Promise<Found | undefined> => {
-    const claims = accessTokens.verify(token);
+    const claims = await accessTokens.verify(token);
     const found = await findPrincipalBySession(db, claims.session, ownFields);
     return found && stands(claims, found) ? found : undefined;
   };

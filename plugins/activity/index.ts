@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
+import { createBackground } from '../background.js';
 import { keysFor } from '../keys.js';
 import { type Chain, createChain } from './chain.js';
-import { createLinker } from './linker.js';
 import { refusalsPlugin } from './refusals.js';
 import { createSeals } from './seals.js';
 import { type Activity, createActivity } from './service.js';
@@ -12,6 +12,9 @@ declare module 'fastify' {
     activityChain: Chain;
   }
 }
+
+/** Milliseconds. As long as a row can be taken away without a gap to tell of it. */
+const linkInterval = 1_000;
 
 /**
  * `app.activity`: the audit log. `app.activityChain`: its rows as a chain, in which they are linked in the background once
@@ -27,7 +30,8 @@ export const activityPlugin = plugin(
     app.decorate('activityChain', chain);
     await app.register(refusalsPlugin);
 
-    const linker = createLinker(chain, (error) => app.log.error(error, 'the audit log could not be linked'));
+    const onFailure = (error: unknown) => app.log.error(error, 'the audit log could not be linked');
+    const linker = createBackground(() => chain.link(), linkInterval, onFailure);
     app.addHook('onListen', async () => linker.start());
     app.addHook('onClose', () => linker.stop());
 

@@ -1,6 +1,7 @@
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { insertActivity } from '../../db/queries/activity.js';
+import type { AccountState } from '../../db/queries/recipients.js';
 import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { Origin } from '../client.js';
@@ -10,7 +11,7 @@ import { contentOf } from './forms.js';
 import { createIds } from './ids.js';
 import type { Seals } from './seals.js';
 
-/** What has happened to one item. There is no place in it for a value: none may get into the audit log. */
+/** What has happened to one item. There is no place in a row for a value: none may get into the audit log. */
 export interface ActivityEvent {
   action: ActivityAction;
   collection: ActivityCollection | null;
@@ -18,11 +19,26 @@ export interface ActivityEvent {
   item?: string | number | null;
   /** Names of the fields that were written. */
   changed?: readonly string[];
+  /** For those who are told of it; not written down. */
+  aside?: {
+    /** The user's account before the change, where that may be another now. */
+    former?: AccountState;
+    /** Of a user who was linked or unlinked there. */
+    provider?: string;
+  };
 }
 
+/** Hears of what was done, in the transaction in which it is done. */
+export type ActivityListener = (tx: Executor, origin: Origin, events: readonly ActivityEvent[]) => Promise<void>;
+
 export interface Activity {
-  /** Writes down what was done, in the transaction in which it is done. */
-  record(tx: Executor, origin: Origin, events: readonly ActivityEvent[]): Promise<void>;
+  /**
+   * Writes down what was done, in the transaction in which it is done.
+   * @param origin null: the service does it by itself
+   */
+  record(tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]): Promise<void>;
+  /** Has somebody told of all that users do; of what the service does by itself nobody is. */
+  onRecord(listener: ActivityListener): void;
   /**
    * Writes down what was refused, and so has changed nothing, by itself. From one address no more than the limit: then only
    * that there is more.
@@ -41,9 +57,10 @@ export function createActivity(deps: {
 }): Activity {
   const { db, clock, seals, rateLimits, count } = deps;
   const nextId = createIds();
+  const listeners: ActivityListener[] = [];
 
   const rowOf = (
-    { userId, client }: Origin,
+    origin: Origin | null,
     { action, collection, item = null, changed }: ActivityEvent,
     outcome: Outcome,
     code: ErrorCode | null,
@@ -55,12 +72,12 @@ export function createActivity(deps: {
       action,
       outcome,
       code,
-      user: userId,
+      user: origin?.userId ?? null,
       collection,
       item: item === null ? null : String(item),
-      ip: client.ip,
-      userAgent: client.userAgent,
-      requestId: client.requestId,
+      ip: origin?.client.ip ?? null,
+      userAgent: origin?.client.userAgent ?? null,
+      requestId: origin?.client.requestId ?? null,
       changed: changed ? [...changed] : null,
     };
     return { ...content, seal: seals.seal(contentOf(content)) };
@@ -76,6 +93,11 @@ export function createActivity(deps: {
         );
         return [];
       });
+      if (origin) for (const listener of listeners) await listener(tx, origin, events);
+    },
+
+    onRecord: (listener) => {
+      listeners.push(listener);
     },
 
     refuse: async (origin, event, code) => {

@@ -10,7 +10,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../access/service.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
-import type { Activity } from '../activity/service.js';
+import type { Activity, ActivityEvent } from '../activity/service.js';
 import type { Clock } from '../clock.js';
 import { names, requireRules, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, type SpecialFields } from './payload.js';
@@ -42,9 +42,13 @@ export interface WriteRules {
   ): Promise<void>;
   /** What the audit log calls an update, when it is more than that. */
   updateAction?(change: Change): ActivityAction;
+  /** What those need to know who are told of an update, of the time before it: by key. */
+  aside?(tx: Executor, changes: readonly Change[]): Promise<Asides>;
   /** What follows from a write, in its transaction. */
   after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
 }
+
+type Asides = ReadonlyMap<Key, NonNullable<ActivityEvent['aside']>>;
 
 /** One payload, and the items that it goes to. */
 export interface Change {
@@ -88,13 +92,17 @@ export function createWrites(deps: {
     name: WritableCollection,
     changes: readonly Change[],
     actionOf: (change: Change) => ActivityAction,
+    asides?: Asides,
   ) => {
     const events = await inChunks(changes, (chunk) =>
       chunk.flatMap((change) => {
         const changed = writtenFields(name, change);
         const action = actionOf(change);
         if (action !== 'create' && changed.length === 0) return [];
-        return change.keys.map((item) => ({ action, collection: name, item, changed }));
+        return change.keys.map((item) => {
+          const aside = asides?.get(item);
+          return { action, collection: name, item, changed, ...(aside && { aside }) };
+        });
       }),
     );
     await activity.record(tx, caller, events);
@@ -185,12 +193,13 @@ export function createWrites(deps: {
           const allowing = await requireRules(tx, collection, items, grants);
           await checkForeignKeys(tx, collection, items);
           await rules[name].check?.(tx, caller, items, 'update');
+          const asides = await rules[name].aside?.(tx, items);
           for (const batch of sameColumns(items)) await updateRecords(tx, collection, batch);
           await writeLinks(tx, collection, items);
           await requireValid(tx, collection, items, allowing);
           if (isDangerous) await protectAdministrators(tx);
           await rules[name].after?.(tx, caller, items, 'update');
-          await record(tx, caller, name, items, (change) => rules[name].updateAction?.(change) ?? 'update');
+          await record(tx, caller, name, items, (change) => rules[name].updateAction?.(change) ?? 'update', asides);
         }),
       );
     },

@@ -1,14 +1,14 @@
 import type { Recipient } from '../../db/queries/recipients.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import type { LinkSubject } from '../tokens/link-tokens.js';
-import type { MailKind } from './jobs.js';
+import type { LinkMailKind } from './jobs.js';
 
 /** The `scope` of the token in each kind of mail (contract 6.1). */
 export const scopeOf = {
   invite: 'invite',
   registration: 'pending-registration',
   reset: 'password-reset',
-} as const satisfies Record<MailKind, LinkTokenScope>;
+} as const satisfies Record<LinkMailKind, LinkTokenScope>;
 
 /** A link dies with the address that it was sent to, with the password of then, and when it or another was used. */
 export const stateOf = ({ email, password, usedLinks }: Recipient): LinkSubject['state'] => [

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MailKind } from './jobs.js';
 
-export const mailKinds: readonly MailKind[] = ['invite', 'registration', 'reset'];
+export const mailKinds: readonly MailKind[] = ['invite', 'registration', 'reset', 'notice'];
 export const mailParts = ['subject', 'html', 'text'] as const;
 export type MailPart = (typeof mailParts)[number];
 

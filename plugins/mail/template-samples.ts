@@ -1,21 +1,45 @@
 import type { Locale } from '../locales.js';
+import { type MailKind, type Notice, securityChanges } from './jobs.js';
 import type { MailInput } from './variables.js';
 
-/** One mail with all that there can be, and one with as little as there can be. */
-export function sampleInputs(language: Locale): MailInput[] {
-  const url = 'https://accounts.example.com/account?a=1&token=sample';
+/** Mails of a kind with all that there can be, and with as little as there can be. */
+export function sampleInputs(kind: MailKind, language: Locale): MailInput[] {
+  return kind === 'notice' ? sampleNotices(language) : sampleLinks(language);
+}
+
+function sampleLinks(language: Locale): MailInput[] {
+  const { full, bare } = samples(language);
   return [
-    {
-      language,
-      project: { name: 'Example', color: '#336699', logo: 'https://example.com/logo.png' },
-      variables: { url, email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' },
-      validFor: 7 * 86_400_000,
-    },
-    {
-      language,
-      project: { name: 'Example', color: null, logo: null },
-      variables: { url, email: 'ada@example.com', first_name: null, last_name: null },
-      validFor: 60_000,
-    },
+    { ...full, validFor: 7 * 86_400_000 },
+    { ...bare, url: full.url, validFor: 60_000 },
   ];
+}
+
+function sampleNotices(language: Locale): MailInput[] {
+  const { full, bare } = samples(language);
+  const at = '2026-01-31T09:26:53.000Z';
+  const all = [...securityChanges] as Notice['changes'];
+  return [all, ...securityChanges.map((change): Notice['changes'] => [change])].flatMap((changes) => [
+    { ...full, notice: { changes, at, isOwn: true, device: 'Firefox, Linux', provider: 'Example' } },
+    { ...bare, notice: { changes, at, isOwn: false, device: null, provider: null } },
+  ]);
+}
+
+function samples(language: Locale) {
+  const url = 'https://accounts.example.com/account?a=1&token=sample';
+  const full: MailInput = {
+    language,
+    project: { name: 'Example', color: '#336699', logo: 'https://example.com/logo.png' },
+    recipient: { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' },
+    url,
+    validFor: null,
+    notice: null,
+  };
+  const bare: MailInput = {
+    ...full,
+    project: { name: 'Example', color: null, logo: null },
+    recipient: { email: 'ada@example.com', first_name: null, last_name: null },
+    url: null,
+  };
+  return { full, bare };
 }

@@ -51,9 +51,16 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
     const ofLanguage = engines.get(tag);
     if (!ofLanguage) throw new Error(`There are no mails in ${tag}.`);
     const variables = variablesOf(input);
-    const texts = textsOf(input.language, reference, kind, variables);
-    const subject = oneLine(renderPart(ofLanguage, kind, 'subject', { ...variables, texts }));
-    const all = { ...variables, texts, subject };
+    const textsIn = (...sections: string[]) => textsOf(input.language, reference, sections, variables);
+    const changes = kind === 'notice' ? (input.notice?.changes ?? []) : [];
+    // Of one change a mail tells in so many words, of several in a list.
+    const [only, ...others] = changes;
+    const ofChanges = only === undefined ? [] : [others.length === 0 ? only : 'several_changes'];
+    const texts = textsIn('common', kind, ...ofChanges);
+    const titles = changes.map((change) => textsIn(change).title);
+    const known = { ...variables, texts, changes: titles };
+    const subject = oneLine(renderPart(ofLanguage, kind, 'subject', known));
+    const all = { ...known, subject };
     return {
       subject,
       html: `${renderPart(ofLanguage, kind, 'html', all).trim()}\n`,
@@ -69,7 +76,8 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
       const { set } = engines.get(input.language.tag) as Engines;
       const file = (part: MailPart) => set.get(`${kind}.${part}.liquid`)?.path;
       if (subject === '') return `${file('subject')}: the subject is empty`;
-      const { url } = input.variables;
+      const { url } = input;
+      if (url === null) return undefined;
       if (!html.includes(url.replaceAll('&', '&amp;'))) return `${file('html')}: ${withoutLink}`;
       if (!text.includes(url)) return `${file('text')}: ${withoutLink}`;
       return undefined;
@@ -82,7 +90,7 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
     render: async (kind, input) => renderNow(kind, input),
     check: async () => {
       const mails = locales.all.flatMap((language) =>
-        mailKinds.flatMap((kind) => sampleInputs(language).map((input) => faultOf(kind, input))),
+        mailKinds.flatMap((kind) => sampleInputs(kind, language).map((input) => faultOf(kind, input))),
       );
       const faults = new Set([...folderFaults, ...mails.filter((fault) => fault !== undefined)]);
       if (faults.size > 0) throw new ConfigError([...faults]);

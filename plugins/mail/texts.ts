@@ -1,5 +1,4 @@
 import type { Locale } from '../locales.js';
-import type { MailKind } from './jobs.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
 import type { MailVariables } from './variables.js';
 
@@ -8,13 +7,13 @@ const noTemplates = new Map();
 const engine = createEngine(noTemplates, 'text');
 
 /**
- * The texts of one language for one kind of mail, with their placeholders filled in. This is plain text: the template
- * that puts it out escapes it.
+ * The texts of one language in some sections of its file, with their placeholders filled in. This is plain text: the
+ * template that puts it out escapes it.
  * @param reference a language that has all texts, to tell which are missing
  */
-export function textsOf(locale: Locale, reference: Locale, kind: MailKind, variables: MailVariables) {
+export function textsOf(locale: Locale, reference: Locale, sections: readonly string[], variables: MailVariables) {
   const texts: Record<string, string> = {};
-  for (const section of ['common', kind]) {
+  for (const section of sections) {
     const given = locale.mail?.[section] ?? {};
     for (const key of Object.keys({ ...reference.mail[section], ...given })) {
       texts[key] = fillIn(given[key], `locales/${locale.tag}.json: mail.${section}.${key}`, variables);

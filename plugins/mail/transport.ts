@@ -3,6 +3,7 @@ import type { Executor } from '../../db/client.js';
 import { keepMail } from '../../db/queries/mailbox.js';
 import { type Config, senderOf } from '../../schemas/config.js';
 import type { Clock } from '../clock.js';
+import type { Observe, Operation } from '../tracing/operations.js';
 
 /** A mail that is ready to go. */
 export interface Mail {
@@ -28,14 +29,19 @@ const patience = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_0
 /** Mails over SMTP, to the `sendmail` program, or into the mailbox for development; null: they have to wait. */
 export function createMailTransport(
   config: Config,
-  { db, clock, isProduction }: { db: Executor; clock: Clock; isProduction: boolean },
+  deps: { db: Executor; clock: Clock; observe: Observe; isProduction: boolean },
 ): MailTransport | null {
-  const { EMAIL_TRANSPORT: kind } = config;
+  const { db, clock, observe, isProduction } = deps;
+  const { EMAIL_TRANSPORT: kind, EMAIL_SMTP_HOST: host, EMAIL_SMTP_PORT: port } = config;
   if (kind === 'mailbox') {
     return isProduction ? null : { send: (mail) => keepMail(db, mail, clock()), close: () => {} };
   }
   const mailer = kind === 'smtp' ? createSmtp(config) : createSendmail(config);
   const from = senderOf(config.EMAIL_FROM) ?? config.EMAIL_FROM;
+  const handover: Operation =
+    kind === 'smtp'
+      ? { name: 'SMTP', kind: 'client', attributes: { 'server.address': host, 'server.port': port } }
+      : { name: 'sendmail', kind: 'client', attributes: {} };
   return {
     send: async ({ to, subject, html, text, messageId, language }) => {
       const mail: SendMailOptions = {
@@ -52,7 +58,7 @@ export function createMailTransport(
           'Auto-Submitted': 'auto-generated',
         },
       };
-      await inTime(mailer.sendMail(mail), patience.all);
+      await observe(handover, () => inTime(mailer.sendMail(mail), patience.all));
     },
     close: () => mailer.close(),
   };

@@ -1,4 +1,5 @@
 import type { JobQueue } from '../../db/job-queue.js';
+import type { Observe } from '../tracing/operations.js';
 import type { Delivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
 
@@ -20,16 +21,23 @@ const longestStop = 8_000;
 export function createMailWorker(deps: {
   queue: JobQueue<MailJob>;
   delivery: Delivery;
+  observe: Observe;
   onFailure(error: unknown, job: { id: string; kind: string }): void;
 }): MailWorker {
-  const { queue, delivery, onFailure } = deps;
+  const { queue, delivery, observe, onFailure } = deps;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const underWay = new Set<Promise<void>>();
 
   const attempt = async ({ id, data }: { id: string; data: MailJob }) => {
+    const operation = {
+      name: 'deliver mail',
+      kind: 'internal',
+      attributes: attributesOf(id, data),
+      isRoot: true,
+    } as const;
     try {
-      await delivery.deliver(id, data);
+      await observe(operation, () => delivery.deliver(id, data));
     } catch (error) {
       onFailure(error, { id, kind: data.kind });
       await queue.fail(id, error instanceof Error ? error.message : String(error));
@@ -81,3 +89,5 @@ export function createMailWorker(deps: {
     },
   };
 }
+
+const attributesOf = (id: string, { kind }: MailJob) => ({ 'gatehouse.mail.id': id, 'gatehouse.mail.kind': kind });

@@ -3,6 +3,7 @@ import type { Executor } from '../../db/client.js';
 import {
   type AttemptKeys,
   type AttemptState,
+  clearAttempts,
   deleteOldAttempts,
   forgetAttempts,
   readAttemptState,
@@ -120,7 +121,7 @@ export function createPasswordChecks(deps: {
           if (counted.length > 0) await withdrawAttempts(db, counted);
           throw error;
         }
-        if (isRight && counted.length > 0) await forgetAttempts(db, counted);
+        if (isRight && counted.length > 0) await clearAttempts(db, counted);
         // Also of an account that does not exist, as it takes its time.
         if (!isRight && locks) {
           await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);

@@ -26,6 +26,11 @@ export interface Passwords {
   verify(stored: string | null, password: string): Promise<boolean>;
   /** Whether a hash was made with other parameters than those in force. */
   isOutdated(stored: string): boolean;
+  /**
+   * Sends away at once who would be sent away when their turn came: a flood is to cost next to nothing.
+   * @throws {ApiError} SERVICE_UNAVAILABLE when the queue is full
+   */
+  requireRoom(): void;
   /** Hashes under way and waiting. */
   load(): { running: number; waiting: number };
 }
@@ -46,10 +51,13 @@ export async function createPasswords({
   const parameters = { memoryCost: memory, timeCost: time, parallelism };
   const queue = fastq.promise((task: () => Promise<unknown>) => task(), concurrency);
 
+  const requireRoom = () => {
+    if (queue.length() < capacity) return;
+    throw new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many logins at once.' });
+  };
+
   const run = <T>(task: () => Promise<T>): Promise<T> => {
-    if (queue.length() >= capacity) {
-      throw new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many logins at once.' });
-    }
+    requireRoom();
     return queue.push(task) as Promise<T>;
   };
 
@@ -79,6 +87,7 @@ export async function createPasswords({
         made.parallelism !== parallelism
       );
     },
+    requireRoom,
     load: () => ({ running: queue.running(), waiting: queue.length() }),
   };
 }

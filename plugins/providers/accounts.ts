@@ -14,7 +14,7 @@ import {
   updateProviderUser,
 } from '../../db/queries/identities.js';
 import { findPrincipalBySession } from '../../db/queries/principals.js';
-import { findRecipientByEmail } from '../../db/queries/recipients.js';
+import { findRecipientByEmail, readAccountStates } from '../../db/queries/recipients.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { recordLogin } from '../../db/queries/users.js';
 import { transact } from '../../db/transact.js';
@@ -148,6 +148,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       : {};
     const role = holder.isPrimary ? newRole(profile, holder) : undefined;
     if (role !== undefined) await lockAdministrators(tx);
+    const [former] = changes.email === undefined ? [] : await readAccountStates(tx, [holder.id]);
     const stands = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
     if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
     const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
@@ -159,7 +160,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     await noteIdentityUse(tx, holder.identity, profile.email, clock());
     const changed = changedFields({ ...changes, ...(role === undefined || isRoleKept ? {} : { role }) });
     if (changed.length > 0) {
-      const events = [{ action: 'update', collection: 'users', item: holder.id, changed } as const];
+      const aside = former && { aside: { former } };
+      const events = [{ action: 'update', collection: 'users', item: holder.id, changed, ...aside } as const];
       await activity.record(tx, { userId: holder.id, client }, events);
     }
   };
@@ -244,7 +246,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       const isLinked = await db.transaction(async (tx) => {
         if (!(await insertIdentity(tx, identity))) return false;
         const linked = await findIdentityHolder(tx, provider.key, identifier);
-        const events = [{ action: 'identity_link', collection: 'identities', item: linked?.identity ?? null } as const];
+        const item = linked?.identity ?? null;
+        const aside = { provider: provider.key };
+        const events = [{ action: 'identity_link', collection: 'identities', item, aside } as const];
         await activity.record(tx, { userId: to.user, client }, events);
         return true;
       });

@@ -1,4 +1,5 @@
 import { ApiError } from '../../schemas/errors.js';
+import { type Note, type Observe, requestOf } from '../tracing/operations.js';
 
 /** Bytes of an answer: more is no profile, no key set and no discovery document. */
 export const largestAnswer = 262_144;
@@ -16,9 +17,10 @@ export const providerDown = (key: string, cause: unknown): ApiError => {
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 /** `fetch` that gives up: on answers that take too long or are too large. It follows no redirects, to wherever they lead. */
-export function createFetch(timeout: number): Fetch {
-  return async (url, init = {}) => {
+export function createFetch(timeout: number, observe: Observe): Fetch {
+  const fetchWhole: (...given: [...Parameters<Fetch>, Note]) => ReturnType<Fetch> = async (url, init, note) => {
     const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) });
+    note({ 'http.response.status_code': response.status });
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body ?? []) {
@@ -29,6 +31,7 @@ export function createFetch(timeout: number): Fetch {
     const { status, headers } = response;
     return new Response(Buffer.concat(chunks), { status: status === 204 ? 200 : status, headers });
   };
+  return (url, init = {}) => observe(requestOf(init.method ?? 'GET', url), (note) => fetchWhole(url, init, note));
 }
 
 /** What a provider answers, as JSON. @throws {ApiError} SERVICE_UNAVAILABLE */

@@ -59,7 +59,10 @@ export function createIdentities(deps: {
         await deleteIdentity(tx, gone.id);
         if (gone.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
         await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
-        await activity.record(tx, caller, [{ action: 'identity_unlink', collection: 'identities', item: gone.id }]);
+        const aside = { provider: gone.provider };
+        await activity.record(tx, caller, [
+          { action: 'identity_unlink', collection: 'identities', item: gone.id, aside },
+        ]);
       }),
   };
 }

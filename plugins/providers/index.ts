@@ -21,7 +21,7 @@ declare module 'fastify' {
 /** `app.providerFlow`: login by OAuth2 and OpenID Connect. `app.identities`: which accounts there log a user in. */
 export const providersPlugin = plugin(
   async (app) => {
-    const { config, db, clock, sessions, secondFactor, activity } = app;
+    const { config, db, clock, sessions, secondFactor, activity, observe } = app;
     const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
     // Browsers let nobody else, not even a subdomain, set a cookie of this name.
@@ -36,6 +36,7 @@ export const providersPlugin = plugin(
         const options = {
           callbackUri: `${config.PUBLIC_URL}/auth/login/${key}/callback`,
           timeout: config.AUTH_PROVIDER_TIMEOUT,
+          observe,
           cookie,
           cookieNames,
         };
@@ -80,6 +81,17 @@ export const providersPlugin = plugin(
   },
   {
     name: 'providers',
-    dependencies: ['config', 'database', 'clock', 'hourly', 'sessions', 'tfa', 'cookie', 'cross-site', 'activity'],
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'hourly',
+      'sessions',
+      'tfa',
+      'cookie',
+      'cross-site',
+      'activity',
+      'tracing',
+    ],
   },
 );

@@ -2,6 +2,7 @@ import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastif
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
+import { type Observe, requestOf } from '../tracing/operations.js';
 import type { Endpoints } from './endpoints.js';
 import { largestAnswer, providerDown } from './http.js';
 
@@ -22,6 +23,7 @@ export interface OAuthClientOptions {
   callbackUri: string;
   /** Milliseconds. */
   timeout: number;
+  observe: Observe;
   cookie: NonNullable<FastifyOAuth2Options['cookie']>;
   cookieNames: { state: string; verifier: string };
   stateOf(request: FastifyRequest): string;
@@ -33,7 +35,7 @@ export interface OAuthClientOptions {
  * serves nothing: the endpoints are found only when ours has long been started.
  */
 export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
-  const { config, endpoints, callbackUri, timeout, cookie, cookieNames, stateOf, isStateRight } = options;
+  const { config, endpoints, callbackUri, timeout, observe, cookie, cookieNames, stateOf, isStateRight } = options;
   const [authorize, token] = [new URL(endpoints.authorize), new URL(endpoints.token)];
   const host = fastify();
   await host.register(oauth2, {
@@ -72,7 +74,9 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
 
     tokens: async (request, reply) => {
       try {
-        const { token: set } = await provider.getAccessTokenFromAuthorizationCodeFlow(request, reply);
+        const { token: set } = await observe(requestOf('POST', endpoints.token), () =>
+          provider.getAccessTokenFromAuthorizationCodeFlow(request, reply),
+        );
         if (typeof set.access_token === 'string') return set;
         // GitHub says so with status 200.
         throw refusal(config.key, (set as { error?: unknown }).error, 400, set);

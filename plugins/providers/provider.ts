@@ -22,11 +22,11 @@ export interface Provider {
   profile(request: FastifyRequest, reply: FastifyReply, state: string): Promise<Profile>;
 }
 
-type Options = Pick<OAuthClientOptions, 'callbackUri' | 'timeout' | 'cookie' | 'cookieNames'>;
+type Options = Pick<OAuthClientOptions, 'callbackUri' | 'timeout' | 'observe' | 'cookie' | 'cookieNames'>;
 
 export function createProvider(config: ProviderConfig, clock: Clock, options: Options): Provider {
   const { key } = config;
-  const fetchFrom = createFetch(options.timeout);
+  const fetchFrom = createFetch(options.timeout, options.observe);
   const endpointsOf = createEndpoints(config, fetchFrom, clock);
   const idTokens = createIdTokens({ key, clientId: config.CLIENT_ID, fetchFrom, clock });
   const clients = new WeakMap<Endpoints, Promise<OAuthClient>>();

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
+import { type Observe, redisCommandOf } from '../tracing/operations.js';
 
 /** How often something has happened in the present window, this time included, and how many milliseconds are left of it. */
 export interface Count {
@@ -58,13 +59,15 @@ const script = `
 const patience = 150;
 
 /** Counts in Redis, for all instances together. */
-export function createSharedCounters(redis: Redis): Counters {
+export function createSharedCounters(redis: Redis, observe: Observe): Counters {
   return async (kind, key, window) => {
-    const asked = redis.eval(script, 1, `gatehouse:limit:${kind}:${key}`, window) as Promise<[number, number]>;
-    const [current, ttl] = await withPatience(asked);
+    const ask = () => redis.eval(script, 1, `gatehouse:limit:${kind}:${key}`, window) as Promise<[number, number]>;
+    const [current, ttl] = await observe(evaluation, () => withPatience(ask()));
     return { current, ttl };
   };
 }
+
+const evaluation = redisCommandOf('EVAL');
 
 /** Fails when an answer is too long in coming. One that has come, and was not read because this process was busy, counts. */
 function withPatience<T>(answer: Promise<T>): Promise<T> {

@@ -18,8 +18,8 @@ declare module 'fastify' {
 /** `app.rateLimits`; and every request is counted for its address before anything else happens to it. */
 export const rateLimitsPlugin = plugin(
   async (app) => {
-    const { config, clock, redis } = app;
-    const count = createCounters(redis && createSharedCounters(redis), createOwnCounters(clock));
+    const { config, clock, redis, observe } = app;
+    const count = createCounters(redis && createSharedCounters(redis, observe), createOwnCounters(clock));
     app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
 
     await app.register(rateLimit, {
@@ -40,17 +40,19 @@ export const rateLimitsPlugin = plugin(
       if (!isProbe(request)) await app.requireRequest(request);
     });
   },
-  { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis'] },
+  { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis', 'tracing'] },
 );
 
+const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
+
 /**
- * The question of a load balancer, which must be answered also when all requests seem to come from one address. It costs
- * no more than a refusal; with a credential, which is looked up, it would.
+ * The question of a load balancer, or of a service that verifies tokens, which must be answered also when all requests seem
+ * to come from one address. It costs no more than a refusal; with a credential, which is looked up, it would.
  */
 function isProbe({ method, url, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   const isPlain = headers.authorization === undefined && headers.cookie === undefined;
-  return isRead && isPlain && (url === '/server/ping' || url === '/server/health');
+  return isRead && isPlain && uncounted.has(url);
 }
 
 /** Our counters, as the library wants a store to be. */

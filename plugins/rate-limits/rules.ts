@@ -10,5 +10,6 @@ export const rulesOf = (config: Config): Rules => ({
   mails: config.RATE_LIMITER_MAIL_ENABLED
     ? { ofAddress: { points: 30, window: 15 * minute }, toMailbox: { points: 5, window: 15 * minute } }
     : null,
+  notices: config.RATE_LIMITER_MAIL_ENABLED ? { points: 20, window: 15 * minute } : null,
   recordedRefusals: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
 });

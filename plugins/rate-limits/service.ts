@@ -18,6 +18,8 @@ export interface Rules {
   strangersLogins: Rule | null;
   /** Mails that somebody has sent who has proved nothing. */
   mails: { ofAddress: Rule; toMailbox: Rule } | null;
+  /** Mails that tell users of what they did to their own account: by mailbox. */
+  notices: Rule | null;
   /** Refusals that are recorded one by one: by address. */
   recordedRefusals: Rule | null;
 }
@@ -29,6 +31,11 @@ export interface RateLimits {
   requireStrangersLogin(network: string): Promise<void>;
   /** Counts a mail, and says whether it may be sent: nobody's mailbox is to be filled by strangers. */
   mayMail(mailbox: string, network: string): Promise<boolean>;
+  /**
+   * Counts a notice to a user of what they did themselves, and says whether it may be sent: anybody can give a stranger's
+   * address for their own, and change their password all day. Apart from other mails, lest those be used to keep it away.
+   */
+  mayNotify(mailbox: string): Promise<boolean>;
   /**
    * Counts a refusal that is to be recorded, so that no flood of them fills the disk.
    * @returns 'first omitted' for the one with which the limit is passed: that it was is worth a record of its own
@@ -54,6 +61,11 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
       // In this order: who has sent too many already cannot use up what others may send to a mailbox.
       if (isExceeded(await count('mails-of', network, ofAddress.window), ofAddress)) return false;
       return !isExceeded(await count('mails-to', mailboxKey(mailbox), toMailbox.window), toMailbox);
+    },
+
+    mayNotify: async (mailbox) => {
+      const rule = rules.notices;
+      return rule === null || !isExceeded(await count('notices', mailboxKey(mailbox), rule.window), rule);
     },
 
     mayRecordRefusal: async (network) => {

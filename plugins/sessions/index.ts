@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredSessions } from '../../db/queries/sessions.js';
+import { createDoubts } from './doubts.js';
 import { createOpenSessions, type OpenSessions } from './open-sessions.js';
 import { createSessions, type Sessions } from './service.js';
 import { sessionTransportPlugin } from './transport.js';
@@ -16,8 +17,13 @@ export const sessionsPlugin = plugin(
   async (app) => {
     const { config, db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, activity } = app;
     await app.register(sessionTransportPlugin);
+    const doubts = createDoubts(db, (session) =>
+      app.log.info(session, 'a refresh whose commit had no answer is taken back'),
+    );
+    app.addHook('onClose', () => doubts.stop());
     const sessions = createSessions({
       db,
+      doubts,
       passwords,
       passwordChecks,
       secondFactor,

@@ -95,14 +95,17 @@ export function createIssuing({
     next: ({ id, generation }, mode) => place(id, generation + 1, mode),
 
     begin: async (tx, { userId, mode }, client) => {
-      const principal = await findPrincipalByUser(tx, userId);
-      if (principal?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const { id, generation, expiresAt, refreshToken } = place(randomUUID(), 0, mode);
       const { ip, userAgent } = client;
       const tokenHash = refreshToken && hashToken(refreshToken);
-      await insertSession(tx, { id, user: userId, tokenHash, expiresAt, ip, userAgent }, clock());
-      await passwordChecks.remember(tx, userId, client);
-      await activity.record(tx, { userId, client }, [{ action: 'login', collection: 'users', item: userId }]);
+      // None waits for another's answer: they go to the database together.
+      const [principal] = await Promise.all([
+        findPrincipalByUser(tx, userId),
+        insertSession(tx, { id, user: userId, tokenHash, expiresAt, ip, userAgent }, clock()),
+        passwordChecks.remember(tx, userId, client),
+        activity.record(tx, { userId, client }, [{ action: 'login', collection: 'users', item: userId }]),
+      ]);
+      if (principal?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       return issue(mode, principal, { id, generation, expiresAt }, refreshToken, client);
     },
   };

@@ -1,6 +1,7 @@
 import type { Executor } from '../../db/client.js';
-import { findPrincipalBySession } from '../../db/queries/principals.js';
-import { advanceSession, deleteSession, findSession } from '../../db/queries/sessions.js';
+import { isPerhapsDone } from '../../db/failures.js';
+import { advanceSession, findPrincipalBySession } from '../../db/queries/principals.js';
+import { deleteSession, findSession } from '../../db/queries/sessions.js';
 import { findLoginCandidate, recordLogin } from '../../db/queries/users.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
@@ -9,6 +10,7 @@ import type { PasswordChecks } from '../password-checks/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { SecondFactor } from '../tfa/second-factor.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
+import type { Doubts } from './doubts.js';
 import { createIssuing, type IssuedSession, type Issuing, type IssuingDependencies } from './issuing.js';
 import { replacedAt } from './rotation.js';
 
@@ -50,15 +52,20 @@ export interface Sessions {
 
 interface Dependencies extends IssuingDependencies {
   db: Executor;
-  passwords: Pick<Passwords, 'hash' | 'isOutdated'>;
+  doubts: Doubts;
+  passwords: Pick<Passwords, 'hash' | 'isOutdated' | 'requireRoom'>;
   passwordChecks: PasswordChecks;
   secondFactor: SecondFactor;
   onUse(userId: string): void;
   onReuse(session: { id: string; client: Client }): void;
 }
 
+/** Milliseconds that a refresh waits to learn whether it was done: half of what a client waits at the most. */
+const patience = 5_000;
+
 export function createSessions(deps: Dependencies): Sessions {
-  const { db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
+  const { db, doubts, passwords, passwordChecks, secondFactor } = deps;
+  const { accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
   const { begin, next, issue } = createIssuing(deps);
 
   /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
@@ -98,21 +105,21 @@ export function createSessions(deps: Dependencies): Sessions {
   };
 
   /** What the credential says of the session's id and generation; undefined when it is none of ours. */
-  const read = ({ mode, token }: SessionCredential) => {
+  const read = async ({ mode, token }: SessionCredential) => {
     if (mode !== 'session') {
       const found = refreshTokens.read(token);
       return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
     }
     if (!accessTokens.isOurs(token)) return undefined;
-    const { session, generation } = accessTokens.verify(token);
+    const { session, generation } = await accessTokens.verify(token);
     // Without a generation it is an access token of another mode, which must not be traded for a longer life.
     return generation === undefined ? undefined : { id: session, generation, tokenHash: null };
   };
 
   /** The same, where a credential that cannot be used is no error: there is nothing to end. */
-  const readOrNothing = (credential: SessionCredential) => {
+  const readOrNothing = async (credential: SessionCredential) => {
     try {
-      return read(credential);
+      return await read(credential);
     } catch (error) {
       if (error instanceof ApiError) return undefined;
       throw error;
@@ -155,6 +162,7 @@ export function createSessions(deps: Dependencies): Sessions {
     begin,
 
     login: async (login, client) => {
+      passwords.requireRoom();
       // A user who changed meanwhile is judged once more, as they are now: another login may just have renewed the hash.
       const issued = (await tryLogin(login, client)) ?? (await tryLogin(login, client));
       if (!issued) throw new ApiError('INVALID_CREDENTIALS');
@@ -163,30 +171,29 @@ export function createSessions(deps: Dependencies): Sessions {
 
     refresh: async (credential, client) => {
       const { mode } = credential;
-      const shown = read(credential);
+      const start = performance.now();
+      const shown = await read(credential);
       if (!shown) throw new ApiError('INVALID_CREDENTIALS');
       const { refreshToken, ...position } = next(shown, mode);
+      const tokenHash = refreshToken && hashToken(refreshToken);
+      const to = { generation: position.generation, tokenHash };
+      await doubts.resolved(shown.id, patience);
 
-      // All that can fail happens before the commit: a refresh that failed has used nothing up.
-      const issued = await db.transaction(async (tx) => {
-        const { ip, userAgent } = client;
-        const row = {
-          tokenHash: refreshToken && hashToken(refreshToken),
-          expiresAt: position.expiresAt,
-          ip,
-          userAgent,
-        };
-        const moved = await advanceSession(tx, shown, row, clock(), lifetimes.gracePeriod);
-        const principal = moved ? await findPrincipalBySession(tx, shown.id) : undefined;
-        return principal && { userId: principal.id, tokens: issue(mode, principal, position, refreshToken, client) };
+      const { ip, userAgent } = client;
+      const place = { tokenHash, expiresAt: position.expiresAt, ip, userAgent };
+      const moving = advanceSession(db, shown, place, clock(), lifetimes.gracePeriod);
+      const principal = await moving.catch(async (error: unknown) => {
+        const left = start + patience - performance.now();
+        if (!isPerhapsDone(error) || !(await doubts.wasDone({ id: shown.id, from: shown, to }, left))) throw error;
+        return findPrincipalBySession(db, shown.id);
       });
-      if (!issued) return refuseOrRepeat(mode, shown, client);
-      deps.onUse(issued.userId);
-      return issued.tokens;
+      if (!principal) return refuseOrRepeat(mode, shown, client);
+      deps.onUse(principal.id);
+      return issue(mode, principal, position, refreshToken, client);
     },
 
     logout: async (credential, client) => {
-      const shown = readOrNothing(credential);
+      const shown = await readOrNothing(credential);
       if (shown) await end(shown.id, 'logout', client);
     },
   };

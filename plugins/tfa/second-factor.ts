@@ -2,7 +2,7 @@ import type { Executor } from '../../db/client.js';
 import type { AttemptRules } from '../../db/queries/attempts.js';
 import { findLock, hasRecoveryCode, reserveAttempt, useRecoveryCode, useStep } from '../../db/queries/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
+import type { Activity, ActivityEvent } from '../activity/service.js';
 import type { Client, Origin } from '../client.js';
 import type { Clock } from '../clock.js';
 import { requestsExceeded } from '../requests-exceeded.js';
@@ -38,9 +38,16 @@ export interface SecondFactor {
   judge(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
   /**
    * Uses a code up. When it fails the transaction must be rolled back.
+   * @param purpose what is recorded along with it, when that is not a login
    * @returns false when it was used, or the secret changed, since it was judged
    */
-  use(tx: Executor, userId: string, code: AcceptedCode, origin: Origin): Promise<boolean>;
+  use(
+    tx: Executor,
+    userId: string,
+    code: AcceptedCode,
+    origin: Origin,
+    purpose?: readonly ActivityEvent[],
+  ): Promise<boolean>;
 }
 
 const second = 1_000;
@@ -103,15 +110,17 @@ export function createSecondFactor(deps: {
       return accepted;
     },
 
-    use: async (tx, userId, code, origin) => {
-      if (code.kind === 'totp') {
-        // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
-        return useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step);
-      }
-      const isUsed = await useRecoveryCode(tx, userId, code.sealed, code.hash);
-      if (isUsed)
-        await activity.record(tx, origin, [{ action: 'recovery_code_used', collection: 'users', item: userId }]);
-      return isUsed;
+    use: async (tx, userId, code, origin, purpose = []) => {
+      const isUsed =
+        code.kind === 'totp'
+          ? // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
+            await useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step)
+          : await useRecoveryCode(tx, userId, code.sealed, code.hash);
+      if (!isUsed) return false;
+      const use = { action: 'recovery_code_used', collection: 'users', item: userId } as const;
+      const events = code.kind === 'recovery' ? [use, ...purpose] : purpose;
+      if (events.length > 0) await activity.record(tx, origin, events);
+      return true;
     },
   };
 }

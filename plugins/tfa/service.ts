@@ -1,4 +1,5 @@
 import type { Executor } from '../../db/client.js';
+import { readAccountStates } from '../../db/queries/recipients.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import {
   findTwoFactorUser,
@@ -73,8 +74,9 @@ export function createTwoFactor(deps: {
 }): TwoFactor {
   const { db, box, clock, passwordChecks, secondFactor, activity, projectName } = deps;
 
+  const eventOf = (action: ActivityAction, item: string) => ({ action, collection: 'users', item }) as const;
   const record = (tx: Executor, caller: Principal, action: ActivityAction, item: string) =>
-    activity.record(tx, caller, [{ action, collection: 'users', item }]);
+    activity.record(tx, caller, [eventOf(action, item)]);
 
   const findOwn = async ({ userId }: Principal): Promise<TwoFactorUser> => {
     const user = await findTwoFactorUser(db, userId);
@@ -122,20 +124,21 @@ export function createTwoFactor(deps: {
       const accepted = await secondFactor.judge(user, otp, 'any', caller.client);
       if (!accepted) throw wrongOtp().concerning(user.id);
       await db.transaction(async (tx) => {
-        if (!(await secondFactor.use(tx, user.id, accepted, caller))) throw wrongOtp().concerning(user.id);
+        const isUsed = await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]);
+        if (!isUsed) throw wrongOtp().concerning(user.id);
         await removeTfa(tx, user.id);
         await requireValid(tx);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
-        await record(tx, caller, 'tfa_disable', user.id);
       });
     },
 
     disableFor: async (caller, userId) => {
       if (!caller.admin || !uuidPattern.test(userId)) throw new ApiError('FORBIDDEN');
       await db.transaction(async (tx) => {
-        if (!(await removeTfa(tx, userId))) throw new ApiError('FORBIDDEN');
+        const [former] = await readAccountStates(tx, [userId]);
+        if (!former || !(await removeTfa(tx, userId))) throw new ApiError('FORBIDDEN');
         await deleteSessionsOf(tx, [userId], null);
-        await record(tx, caller, 'tfa_disable', userId.toLowerCase());
+        await activity.record(tx, caller, [{ ...eventOf('tfa_disable', former.id), aside: { former } }]);
       });
     },
 

@@ -16,12 +16,13 @@ declare module 'fastify' {
 /** `app.accessTokens`, `app.refreshTokens` and `app.linkTokens`: make tokens and read them back. */
 export const tokensPlugin = plugin(
   async (app) => {
-    const { config, clock, jwt } = app;
+    const { config, clock, jwt, signingKeys } = app;
     const [, ...accessKeys] = keysFor(config, 'access-token');
     const [, ...linkKeys] = keysFor(config, 'link-token');
-    app.decorate('accessTokens', createAccessTokens({ jwt, previousKeys: accessKeys, clock, issuer }));
+    const signing = { jwt, previousKeys: accessKeys, clock, issuer };
+    app.decorate('accessTokens', createAccessTokens({ ...signing, keys: signingKeys }));
     app.decorate('refreshTokens', createRefreshTokens(keysFor(config, 'refresh-token')));
     app.decorate('linkTokens', createLinkTokens({ jwt: jwt.links, previousKeys: linkKeys, clock, issuer }));
   },
-  { name: 'tokens', dependencies: ['config', 'clock', 'jwt'] },
+  { name: 'tokens', dependencies: ['config', 'clock', 'jwt', 'signing-keys'] },
 );

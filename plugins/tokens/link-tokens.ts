@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
-import { type Signing, seconds, verifySigned } from './signed.js';
+import { type Signing, seconds, verifiersOf, verifySigned } from './signed.js';
 
 /** What a link in a mail is made for: this, of this user, as they were then. */
 export interface LinkSubject {
@@ -31,7 +31,10 @@ const fingerprint = (state: LinkSubject['state']): string =>
  * Tokens in links are JWTs with a key and a `typ` of their own, bound to a purpose, a user and a state. They need no row:
  * what uses one up changes the state that it is bound to (contract 2.7, 2.12, 2.15).
  */
-export function createLinkTokens({ jwt, previousKeys, clock, issuer }: Signing): LinkTokens {
+export function createLinkTokens(signing: Signing): LinkTokens {
+  const { jwt, clock, issuer } = signing;
+  const verifiers = verifiersOf(signing);
+
   return {
     issue: ({ scope, userId, state }, lifetime) => {
       const now = clock().getTime();
@@ -40,7 +43,7 @@ export function createLinkTokens({ jwt, previousKeys, clock, issuer }: Signing):
     },
 
     read: (token, scope) => {
-      const claims = verifySigned(jwt, token, LinkTokenClaims, previousKeys);
+      const claims = verifySigned(token, LinkTokenClaims, verifiers);
       if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
       if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
       return claims;

@@ -1,6 +1,7 @@
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { followPrimaryIdentities } from '../../db/queries/identities.js';
+import { readAccountStates } from '../../db/queries/recipients.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
 import { type Key, rowsWithValues } from '../../db/queries/writes.js';
 import { collections } from '../../db/query-language/collections.js';
@@ -85,6 +86,11 @@ export function createUserWriteRules(deps: {
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
     },
     updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
+    aside: async (tx, changes) => {
+      const keys = changes.filter(({ payload }) => movesAccount(payload.columns)).flatMap((change) => change.keys);
+      const states = await inChunks(keys, (chunk) => readAccountStates(tx, chunk.map(String)));
+      return new Map(states.map((former) => [former.id, { former }]));
+    },
     after: async (tx, caller, changes, action) => {
       if (action === 'update') await endSessions(tx, caller, changes);
       const moved = changes.filter(({ payload }) => movesIdentity(payload.columns)).flatMap(({ keys }) => keys);
@@ -99,6 +105,10 @@ export function createUserWriteRules(deps: {
 /** Whether it is from now on another account at a provider that logs the user in. */
 const movesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
   provider !== undefined || external_identifier !== undefined;
+
+/** Whether it says who somebody is, or whether they may get in: what they are told may go by how it was before. */
+const movesAccount = (columns: Record<string, unknown>) =>
+  columns.email !== undefined || columns.status !== undefined || movesIdentity(columns);
 
 /** What only administrators may do, and nobody on their account by another's permission. */
 async function checkLimits(

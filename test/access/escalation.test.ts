@@ -173,7 +173,7 @@ t.test('every column on every route that writes users, by everybody who is no ad
   t.strictSame(await standing(), before);
 });
 
-t.test('CVE-2026-55077: nobody gets into the account of one who has rights that they lack', async (t) => {
+t.test('nobody gets into the account of one who has rights that they lack (CVE-2026-55077)', async (t) => {
   const before = await standing();
   const manager = callers['user manager'].headers;
   for (const [field, value] of ways) {
@@ -385,7 +385,7 @@ t.test('what a permission may grant of roles, policies and settings carries no r
   t.strictSame((await standing()).rights, before.rights);
 });
 
-t.test('GHSA-8xq9-g7ch-35hg: an id of one’s choice brings none of the rights of who had it', async (t) => {
+t.test('an id of one’s choice brings none of the rights of who had it (GHSA-8xq9-g7ch-35hg)', async (t) => {
   const gone = await createUser(app, { role: adminRole, policies: [adminPolicy] });
   const session = await logIn(service, 'json', gone);
   t.equal((await request({ method: 'DELETE', url: `/users/${gone.id}`, headers: chief.headers })).statusCode, 204);

@@ -75,7 +75,7 @@ async function noneRefreshes(t: Test, held: ClientSession[]) {
     t.equal((await refresh(service, session)).statusCode, 401, `refresh, mode ${session.mode}`);
 }
 
-t.test('a user who is not active any more', async (t) => {
+t.test('a user who is not active any more (GHSA-56p6-qw3c-fq2g, CVE-2024-47000, CVE-2026-43983)', async (t) => {
   for (const status of userStatuses.filter((status) => status !== 'active')) {
     t.test(status, async (t) => {
       const { user, held, ways } = await userWithEverything();
@@ -89,7 +89,7 @@ t.test('a user who is not active any more', async (t) => {
   }
 });
 
-t.test('a user who is deleted', async (t) => {
+t.test('a user who is deleted (GHSA-2vg6-77g8-24mp)', async (t) => {
   const { user, held, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db.delete(users).where(eq(users.id, user.id));
@@ -100,30 +100,35 @@ t.test('a user who is deleted', async (t) => {
 
 t.test('a user of the same e-mail address is not the same user', async (t) => {
   const { user, held, ways } = await userWithEverything();
+  await allWork(t, ways, user);
   await app.db.delete(users).where(eq(users.id, user.id));
   await createUser(app, { email: user.email, policies: [appPolicy] });
   await noneWorks(t, ways);
   await noneRefreshes(t, held);
 });
 
-t.test('a session that is logged out takes its own tokens with it, and no others', async (t) => {
-  for (const mode of modes) {
-    const { user, held, staticWays } = await userWithEverything();
-    for (const session of held) await allWork(t, waysOf(session), user);
-    for (const session of held.filter((session) => session.mode === mode)) {
-      t.equal((await logOut(service, session)).statusCode, 204);
-      await noneWorks(t, waysOf(session));
-      await noneRefreshes(t, [session]);
+t.test(
+  'a session that is logged out takes its own tokens with it, and no others (CVE-2024-34709, CVE-2024-31999)',
+  async (t) => {
+    for (const mode of modes) {
+      const { user, held, staticWays } = await userWithEverything();
+      for (const session of held) await allWork(t, waysOf(session), user);
+      for (const session of held.filter((session) => session.mode === mode)) {
+        t.equal((await logOut(service, session)).statusCode, 204);
+        await noneWorks(t, waysOf(session));
+        await noneRefreshes(t, [session]);
+      }
+      const others = held.filter((session) => session.mode !== mode);
+      await allWork(t, [...others.flatMap(waysOf), ...staticWays], user);
     }
-    const others = held.filter((session) => session.mode !== mode);
-    await allWork(t, [...others.flatMap(waysOf), ...staticWays], user);
-  }
-});
+  },
+);
 
-t.test('a session whose row is deleted likewise', async (t) => {
+t.test('a session whose row is deleted likewise (CVE-2025-29928)', async (t) => {
   for (const mode of modes) {
     const { user, held, staticWays } = await userWithEverything();
     for (const session of held.filter((session) => session.mode === mode)) {
+      await allWork(t, waysOf(session), user);
       await app.db.delete(sessions).where(eq(sessions.id, String(claimsOf(session.accessToken).session)));
       await noneWorks(t, waysOf(session));
       await noneRefreshes(t, [session]);
@@ -134,7 +139,8 @@ t.test('a session whose row is deleted likewise', async (t) => {
 });
 
 t.test('all sessions of a user at once, and the static token stays', async (t) => {
-  const { user, held, staticWays } = await userWithEverything();
+  const { user, held, staticWays, ways } = await userWithEverything();
+  await allWork(t, ways, user);
   await app.db.delete(sessions).where(eq(sessions.user, user.id));
   await noneWorks(t, held.flatMap(waysOf));
   await allWork(t, staticWays, user);
@@ -144,6 +150,7 @@ t.test('a session given to another user serves neither', async (t) => {
   const [one, other] = [await userWithEverything(), await userWithEverything()];
   const [session] = one.held;
   if (!session) return t.fail('no session');
+  await allWork(t, waysOf(session), one.user);
   await app.db
     .update(sessions)
     .set({ user: other.user.id })
@@ -151,15 +158,19 @@ t.test('a session given to another user serves neither', async (t) => {
   await noneWorks(t, waysOf(session));
 });
 
-t.test('a session that has expired takes access tokens that have not with it', async (t) => {
-  const { user, held, staticWays } = await userWithEverything();
-  await app.db
-    .update(sessions)
-    .set({ expiresAt: new Date(clock.now().getTime() - 1) })
-    .where(eq(sessions.user, user.id));
-  await noneWorks(t, held.flatMap(waysOf));
-  await allWork(t, staticWays, user);
-});
+t.test(
+  'a session that has expired takes access tokens that have not with it (CVE-2024-35220, CVE-2025-64708)',
+  async (t) => {
+    const { user, held, staticWays, ways } = await userWithEverything();
+    await allWork(t, ways, user);
+    await app.db
+      .update(sessions)
+      .set({ expiresAt: new Date(clock.now().getTime() - 1) })
+      .where(eq(sessions.user, user.id));
+    await noneWorks(t, held.flatMap(waysOf));
+    await allWork(t, staticWays, user);
+  },
+);
 
 t.test('an access token ends at its time, which is not the end of the session', async (t) => {
   const user = await createUser(app, { policies: [appPolicy] });

@@ -163,7 +163,7 @@ async function answers(headers: Record<string, string>, questions: Ask[]): Promi
 
 for (const [who, { headers }] of Object.entries(callers)) {
   t.test(
-    `CVE-2023-27481, CVE-2024-34708, CVE-2025-30352, CVE-2025-64748, CVE-2026-35442, CVE-2023-22894: ${who} learns no secret`,
+    `${who} learns no secret (CVE-2023-27481, CVE-2024-34708, CVE-2025-30352, CVE-2025-64748, CVE-2026-35442, CVE-2023-22894, GHSA-2m6g-crv8-p3c6)`,
     async (t) => {
       const questions = [
         ...names.flatMap(asks),

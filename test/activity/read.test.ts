@@ -167,3 +167,43 @@ t.test('an administrator from one address only reads it from there', async (t) =
   t.equal((await from('192.0.2.7')).statusCode, 200);
   refused(t, await from('192.0.2.8'), 'FORBIDDEN', 'elsewhere');
 });
+
+t.test('it tells which fields were written, and never what was written (CVE-2026-39943)', async (t) => {
+  const canary = 'a-canary-for-the-log';
+  const made = await post(
+    '/users',
+    { email: `${canary}@example.com`, password: `${canary}-1`, token: `${canary}-2` },
+    asAdmin,
+  );
+  const { id } = made.json().data;
+  for (const payload of [
+    { password: `${canary}-3`, token: `${canary}-4`, title: canary, description: canary },
+    { first_name: canary, auth_data: { canary }, tags: [canary] },
+  ]) {
+    t.equal((await request({ method: 'PATCH', url: `/users/${id}`, payload, headers: asAdmin })).statusCode, 200);
+  }
+  await request({ method: 'PATCH', url: '/settings', payload: { project_name: canary }, headers: asAdmin });
+  await request({ method: 'DELETE', url: `/users/${id}`, headers: asAdmin });
+  const answers = [
+    await get('/activity?limit=-1&fields=*', asAdmin),
+    await get('/activity?limit=-1&fields=*,user.*', asAdmin),
+    await search({ search: canary, limit: -1 }),
+    await search({ filter: { item: { _eq: id } }, fields: ['*'] }),
+    await search({ aggregate: { count: '*' }, groupBy: ['item', 'action'] }),
+  ];
+  for (const answer of answers) {
+    t.equal(answer.statusCode, 200, answer.body);
+    t.notOk(answer.body.includes(canary));
+  }
+  const rows = answers[3]?.json().data.filter(({ collection }: { collection: string }) => collection === 'users');
+  t.strictSame(
+    rows.map(({ action, changed }: { action: string; changed: string[] | null }) => [action, changed?.sort()]),
+    [
+      ['create', ['email', 'password', 'token']],
+      ['password_change', ['description', 'password', 'title', 'token']],
+      ['update', ['auth_data', 'first_name', 'tags']],
+      ['delete', undefined],
+    ],
+    'what it tells',
+  );
+});

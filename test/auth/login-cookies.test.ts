@@ -1,6 +1,16 @@
 import t from 'tap';
 import { admin, startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
+import { providerVariables } from '../helpers/openid-provider.js';
+
+const provider = providerVariables('alpha', {
+  DRIVER: 'oauth2',
+  CLIENT_ID: 'x',
+  CLIENT_SECRET: 'a secret',
+  AUTHORIZE_URL: 'http://127.0.0.1:9/authorize',
+  ACCESS_URL: 'http://127.0.0.1:9/token',
+  PROFILE_URL: 'http://127.0.0.1:9/user',
+});
 
 /** Logs in at a service with these variables, and gives the body and the one cookie of either mode. */
 async function loginWith(t: Parameters<typeof startTestApp>[0], variables: Record<string, string>) {
@@ -66,4 +76,33 @@ t.test('SECURE with an http PUBLIC_URL, as behind a proxy', async (t) => {
   });
   t.strictSame(cookie.attributes, ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Strict', 'Secure']);
   t.strictSame(session.attributes, ['HttpOnly', 'Max-Age=86400', 'Path=/', 'SameSite=Lax']);
+});
+
+t.test('no cookie goes to another host unless somebody wants it to (CVE-2024-28197)', async (t) => {
+  const PUBLIC_URL = 'https://auth.example.com/accounts';
+  const { post, get } = await startTestApp(t, { PUBLIC_URL, AUTH_PROVIDERS: 'alpha', ...provider });
+  const answers = [await get('/auth/login/alpha'), await get('/auth/oauth/alpha')];
+  for (const [mode, name] of [
+    ['cookie', 'gatehouse_refresh_token'],
+    ['session', 'gatehouse_session_token'],
+  ] as const) {
+    const login = await post('/auth/login', { ...admin, mode });
+    const cookie = `${name}=${setCookies(login)[name]?.value}`;
+    answers.push(
+      login,
+      await post('/auth/refresh', { mode }, { cookie }),
+      await post('/auth/logout', { mode }, { cookie }),
+    );
+  }
+  for (const answer of answers) {
+    const cookies = Object.entries(setCookies(answer));
+    t.ok(cookies.length > 0);
+    for (const [name, { attributes }] of cookies) {
+      t.notOk(
+        attributes.some((attribute) => attribute.startsWith('Domain=')),
+        name,
+      );
+      t.ok(attributes.includes('HttpOnly'), name);
+    }
+  }
 });

@@ -40,7 +40,7 @@ t.test('the test vectors of RFC 6238, appendix B', async (t) => {
   moveTo(start);
 });
 
-t.test('in every mode', async (t) => {
+t.test('in every mode (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   for (const mode of ['json', 'cookie', 'session']) {
     const { login } = await newcomer();
     const step = nextStep();
@@ -51,7 +51,7 @@ t.test('in every mode', async (t) => {
   }
 });
 
-t.test('the present and the previous step count, no other', async (t) => {
+t.test('the present and the previous step count, no other (CVE-2024-7318)', async (t) => {
   const step = nextStep();
   for (const [offset, isAccepted] of [
     [-20, false],
@@ -115,7 +115,7 @@ t.test('what is no code', async (t) => {
   t.equal((await login(code)).statusCode, 200, 'none of them has used the code up');
 });
 
-t.test('a code works once', async (t) => {
+t.test('a code works once (CVE-2026-43930)', async (t) => {
   t.test('again in its own step, and in the next', async (t) => {
     const { login } = await newcomer();
     const step = nextStep();

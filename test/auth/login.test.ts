@@ -3,13 +3,22 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { accountPassword, createAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import {
+  accountPassword,
+  createAccount,
+  createTfaAccount,
+  deleteAccount,
+  storedUser,
+  updateAccount,
+} from '../helpers/accounts.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { setCookies } from '../helpers/cookies.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import { decodeJwt } from '../helpers/jwt.js';
 import { refused } from '../helpers/refusals.js';
+import { cookieOf } from '../helpers/sessions.js';
+import { codeOfStep, stepLength, stepOf } from '../helpers/totp.js';
 
 const { app, clock, post, get, request } = await startTestApp(t);
 const sessionCount = () => app.db.$count(sessions);
@@ -60,7 +69,7 @@ t.test('the three modes', async (t) => {
     t.equal(me.json().data.email, admin.email);
   });
 
-  t.test('each login begins a session of its own', async (t) => {
+  t.test('each login begins a session of its own (CVE-2023-29019)', async (t) => {
     const { email, password, id } = await createAccount(app);
     const tokens = await Promise.all(
       ['json', 'json', 'cookie', 'session'].map(async (mode) => {
@@ -76,6 +85,39 @@ t.test('the three modes', async (t) => {
   t.test('a trailing slash is tolerated', async (t) => {
     t.equal((await post('/auth/login/', admin)).statusCode, 200);
   });
+});
+
+t.test('a login goes on with no session that the browser has brought (CVE-2023-29019)', async (t) => {
+  const [attacker, victim] = [await createAccount(app), await createTfaAccount(app)];
+  const brought = async (mode: 'cookie' | 'session') => {
+    const planted = cookieOf(await post('/auth/login', { ...attacker, mode }), mode);
+    if (!planted) throw new Error('The attacker has no session.');
+    return planted;
+  };
+  let begun = 0;
+  for (const mode of ['cookie', 'session'] as const) {
+    const planted = await brought(mode);
+    for (const value of [planted.value, '']) {
+      const cookie = { cookie: `${planted.name}=${value}` };
+      const before = await sessionsOf(attacker.id);
+      const waiting = await post('/auth/login', { ...victim, mode }, cookie);
+      refused(t, waiting, 'INVALID_OTP', `${mode}: the first of two steps`);
+      t.strictSame(
+        waiting.cookies.filter((one) => one.value !== ''),
+        [],
+        'gives nothing that could become more',
+      );
+      clock.advance(stepLength);
+      const otp = codeOfStep(stepOf(clock.now()));
+      const response = await post('/auth/login', { ...victim, mode, otp }, cookie);
+      t.equal(response.statusCode, 200, `${mode}: ${value.slice(0, 10)}: ${response.body}`);
+      t.not(cookieOf(response, mode)?.value, value, 'what counts now is another');
+      t.strictSame(await sessionsOf(attacker.id), before, 'the one that was brought is as it was');
+      const mine = await sessionsOf(victim.id);
+      t.equal(new Set([...mine, ...before].map(({ id }) => id)).size, mine.length + before.length, 'each is a session');
+      t.equal(mine.length, ++begun, 'of its own');
+    }
+  }
 });
 
 t.test('what is accepted', async (t) => {
@@ -190,7 +232,7 @@ t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
   t.equal(await sessionCount(), before);
 });
 
-t.test('refused logins: 401, all alike', async (t) => {
+t.test('refused logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async (t) => {
   const before = await sessionCount();
   const password = accountPassword;
   const inactive = await Promise.all(

@@ -19,7 +19,7 @@ const ask = (email: string, more: object = {}) => post('/auth/password/request',
 const reset = (token: string, password = fresh) => post('/auth/password/reset', { token, password });
 const stored = async (id: string) => (await app.db.select().from(users).where(eq(users.id, id)))[0];
 
-t.test('a forgotten password is replaced, and every session ends', async (t) => {
+t.test('a forgotten password is replaced, and every session ends (CVE-2026-22706, CVE-2024-21635)', async (t) => {
   const user = await createUser(app, { email: 'Grace.Hopper@Example.com', firstName: 'Grace' });
   const sessions = await Promise.all(modes.map((mode) => logIn(service, mode, user)));
   const answer = await ask('grace.hopper@EXAMPLE.com');
@@ -85,7 +85,7 @@ t.test('the link leads where the list allows, and nowhere else', async (t) => {
   t.equal(standard?.origin, new URL(app.config.PUBLIC_URL).origin, 'headers have no say');
 });
 
-t.test('a token that is no good', async (t) => {
+t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
   const other = await createUser(app, { email: 'invited@example.com', status: 'invited' });
   await app.db.transaction((tx) => app.mail.enqueue(tx, { kind: 'invite', user: other.id, url: 'https://a.example/' }));
   const anotherKind = await tokenFor(app, other.email);
@@ -160,7 +160,7 @@ t.test('a password that is refused costs nothing', async (t) => {
   t.equal((await stored(user.id))?.status, 'active');
 });
 
-t.test('of fifty who use a token at once one wins', async (t) => {
+t.test('of fifty who use a token at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
   const user = await createUser(app);
   await ask(user.email);
   const token = await tokenFor(app, user.email);

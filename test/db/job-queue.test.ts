@@ -53,6 +53,30 @@ t.test('a job is there when its transaction is, and only then', async (t) => {
   t.strictSame(await queue.take(10), []);
 });
 
+t.test('many jobs at once are like one and one and one', async (t) => {
+  const { connection, queue } = await start(t);
+  const list = Array.from({ length: 250 }, (_, index) => ({ text: `${index} it’s "kept" \\ äß` }));
+  await send(connection, queue, 'alone');
+  await connection.db.transaction(async (tx) => {
+    await queue.sendAll(tx, list);
+    await queue.sendAll(tx, []);
+  });
+  await connection.db
+    .transaction(async (tx) => {
+      await queue.sendAll(tx, list);
+      throw new Error('never mind');
+    })
+    .catch(() => {});
+  const stored = await rows<object>(
+    connection.db,
+    sql`select distinct name, priority, state, retry_limit, retry_delay, retry_backoff, expire_in::text,
+      (keep_until - created_on)::text as kept, singleton_key, dead_letter, policy from pgboss.job`,
+  );
+  t.equal(stored.length, 1, 'with all that the queue says of its jobs');
+  const jobs = await queue.take(300);
+  t.strictSame(texts(jobs), ['alone', ...list.map(({ text }) => text)].sort());
+});
+
 t.test('a job that failed is tried again, then kept, and sent again when somebody says so', async (t) => {
   const { connection, queue } = await start(t);
   await send(connection, queue, 'a');

@@ -149,6 +149,20 @@ t.test('an answer that is too long in coming is given up, but not before waiting
   await db.execute(sql`select pg_sleep(0.05)`);
 });
 
+t.test('what has waited for too long is not begun any more', { skip }, async (t) => {
+  const { pool, db } = await startPool(t, { max: 1, answerTimeout: 500 });
+  await db.execute(sql`create table notes (text text)`);
+  pool.limitWaiting();
+  const slow = db.execute(sql`select pg_sleep(5)`).catch((error: unknown) => error);
+  const early = db.execute(sql`insert into notes values ('early')`).catch((error: unknown) => error);
+  await sleep(300);
+  const late = db.execute(sql`insert into notes values ('late')`);
+  await slow;
+  t.ok(isDatabaseUnavailable(await early), 'whoever wanted it has been told no');
+  await late;
+  t.strictSame([...(await db.execute(sql`select * from notes`))], [{ text: 'late' }]);
+});
+
 t.test('a certificate is checked when the URL says so', { skip }, async (t) => {
   const { db } = await startPool(t, {}, 'verify-full');
   const failure = await db.execute(sql`select 1`).catch((error: unknown) => error);

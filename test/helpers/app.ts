@@ -69,6 +69,12 @@ export async function startTestApp(
   };
 }
 
+/** Closes the app's connection to the database behind its back. */
+export async function cutDatabase({ app }: Pick<TestApp, 'app'>): Promise<void> {
+  const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
+  await ($client.end ?? $client.close)?.call($client);
+}
+
 /** The code of the first error in an answer. */
 export const codeOf = (response: { json(): { errors?: { extensions: { code: string } }[] } }): string | undefined =>
   response.json().errors?.[0]?.extensions.code;

@@ -79,14 +79,12 @@ const folder = join(process.cwd(), '.tmp');
 
 /** A database in memory. Loading the dump of one is four times as fast as making one, and to use one again is faster still. */
 async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
-  if (!hasTables)
-    return { location: { kind: 'memory', client: await load(false) }, url: undefined, drop: async () => {} };
-  const client = await withTables.take();
-  return {
-    location: { kind: 'memory', client, isLent: true },
-    url: undefined,
-    drop: () => withTables.giveBack(client),
+  const client = await (hasTables ? withTables.take() : load(false));
+  const drop = async () => {
+    if (hasTables) await withTables.giveBack(client);
+    else if (!client.closed) await client.close();
   };
+  return { location: { kind: 'memory', client }, url: undefined, drop };
 }
 
 const load = async (hasTables: boolean) => PGlite.create({ loadDataDir: dumpIn(await dumpedDatabase(hasTables)) });

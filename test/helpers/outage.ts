@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import postgres from 'postgres';
 import type { Test } from 'tap';
 import { startProxy } from './proxy.js';
 import { createHome, type Home, logIn, type Service, startService } from './service.js';
@@ -47,19 +46,6 @@ export async function recovers(
 }
 
 export const databaseUrl = (home: Home) => new URL(home.variables.DATABASE_URL ?? '');
-
-export async function query(home: Home, statement: string): Promise<Record<string, unknown>[]> {
-  return ask(databaseUrl(home).href, statement);
-}
-
-async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  try {
-    return await sql.unsafe(statement);
-  } finally {
-    await sql.end();
-  }
-}
 
 /** Waits until the service asks its database again rather than repeat what it found a second ago. */
 export const healthIsFresh = () => sleep(1_100);

@@ -14,6 +14,11 @@ export interface Proxy {
   hangUp(): void;
   /** Passes nothing on any more and accepts connections all the same, as a machine does that hangs. */
   freeze(): void;
+  /**
+   * Breaks the connection off when a statement with `text` in it is sent, this once: before the server gets to know of it,
+   * or after, so that it is done and nobody is told.
+   */
+  loseStatement(text: string, isDone: boolean): void;
   /** Works again. What was frozen stays dead. */
   restore(): Promise<void>;
 }
@@ -29,13 +34,25 @@ export async function startProxy(t: Test, target: { host: string; port: number }
     open.add(socket);
     socket.on('error', () => {}).on('close', () => open.delete(socket));
   };
+  let losing: { text: string; isDone: boolean } | undefined;
+  const isLost = (chunk: Buffer) => losing !== undefined && chunk.includes(losing.text);
   const server = createServer((client) => {
     keep(client);
     if (state === 'hangs up') client.end();
     if (state !== 'works') return;
     const upstream = connect(target.port, target.host);
     keep(upstream);
-    client.on('data', (chunk) => dead.has(client) || upstream.write(chunk)).on('close', () => upstream.destroy());
+    client
+      .on('data', (chunk) => {
+        if (dead.has(client)) return;
+        if (!isLost(chunk)) return upstream.write(chunk);
+        if (losing?.isDone) upstream.write(chunk);
+        losing = undefined;
+        dead.add(client);
+        // As long as the statement takes, and longer.
+        setTimeout(() => client.resetAndDestroy(), 50);
+      })
+      .on('close', () => upstream.destroy());
     upstream.on('data', (chunk) => dead.has(client) || client.write(chunk)).on('close', () => client.destroy());
   });
   const port = await listen(server);
@@ -62,6 +79,9 @@ export async function startProxy(t: Test, target: { host: string; port: number }
     freeze: () => {
       state = 'frozen';
       for (const socket of open) dead.add(socket);
+    },
+    loseStatement: (text, isDone) => {
+      losing = { text, isDone };
     },
     restore: async () => {
       if (!server.listening) await listen(server, port);

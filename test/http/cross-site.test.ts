@@ -91,7 +91,7 @@ const deeds: [what: string, options: InjectOptions & { url: string }][] = [
   ],
 ];
 
-t.test('a page elsewhere does nothing with our cookies', async (t) => {
+t.test('a page elsewhere does nothing with our cookies (CVE-2023-27495)', async (t) => {
   for (const [deed, options] of deeds) {
     await changesNothing(t, deed, async () => {
       for (const [what, headers] of foreign) {
@@ -103,7 +103,7 @@ t.test('a page elsewhere does nothing with our cookies', async (t) => {
   }
 });
 
-t.test('nor does a form, from wherever it comes', async (t) => {
+t.test('nor does a form, from wherever it comes (CVE-2022-41919)', async (t) => {
   const types = [
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -186,6 +186,48 @@ t.test('JSON in another guise is not read', async (t) => {
   }
   t.equal(await app.db.$count(users), count);
 });
+
+t.test(
+  'the address that was asked for is what a trusted proxy says, and no header of anybody else’s (CVE-2026-3635)',
+  async (t) => {
+    const behind = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com', TRUST_PROXY: '10.0.0.0/8' });
+    const session = await logIn(behind, 'session');
+    const forged: Headers[] = [
+      { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
+      { 'x-forwarded-host': 'evil.example' },
+      { forwarded: 'host=evil.example;proto=https', 'x-forwarded-proto': 'https' },
+      { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-for': '10.0.0.1' },
+    ];
+    for (const more of forged) {
+      for (const origin of ['https://evil.example', 'http://evil.example']) {
+        const headers = { ...session.headers, ...more, origin };
+        for (const [method, url] of [
+          ['DELETE', '/users/me/sessions'],
+          ['POST', '/auth/logout'],
+        ] as const) {
+          const answer = await behind.request({ method, url, headers, remoteAddress: '198.51.100.1' });
+          refused(t, answer, 'FORBIDDEN', `${url} ${JSON.stringify(more)} ${origin}`);
+        }
+        const payload = { ...admin, mode: 'session' };
+        const login = await behind.request({
+          method: 'POST',
+          url: '/auth/login',
+          payload,
+          headers: { ...more, origin },
+          remoteAddress: '198.51.100.1',
+        });
+        refused(t, login, 'FORBIDDEN', `login ${JSON.stringify(more)} ${origin}`);
+      }
+    }
+    const own = { ...session.headers, 'x-forwarded-host': 'intern.example', 'x-forwarded-proto': 'https' };
+    const options = {
+      method: 'DELETE',
+      url: '/users/me/sessions',
+      headers: { ...own, origin: 'https://intern.example' },
+    } as const;
+    t.equal((await behind.request({ ...options, remoteAddress: '10.1.2.3' })).statusCode, 204, 'by the proxy');
+  },
+);
 
 t.test('cookies that are not ours are nobody’s business', async (t) => {
   const headers = { ...json, origin: 'https://evil.example', cookie: 'theme=dark' };

@@ -100,7 +100,7 @@ t.test('cookies that are rubbish', async (t) => {
 t.test('headers that are rubbish', async (t) => {
   const good = await get('/server/info');
 
-  t.test('Authorization', async (t) => {
+  t.test('Authorization (GHSA-xmf8-cvqr-rfgj)', async (t) => {
     for (const value of [
       '',
       ' ',

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { roles, users } from '../../db/schema.js';
+import { roles, settings, users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
@@ -10,7 +10,11 @@ import { refused } from '../helpers/refusals.js';
 import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
 
 const allowed = 'https://app.example.com/welcome';
-const service = await startTestApp(t, { USER_INVITE_URL_ALLOW_LIST: allowed, MAX_BATCH_MUTATION: '5' });
+const service = await startTestApp(t, {
+  USER_INVITE_URL_ALLOW_LIST: allowed,
+  MAX_BATCH_MUTATION: '5',
+  REGISTRATION_ANSWER_TIME: '1ms',
+});
 const { app, post } = service;
 const role = await createRole(app);
 const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
@@ -102,7 +106,7 @@ t.test('what is refused changes nothing', async (t) => {
   t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
 });
 
-t.test('nobody invites to more than they may do themselves', async (t) => {
+t.test('nobody invites to more than they may do themselves (CVE-2025-24353, GHSA-7h45-q5jx-7r87)', async (t) => {
   const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
   const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
   const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
@@ -124,7 +128,7 @@ t.test('nobody invites to more than they may do themselves', async (t) => {
   }
 });
 
-t.test('a token that is no good', async (t) => {
+t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
   const fresh = async () => {
     const email = address();
     await invite({ email, role });
@@ -145,7 +149,7 @@ t.test('a token that is no good', async (t) => {
   t.equal((await accept(token)).statusCode, 204);
 });
 
-t.test('an invitation dies with the address, and with the user', async (t) => {
+t.test('an invitation dies with the address, and with the user (GHSA-fmh4-wcc4-5jm3)', async (t) => {
   for (const change of ['address', 'user', 'status'] as const) {
     const email = address();
     await invite({ email, role });
@@ -157,7 +161,36 @@ t.test('an invitation dies with the address, and with the user', async (t) => {
   }
 });
 
-t.test('of fifty who accept at once one wins', async (t) => {
+t.test(
+  'an invitation is for who reads the mail, and for nobody who says that the address is theirs (GHSA-fmh4-wcc4-5jm3)',
+  async (t) => {
+    await app.db.update(settings).set({ publicRegistration: true, publicRegistrationRole: null });
+    const email = address();
+    await invite({ email, role });
+    const token = await tokenFor(app, email);
+    await leavesAlone(t, app, 'who registers with the address', async () => {
+      for (const spelling of [email, email.toUpperCase()]) {
+        const answer = await post('/users/register', { email: spelling, password: 'the password of a stranger' });
+        t.equal(answer.statusCode, 204, 'is told nothing');
+      }
+    });
+    t.equal((await mailsTo(app, email)).length, 1, 'and there is no other mail');
+    const other = await createUser(app);
+    await post('/auth/password/request', { email: other.email });
+    refused(t, await accept(await tokenFor(app, other.email)), 'FORBIDDEN', 'a token that is another’s');
+    t.equal((await accept(token)).statusCode, 204, 'whoever was invited comes in');
+    t.match(await found(email), { status: 'active', role });
+    refused(
+      t,
+      await post('/auth/login', { email, password: 'the password of a stranger' }),
+      'INVALID_CREDENTIALS',
+      'no other',
+    );
+    await app.db.update(settings).set({ publicRegistration: false });
+  },
+);
+
+t.test('of fifty who accept at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
   const email = address();
   await invite({ email, role });
   const token = await tokenFor(app, email);

@@ -76,7 +76,7 @@ t.test('unknown accounts are counted and answered like known ones', async (t) =>
   await allow(25);
 });
 
-t.test('CVE-2025-24806: all spellings of an account share one counter', async (t) => {
+t.test('all spellings of an account share one counter (CVE-2025-24806)', async (t) => {
   await allow(4);
   await createAccount(app, { email: 'Mixed.Case@Example.com' });
   const spellings = [
@@ -194,7 +194,7 @@ t.test('what is no wrong guess', async (t) => {
   await allow(25);
 });
 
-t.test('every place that checks the password of an account counts', async (t) => {
+t.test('every place that checks the password of an account counts (CVE-2025-64102)', async (t) => {
   await allow(4);
   const ada = await newPerson(service);
   const holder = await newHolder(service, { policies: [await ownSecretPolicy(app)] });

@@ -45,7 +45,7 @@ t.test('registration: five a minute and address, whatever RATE_LIMITER_ENABLED s
   t.equal((await register('b@example.com', '2001:db8::2')).statusCode, 204, 'a minute later');
 });
 
-t.test('CVE-2025-64526: what is in the body changes nothing about whose limit it is', async (t) => {
+t.test('what is in the body changes nothing about whose limit it is (CVE-2025-64526)', async (t) => {
   const { request } = await start(t);
   const answers: number[] = [];
   for (let index = 0; index < 8; index++) {
@@ -73,7 +73,7 @@ t.test('RATE_LIMITER_REGISTRATION_ENABLED=false switches that off', async (t) =>
   }
 });
 
-t.test('nobody can fill a mailbox with links to reset a password, and nobody is told', async (t) => {
+t.test('nobody can fill a mailbox with links to reset a password, and nobody is told (CVE-2026-23511)', async (t) => {
   const { app, reset, mails, clock } = await start(t);
   const { email } = await createAccount(app, { email: 'ada@example.com' });
   const answersOf = async (address: (index: number) => string) => {

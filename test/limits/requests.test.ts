@@ -69,7 +69,7 @@ t.test('it comes before anything that costs', async (t) => {
   }
 });
 
-t.test('GHSA-x732-6j76-qmhm: no spelling of a path, and no method, gets past it', async (t) => {
+t.test('no spelling of a path, and no method, gets past it (GHSA-x732-6j76-qmhm)', async (t) => {
   const { app } = await startStrict(t, { HOST: '127.0.0.1', PORT: '0' });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -130,7 +130,7 @@ t.test('GHSA-x732-6j76-qmhm: no spelling of a path, and no method, gets past it'
   t.equal(await send('127.0.2.1', 'GET', url), 200, 'which counts for nothing');
 });
 
-t.test('CVE-2026-45364: an IPv6 network is one address, however it is written', async (t) => {
+t.test('an IPv6 network is one address, however it is written (CVE-2026-45364)', async (t) => {
   const service = await startStrict(t);
   await areOne(
     t,
@@ -208,7 +208,7 @@ t.test('forwarded headers count only from who is trusted', async (t) => {
     t.equal((await ask(service, '2001:db8:ffff::1', '198.51.100.78')).statusCode, 200);
   });
 
-  t.test('CVE-2024-47070: what is no address is counted as the proxy that forwarded it', async (t) => {
+  t.test('what is no address is counted as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
     const garbage = [
       'unknown',

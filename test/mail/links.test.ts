@@ -20,7 +20,7 @@ t.test('a URL is allowed to the letter, or by its origin and path', async (t) =>
   }
 });
 
-t.test('and nothing that only looks like it', async (t) => {
+t.test('and nothing that only looks like it (CVE-2024-52289)', async (t) => {
   for (const url of [
     '',
     'app.example.com/reset',
@@ -37,6 +37,9 @@ t.test('and nothing that only looks like it', async (t) => {
     'https://app.example.com:8443/reset',
     'https://app.example.com./reset',
     'https://app.example.com.evil.example/reset',
+    'https://appxexample.com/reset',
+    'https://app.examplezcom/reset',
+    'https://app.example.com/resett?from=mail',
     'https://evil.example/https://app.example.com/reset',
     'https://evil.example/reset',
     'https://evil.example?https://app.example.com/reset',

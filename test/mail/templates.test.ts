@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ConfigError } from '../../plugins/config.js';
 import { type Locale, type Locales, loadLocales } from '../../plugins/locales.js';
+import { type Notice, securityChanges } from '../../plugins/mail/jobs.js';
 import { mailKinds } from '../../plugins/mail/template-files.js';
 import { createMailTemplates } from '../../plugins/mail/templates.js';
 import { type MailInput, variablesOf } from '../../plugins/mail/variables.js';
@@ -16,16 +17,28 @@ const day = 86_400_000;
 interface Changes {
   language?: Locale;
   project?: Partial<MailInput['project']>;
-  variables?: Partial<MailInput['variables']>;
+  variables?: Partial<MailInput['recipient'] & Pick<MailInput, 'url'>>;
   validFor?: number;
+  notice?: Partial<Notice>;
 }
 
-function input({ language = english, project, variables, validFor = 7 * day }: Changes = {}): MailInput {
+/** What a mail of any kind needs. */
+function input({ language = english, project, variables, validFor = 7 * day, notice }: Changes = {}): MailInput {
+  const { url: link = url, ...recipient } = variables ?? {};
   return {
     language,
     project: { name: 'Northwind', color: null, logo: null, ...project },
-    variables: { url, email: 'ada@example.com', first_name: null, last_name: null, ...variables },
+    recipient: { email: 'ada@example.com', first_name: null, last_name: null, ...recipient },
+    url: link,
     validFor,
+    notice: {
+      changes: ['password_changed'],
+      at: '2026-01-31T09:26:53.000Z',
+      isOwn: true,
+      device: 'Firefox, Linux',
+      provider: null,
+      ...notice,
+    },
   };
 }
 
@@ -64,7 +77,7 @@ t.test('every mail in every language says all that it has to', async (t) => {
         }
         for (const part of [mail.html, mail.text]) {
           t.equal(part.includes('Ada'), first_name === 'Ada', what);
-          t.match(part, /7\s?(days|Tage|jours|días|天)/, what);
+          if (kind !== 'notice') t.match(part, /7\s?(days|Tage|jours|días|天)/, what);
           t.ok(part.includes('ada@example.com'), `${what}: why one gets this mail`);
         }
         t.notMatch(mail.text, /<|&amp;|\n{3}/, what);
@@ -96,11 +109,65 @@ t.test('all languages have the same texts with the same placeholders', async (t)
         Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, placeholders(text)])),
       ]),
     );
-  t.strictSame(Object.keys(english.mail).sort(), ['common', ...mailKinds].sort());
+  const sections = ['common', ...mailKinds, ...securityChanges, 'several_changes'];
+  t.strictSame(Object.keys(english.mail).sort(), sections.sort());
   for (const language of locales.all) t.strictSame(shape(language), shape(english), language.tag);
 });
 
-t.test('nothing that people enter becomes HTML', async (t) => {
+t.test('a notice says what, when, with what or by whom, and what to do', async (t) => {
+  const subjects = new Set<string>();
+  for (const language of locales.all) {
+    for (const change of securityChanges) {
+      const notice = { changes: [change] as Notice['changes'], provider: 'GitHub' };
+      const own = await templates.render('notice', input({ language, notice }));
+      const foreign = await templates.render(
+        'notice',
+        input({ language, variables: { url: null }, notice: { ...notice, isOwn: false, device: null } }),
+      );
+      const what = `${change} in ${language.tag}`;
+      subjects.add(own.subject);
+      const { title, intro } = language.mail[change] as { title: string; intro: string };
+      for (const part of [own.html, own.text]) {
+        t.ok(part.includes(intro.split('{{')[0] ?? ''), what);
+        t.match(part, /09:26.UTC|UTC.09:26/, `${what}: when`);
+        t.ok(part.includes('Firefox, Linux'), `${what}: with what`);
+        t.equal(part.includes('GitHub'), change === 'provider_linked' || change === 'provider_unlinked', what);
+      }
+      t.ok(own.html.includes(`>${title}</h1>`), what);
+      t.equal(foreign.subject, own.subject, what);
+      for (const part of [foreign.html, foreign.text]) {
+        t.notMatch(part, /Firefox|https?:(?!\/\/www\.w3)/, `${what}: neither device nor link`);
+        t.notMatch(part, /\{\{|\{%|undefined|null/, what);
+        t.ok(part.includes(language.mail.notice?.advice_administrator?.split('{{')[0] ?? ''), what);
+        t.notOk(part.includes(language.mail.notice?.nothing_to_do ?? ''), what);
+      }
+      for (const { text } of [own, foreign]) t.notMatch(text, /<|&amp;|\n{3}|[^-] $/m, what);
+    }
+  }
+  t.equal(subjects.size, locales.all.length * securityChanges.length);
+});
+
+t.test('several changes are one mail with a list', async (t) => {
+  const notice = { changes: ['email_changed', 'password_changed'] as Notice['changes'] };
+  const { subject, html, text } = await templates.render('notice', input({ notice }));
+  t.equal(subject, 'Security changes to your Northwind account');
+  t.match(
+    text,
+    '\n- Your email address was changed\n- Your password was changed\n\nWhen: January 31, 2026 at 09:26 UTC\n',
+  );
+  t.match(html, /<li>Your email address was changed<\/li>\s*<li>Your password was changed<\/li>/);
+});
+
+t.test('what a program calls itself brings no link and no message into a notice', async (t) => {
+  for (const device of ['evil.example', 'https://evil', 'Call 0800 '.repeat(9), '']) {
+    const { text, html } = await templates.render('notice', input({ notice: { device } }));
+    for (const part of [text, html]) t.notMatch(part, /evil|0800|From:/, device);
+  }
+  const { html } = await templates.render('notice', input({ notice: { device: '<b>Lynx</b>' } }));
+  t.match(html, 'From: &lt;b&gt;Lynx&lt;/b&gt;');
+});
+
+t.test('nothing that people enter becomes HTML (CVE-2023-27474)', async (t) => {
   const hostile = `<img src=x onerror="alert(1)"> & 'Söhne'`;
   const escaped = '&lt;img src=x onerror=&#34;alert(1)&#34;&gt; &amp; &#39;Söhne&#39;';
   const link = `https://example.com/?a=1&b="><script>alert(2)</script>'`;
@@ -311,7 +378,7 @@ t.test('the example in the documentation works, and all variables are in it', as
   t.match(mail.html, 'Welcome aboard, Ada!');
   t.match(mail.html, '1 Harbour Street');
   t.equal(mail.text.split('\n')[0], 'Welcome aboard, Ada!');
-  for (const name of [...Object.keys(variablesOf(input())), 'texts', 'subject']) {
+  for (const name of [...Object.keys(variablesOf(input())), 'changes', 'texts', 'subject']) {
     t.match(documentation, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|$`, 'm'), name);
   }
 });

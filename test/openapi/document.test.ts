@@ -94,6 +94,7 @@ t.test('the OpenAPI document', async (t) => {
     ]);
     const expected = [
       ...collections,
+      'GET /.well-known/jwks.json',
       'GET /activity',
       'SEARCH /activity',
       'GET /activity/{id}',

@@ -3,21 +3,15 @@ import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { beforeTfa } from '../../routes/index.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
-import { committedDocument } from '../helpers/document.js';
+import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
 import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
+import { allOperations } from '../helpers/operations.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { adminToken, asAdmin } from '../helpers/writing.js';
 
-/** Every operation of the document, with a path that leads to it. */
-const operations = Object.entries(committedDocument().paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { operationId }]) => ({
-    operationId,
-    method: method.replace(/^x-/, '').toUpperCase() as 'GET',
-    url: path.replace('{provider}', 'nobody').replaceAll(/\{\w+\}/g, '00000000-0000-4000-8000-000000000000'),
-  })),
-);
+const operations = allOperations();
 
 interface Presented {
   query?: string;
@@ -57,6 +51,66 @@ t.test('every operation refuses a credential that cannot be used', async (t) => 
   }
 });
 
+t.test('every answer is for who has asked, and for no cache (CVE-2024-45596, GHSA-c6w9-5g5j-jh2p)', async (t) => {
+  const service = await startTestApp(t);
+  const { app, request } = service;
+  const policy = await createPolicy(app, { appAccess: true });
+  const [ada, bob] = [await tokenHolder(app, { policies: [policy] }), await tokenHolder(app, { policies: [policy] })];
+  const askers = [
+    { headers: {}, others: [ada, bob] },
+    { headers: ada.headers, others: [bob] },
+    { headers: bob.headers, others: [ada] },
+    { headers: ada.headers, others: [bob] },
+  ];
+  for (const { operationId, method, url } of allOperations({ id: ada.id })) {
+    for (const { headers, others } of askers) {
+      const answer = await request({ method, url, headers });
+      // Public keys are the same for everybody, and there to be kept.
+      const expected = operationId === 'readKeySet' ? 'public, max-age=300' : 'no-store';
+      t.equal(answer.headers['cache-control'], expected, `${operationId}: ${answer.statusCode}`);
+      for (const { id, email } of others) {
+        t.notOk(answer.body.includes(email) || (answer.body.includes(id) && !url.includes(id)), operationId);
+      }
+    }
+  }
+});
+
+t.test(
+  'every operation reads a body alike, however its type is written (CVE-2026-25223, CVE-2026-33806)',
+  async (t) => {
+    const service = await startTestApp(t, { ADMIN_TOKEN: adminToken });
+    const { app, request } = service;
+    const spellings = [
+      'APPLICATION/JSON',
+      ' application/json',
+      'application/json\t',
+      'application/json ;charset=utf-8',
+      'application/json\t; charset=utf-8',
+      'application/json;charset=utf-8\t',
+    ];
+    let refusals = 0;
+    await leavesAlone(t, app, 'bodies that fit nowhere', async () => {
+      for (const { operationId, method, url, fields, hasBody } of operations) {
+        if (!hasBody) continue;
+        const payload = JSON.stringify(Object.fromEntries([...fields.keys()].map((name) => [name, { $ne: null }])));
+        const answerTo = async (type: string) => {
+          const { statusCode, body } = await request({
+            method,
+            url,
+            payload,
+            headers: { ...asAdmin, 'content-type': type },
+          });
+          return `${statusCode} ${body}`;
+        };
+        const plain = await answerTo('application/json');
+        if (plain.startsWith('400 ')) refusals++;
+        for (const type of spellings) t.equal(await answerTo(type), plain, `${operationId}: ${JSON.stringify(type)}`);
+      }
+    });
+    t.ok(refusals > 25, `${refusals} refuse it`);
+  },
+);
+
 t.test('every operation but those that set it up is closed until a demand for a second factor is met', async (t) => {
   const service = await startTestApp(t);
   const policy = await createPolicy(service.app, { enforceTfa: true, adminAccess: true });
@@ -68,20 +122,22 @@ t.test('every operation but those that set it up is closed until a demand for a 
   });
 });
 
-t.test('every operation says that something went wrong when the database is not as it should be', async (t) => {
-  const service = await startTestApp(t);
-  const { headers } = await tokenHolder(service.app);
-  await service.app.db.execute(sql`alter table users rename to put_away`);
-  await presentEverywhere(service, { headers }, (response, operationId) => {
-    refused(t, response, 'INTERNAL_SERVER_ERROR', operationId);
-  });
-});
+t.test(
+  'every operation says that something went wrong when the database is not as it should be (GHSA-8fpg-xm3f-6cx3)',
+  async (t) => {
+    const service = await startTestApp(t);
+    const { headers } = await tokenHolder(service.app);
+    await service.app.db.execute(sql`alter table users rename to put_away`);
+    await presentEverywhere(service, { headers }, (response, operationId) => {
+      refused(t, response, 'INTERNAL_SERVER_ERROR', operationId);
+    });
+  },
+);
 
 t.test('every operation says that the database is not there, and when to come back', async (t) => {
   const service = await startTestApp(t);
   const { headers } = await tokenHolder(service.app);
-  const { $client } = service.app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
-  await ($client.end ?? $client.close)?.call($client);
+  await cutDatabase(service);
   await presentEverywhere(service, { headers }, (response, operationId) => {
     refused(t, response, 'SERVICE_UNAVAILABLE', operationId);
     t.equal(response.headers['retry-after'], '1', operationId);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
+import { cutDatabase, startTestApp } from '../helpers/app.js';
 import { sessionCookie, setCookies } from '../helpers/cookies.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
@@ -41,8 +41,7 @@ t.test('what callers are told of themselves', async (t) => {
 t.test('health, with and without a database', async (t) => {
   const { app, get } = await startTestApp(t);
   t.equal((await get('/server/health')).statusCode, 200);
-  const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
-  await ($client.end ?? $client.close)?.call($client);
+  await cutDatabase({ app });
   // It is asked once a second.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   const response = await get('/server/health');

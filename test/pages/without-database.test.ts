@@ -1,11 +1,10 @@
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
+import { cutDatabase, startTestApp } from '../helpers/app.js';
 
 t.test('without a database there are pages all the same, with the settings as they were last read', async (t) => {
   const { app, get } = await startTestApp(t);
   t.equal((await get('/account/login')).statusCode, 200);
-  const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
-  await ($client.end ?? $client.close)?.call($client);
+  await cutDatabase({ app });
   const start = performance.now();
   for (const page of ['/account/login', '/account/register', '/account/verified']) {
     const { statusCode, body } = await get(page);

@@ -81,7 +81,7 @@ t.test('the policy of the settings holds on every route', async (t) => {
   await app.db.update(settings).set({ authPasswordPolicy: null });
 });
 
-t.test('passwords are taken untouched', async (t) => {
+t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
   const { app, post, get } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const pairs = [

@@ -6,6 +6,7 @@ import { userStatuses } from '../../schemas/users.js';
 import { accountPassword, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { refused } from '../helpers/refusals.js';
+import { countStatements } from '../helpers/statements.js';
 
 const cheap: PasswordOptions = { memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 };
 const make = (options: Partial<PasswordOptions> = {}) => createPasswords({ ...cheap, ...options });
@@ -206,6 +207,20 @@ t.test('a burst of logins', async (t) => {
   }
   t.equal((await app.db.$count(sessions)) - before, byStatus(200).length, 'and leave nothing');
   t.equal((await post('/auth/login', account)).statusCode, 200, 'afterwards all is well');
+});
+
+t.test('a login for which there is no room asks the database nothing', async (t) => {
+  const { app, post } = await startTestApp(t, {
+    PASSWORD_HASH_TIME: '40',
+    PASSWORD_HASH_CONCURRENCY: '1',
+    PASSWORD_HASH_QUEUE: '2',
+  });
+  const account = await createAccount(app);
+  const taken = ['one', 'two', 'three'].map((password) => app.passwords.hash(password));
+  const count = countStatements(app);
+  refused(t, await post('/auth/login', account), 'SERVICE_UNAVAILABLE', 'sent away');
+  t.equal(count(), 0);
+  await Promise.all(taken);
 });
 
 t.test('every refused login checks exactly one password, whoever it is for', async (t) => {

@@ -1,37 +1,8 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { PGlite } from '@electric-sql/pglite';
-import postgres from 'postgres';
 import t from 'tap';
-import { createHome, engine, environment, type Home, logIn, startService } from '../helpers/service.js';
+import { createHome, engine, logIn, startService } from '../helpers/service.js';
+import { askStored, verifyAuditLog as verify } from '../helpers/stored.js';
 
-const script = fileURLToPath(new URL('../../scripts/audit-verify.js', import.meta.url));
 const variables = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
-
-/** What `npm run audit:verify` says and how it ends. */
-async function verify(home: Home, args: string[] = [], more: Record<string, string> = {}) {
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, ...args], {
-    cwd: home.directory,
-    env: environment(home, { ...variables, ...more }),
-  });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, said };
-}
-
-/** Behind the back of the service. */
-async function execute(home: Home, statement: string) {
-  const { DATABASE_URL: url } = home.variables;
-  if (url === undefined) {
-    const client = await PGlite.create({ dataDir: `${home.directory}/data/database` });
-    await client.exec(statement);
-    return client.close();
-  }
-  const client = postgres(url, { max: 1, onnotice: () => {} });
-  await client.unsafe(statement);
-  return client.end();
-}
 
 t.test('audit:verify', async (t) => {
   const home = await createHome(t, { prepared: true });
@@ -68,11 +39,11 @@ t.test('audit:verify', async (t) => {
   t.equal(stranger.code, 1);
   t.match(stranger.said, /SECRET that is not known/);
 
-  await execute(home, "update activity set ip = '192.0.2.1' where position = 2");
+  await askStored(home, "update activity set ip = '192.0.2.1' where position = 2");
   const altered = await verify(home);
   t.equal(altered.code, 1);
   t.match(altered.said, /^The audit log is not as it was written\. Position 2 \(row .*\) was altered/);
-  await execute(home, 'delete from activity where position = 2');
+  await askStored(home, 'delete from activity where position = 2');
   const removed = await verify(home);
   t.equal(removed.code, 1);
   t.match(removed.said, /Position 2 is missing/);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { bearer } from '../helpers/app.js';
-import { databaseUrl, healthIsFresh, query, recovers, startBehindProxy, variables } from '../helpers/outage.js';
+import { databaseUrl, healthIsFresh, recovers, startBehindProxy, variables } from '../helpers/outage.js';
 import {
   createHome,
   engine,
@@ -12,6 +12,8 @@ import {
   type Service,
   startService,
 } from '../helpers/service.js';
+import { claimsOf } from '../helpers/sessions.js';
+import { askStored } from '../helpers/stored.js';
 import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
@@ -22,8 +24,8 @@ t.test('five instances start at once on an empty database', { skip }, async (t) 
   const passwords = instances.flatMap(({ password }) => password ?? []);
   t.equal(passwords.length, 1, 'one password is printed');
   t.equal(instances.filter(({ stdout }) => stdout.includes('"password"')).length, 1);
-  const [users] = await query(home, 'select count(*)::int as count from users');
-  const [roles] = await query(home, 'select count(*)::int as count from roles');
+  const [users] = await askStored(home, 'select count(*)::int as count from users');
+  const [roles] = await askStored(home, 'select count(*)::int as count from roles');
   t.strictSame([users?.count, roles?.count], [1, 1], 'one administrator, one role');
   for (const instance of instances) t.equal((await logIn(instance, passwords[0])).status, 200);
   for (const instance of instances) t.strictSame(await instance.stop(), { code: 0, signal: null });
@@ -160,13 +162,56 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
 
   await t.test('PostgreSQL ends all sessions', async (t) => {
     await Promise.all([0, 1, 2, 3].map(() => service.get('/users/me', token)));
-    await query(
+    await askStored(
       home,
       'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
     );
     await recovers(t, service, token);
   });
 
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+});
+
+t.test('a refresh of which the database says not what became of it', { skip }, async (t) => {
+  const { proxy, service } = await startBehindProxy(t);
+  const { body } = await logIn(service, 'the password');
+  const { session } = claimsOf(body.data.access_token);
+  let { refresh_token: token } = body.data;
+  const refresh = async () => {
+    const answer = await service.post('/auth/refresh', { refresh_token: token });
+    if (answer.status === 200) token = ((await answer.json()) as typeof body).data.refresh_token;
+    return answer;
+  };
+
+  await t.test('is answered all the same when it was done', async (t) => {
+    proxy.loseStatement(String(session), true);
+    t.equal((await refresh()).status, 200);
+    t.equal((await refresh()).status, 200, 'by the token that counts');
+  });
+
+  await t.test('has used nothing up when it was not done', async (t) => {
+    proxy.loseStatement(String(session), false);
+    t.equal((await refresh()).status, 503);
+    t.equal((await refresh()).status, 200);
+  });
+
+  await t.test('is taken back when the database stays away for longer than the client waits', async (t) => {
+    proxy.loseStatement(String(session), true);
+    const start = performance.now();
+    const pending = refresh();
+    await sleep(30);
+    await proxy.cut();
+    const answer = await pending;
+    t.equal(answer.status, 503);
+    t.match(answer.headers.get('retry-after'), /^\d+$/);
+    t.ok(performance.now() - start < 7_000, 'nobody is left waiting');
+    const again = refresh();
+    await sleep(300);
+    await proxy.restore();
+    const { status } = await again;
+    t.match(String(status), /^(200|503)$/, 'who asks too soon waits, or is told to come back');
+    if (status === 503) t.equal((await refresh()).status, 200, 'and the token counts again');
+  });
   t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 

@@ -127,7 +127,7 @@ t.test('a provider that has taken a new key a moment ago', async (t) => {
   t.equal((await login('hostile')).statusCode, 200, 'and back');
 });
 
-t.test('claims of an ID token', async (t) => {
+t.test('claims of an ID token (CVE-2026-31813)', async (t) => {
   const url = hostile.issuer;
   const lies: [what: string, change: Record<string, unknown>][] = [
     ['another issuer', { iss: other.issuer }],
@@ -321,7 +321,7 @@ t.test('discovery that misleads', async (t) => {
   }
 });
 
-t.test('an address counts as verified only when it is said to be true', async (t) => {
+t.test('an address counts as verified only when it is said to be true (CVE-2026-55076)', async (t) => {
   for (const email_verified of ['true', 1, null, [true], { true: true }, 'yes', false, undefined]) {
     const lies = { userinfo: (truth: object) => ({ ...truth, email_verified }) };
     await refusedAndNothingStored(t, 'verified', lies, 'INVALID_CREDENTIALS', JSON.stringify(email_verified) ?? 'none');

@@ -6,7 +6,7 @@ import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { type LoginFault, refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
 import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { begin, createVisitor, goThrough, passThrough, type Start } from '../helpers/visitor.js';
+import { begin, createVisitor, goThrough, passThrough, type Start, startPath } from '../helpers/visitor.js';
 import { failures, json, jsonText, redirectTo } from '../helpers/web-server.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -57,6 +57,21 @@ async function refusedAndNothingStored(
   refusedLogin(t, await login(key, { family: 'oauth' }, newVisitor(service)), code, what);
   t.equal(await digestOfAccounts(service.app), before, `${what}: nothing was stored`);
 }
+
+t.test('who it is the provider says, and nothing that the browser brings along (CVE-2026-44166)', async (t) => {
+  const victim = await createAccount(app);
+  const claims = { email: victim.email, id: 'somebody-else', external_identifier: 'x', role: 'x', status: 'active' };
+  const more = new URLSearchParams({ ...claims, createData: JSON.stringify(claims) }).toString();
+  const person = newPerson();
+  const visitor = newVisitor();
+  const started = await visitor.visit(`${startPath('in-json', { family: 'oauth' })}?${more}`);
+  const callback = await passThrough(String(started.headers.location));
+  const response = await visitor.visit(`${callback}&${more}`);
+  t.equal(response.statusCode, 200, response.body);
+  const { user } = (await userBehind(app, 'in-json', String(person.id))) ?? {};
+  t.match(user, { email: person.email, provider: 'in-json', externalIdentifier: String(person.id), role: null });
+  t.not(user?.id, victim.id);
+});
 
 t.test('what the provider is asked', async (t) => {
   newPerson();
@@ -141,7 +156,7 @@ t.test('closed registration', async (t) => {
   await refusedAndNothingStored(t, 'closed', 'INVALID_CREDENTIALS', 'a stranger');
 });
 
-t.test('an account is never linked by its address', async (t) => {
+t.test('an account is never linked by its address (CVE-2024-38351, GHSA-g38m-r43w-p2q7, CVE-2026-55075)', async (t) => {
   const { email } = await createAccount(app);
   for (const spelling of [email, email.toUpperCase()]) {
     newPerson({ email: spelling });

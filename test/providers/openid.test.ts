@@ -440,7 +440,7 @@ t.test('the same identifier at two providers is two users', async (t) => {
   t.not((await userOf('in-json', name)).id, (await userOf('in-session', name)).id);
 });
 
-t.test('users who are not active', async (t) => {
+t.test('users who are not active (CVE-2025-53942)', async (t) => {
   const { name } = newPerson();
   await succeeds(t, 'in-json', name, 'active');
   const { id } = await userOf('in-json', name);
@@ -465,7 +465,7 @@ t.test('who does not want to', async (t) => {
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('two-factor authentication', async (t) => {
+t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   const code = () => codeOfStep(stepOf(clock.now()));
 
   /** Somebody who has come back from the provider, and is asked for a code. */

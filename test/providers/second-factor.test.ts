@@ -74,7 +74,7 @@ t.test('a recovery code does in the place of a code, once', async (t) => {
   t.equal(await codesLeft(app, id), 8);
 });
 
-t.test('a login that has come back is completed once', async (t) => {
+t.test('a login that has come back is completed once (CVE-2026-34224)', async (t) => {
   const { id, complete } = await waiting();
   isSignedIn(t, await complete(codeOfStep(nextStep(testApp))), 'the first time');
   const count = (await sessionsOf(app, id)).length;

@@ -5,10 +5,11 @@ import { updateAccount } from '../helpers/accounts.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
 import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { userBehind } from '../helpers/provider-records.js';
+import { digestOfAccounts, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { sentBack } from '../helpers/refused-logins.js';
 import { sessionCookie } from '../helpers/sessions.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
 import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 
 const { issuer } = await startHostileIssuers(t, ['issuer']);
@@ -110,6 +111,60 @@ t.test('AUTH_DISABLE_DEFAULT leaves the providers as the only way in', async (t)
     'UNPROCESSABLE_CONTENT',
     'the last way in stays',
   );
+});
+
+t.test('a provider that was switched off signs nobody in (CVE-2025-64717)', async (t) => {
+  const publicUrl = 'http://gatehouse.example.com';
+  const both = {
+    PUBLIC_URL: publicUrl,
+    AUTH_PROVIDERS: 'issuer,other',
+    ...issuer.variables('issuer', { MODE: 'json' }),
+    ...issuer.variables('other', { MODE: 'json' }),
+  };
+  const before = await startTestApp(t, both);
+  const only = Object.fromEntries(Object.entries(both).filter(([name]) => !name.startsWith('AUTH_ISSUER_')));
+  const after = await startTestApp(t, { ...only, AUTH_PROVIDERS: 'other' }, { database: before.database.location });
+  const login = (service: typeof before, key: string, visitor = createVisitor(service, publicUrl)) =>
+    goThrough(visitor, key, { family: 'oauth' }, passThrough);
+
+  const { sub } = issuer.newcomer();
+  t.equal((await login(before, 'issuer')).statusCode, 200);
+  const { user } = (await userBehind(before.app, 'issuer', sub)) ?? {};
+  const waiting = createVisitor(before, publicUrl);
+  const callback = await passThrough(await begin(waiting, 'issuer', { family: 'oauth' }));
+  await updateAccount(before.app, user?.id ?? '', {
+    tfaSecret: before.app.tfaSecrets.seal(rfcSecret.base32, user?.id ?? ''),
+  });
+  const pending = createVisitor(before, publicUrl);
+  t.equal((await login(before, 'issuer', pending)).statusCode, 401, 'a second factor is asked for');
+
+  const stored = await digestOfAccounts(after.app);
+  const cookie = async (visitor: typeof waiting) => ({ cookie: await visitor.cookies(callback) });
+  const path = callback.slice(publicUrl.length);
+  const moved = path.replace('/issuer/', '/other/');
+  const otp = codeOfStep(stepOf(after.clock.now()));
+  for (const [what, answer] of Object.entries({
+    'a start': await after.get('/auth/login/issuer'),
+    'a start of the other form': await after.get('/auth/oauth/issuer'),
+    'a login that was under way': await after.get(path, await cookie(waiting)),
+    'a second factor that was waited for': await after.post('/auth/login/issuer', { otp }, await cookie(pending)),
+  })) {
+    refused(t, answer, 'ROUTE_NOT_FOUND', what);
+  }
+  for (const [what, answer] of Object.entries({
+    'at the callback of another': await after.get(moved, await cookie(waiting)),
+    'the second factor at another': await after.post('/auth/login/other', { otp }, await cookie(pending)),
+  })) {
+    refused(t, answer, 'INVALID_CREDENTIALS', what);
+  }
+  for (const name of ['constructor', '__proto__', 'toString', 'default', 'ISSUER']) {
+    refused(t, await after.get(`/auth/login/${name}`), 'ROUTE_NOT_FOUND', name);
+  }
+  t.equal(await digestOfAccounts(after.app), stored, 'nothing is stored');
+  t.strictSame((await after.get('/auth')).json().data, [{ name: 'other', driver: 'openid' }]);
+  t.equal((await login(after, 'other')).statusCode, 403, 'whoever came by the first is nobody to the other one');
+  issuer.newcomer();
+  t.equal((await login(after, 'other')).statusCode, 200, 'which goes on');
 });
 
 t.test('a PUBLIC_URL with a path', async (t) => {

@@ -47,7 +47,7 @@ async function isRefused(t: Test, visit: () => ReturnType<Visitor['visit']>, wha
   t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
 }
 
-t.test('a state is good for the browser that it was made for', async (t) => {
+t.test('a state is good for the browser that it was made for (CVE-2023-31999)', async (t) => {
   const [victim, thief] = [await returned(), await returned()];
   await isRefused(t, () => newVisitor().visit(victim.callback), 'a browser that has begun nothing');
   await isRefused(t, () => thief.visitor.visit(victim.callback), 'a browser that has begun a login of its own');
@@ -77,7 +77,7 @@ t.test('what comes back for another login leaves the one alone that is under way
   await isRefused(t, () => second.visit(newer), 'once');
 });
 
-t.test('a state is good for the provider that it was made for', async (t) => {
+t.test('a state is good for the provider that it was made for (GHSA-x445-f3h2-j279)', async (t) => {
   const { visitor, callback, cookie, state } = await returned('alpha');
   const moved = callback.replace('/alpha/', '/beta/');
   await isRefused(t, () => visitor.visit(moved), 'at the callback of another');
@@ -103,7 +103,7 @@ t.test('a state is good for the provider that it was made for', async (t) => {
   await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie: renamed }), 'in a cookie of another name');
 });
 
-t.test('a state is good once', async (t) => {
+t.test('a state is good once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
   server.takesCodesAgain = true;
   t.teardown(() => {
     server.takesCodesAgain = false;

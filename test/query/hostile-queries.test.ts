@@ -92,7 +92,7 @@ const inside = [
   '*',
 ];
 
-t.test('a name that is none is refused in every place where a name can be', async (t) => {
+t.test('a name that is none is refused in every place where a name can be (CVE-2026-39356)', async (t) => {
   for (const name of [...injections, ...inherited, ...inside]) {
     // A comma or a dot parts names; of what is left, no part is a name.
     const places: Record<string, Query> = {

@@ -1,13 +1,15 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { settings, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
+import { settings, userPolicies, users } from '../../db/schema.js';
+import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { changeUser, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { leavesAlone, policyWith } from '../helpers/rights.js';
+import { logIn, modes, refresh } from '../helpers/sessions.js';
 
 const allowed = 'https://app.example.com/verify';
 const service = await startTestApp(t, { USER_REGISTER_URL_ALLOW_LIST: allowed, REGISTRATION_ANSWER_TIME: '20ms' });
@@ -54,6 +56,48 @@ t.test('a stranger registers, verifies the address, and logs in', async (t) => {
   refused(t, await verify(token), 'INVALID_PAYLOAD', 'used, even when the user is unverified again');
 });
 
+t.test('nobody verifies an address but by the link that was sent there (CVE-2026-27946, CVE-2026-54693)', async (t) => {
+  const email = address();
+  const token = `static-token-of-${email}`;
+  const answer = await register({ email, password, status: 'active', email_verified: true, verified: true, token });
+  t.strictSame([answer.statusCode, answer.body], [204, ''], 'nothing that is told verifies anything');
+  const user = await found(email);
+  t.match(user, { status: 'unverified', tokenHash: null });
+  const id = user?.id ?? '';
+  // What others may do with what is theirs, and credentials that they could have from before.
+  const ownRow = await policyWith(app, [
+    { collection: 'users', action: 'read', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
+    { collection: 'users', action: 'update', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
+  ]);
+  await changeUser(app, id, { tokenHash: hashToken(token), status: 'active' });
+  await app.db.insert(userPolicies).values({ user: id, policy: ownRow });
+  const held = await Promise.all(modes.map((mode) => logIn(service, mode, { email, password })));
+  await changeUser(app, id, { status: 'unverified' });
+  const ways = [bearer(token), ...held.map(({ headers }) => headers)];
+  await leavesAlone(t, app, 'everything else', async () => {
+    for (const headers of ways) {
+      for (const data of [{ status: 'active' }, { email: `x${email}` }, { email_verified: true }, { verified: true }]) {
+        for (const [url, payload] of [
+          ['/users/me', data],
+          [`/users/${id}`, data],
+          ['/users', { keys: [id], data }],
+          ['/users', [{ id, ...data }]],
+        ] as const) {
+          const { statusCode } = await service.request({ method: 'PATCH', url, payload, headers });
+          t.equal(statusCode, 401, `${url} ${JSON.stringify(data)}`);
+        }
+      }
+      t.equal((await get('/users/me', headers)).statusCode, 401, 'nor is anything told');
+    }
+    for (const session of held) t.equal((await refresh(service, session)).statusCode, 401, session.mode);
+  });
+  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'login');
+  await post('/auth/password/request', { email });
+  t.equal((await mailsTo(app, email)).length, 1, 'no other mail leads in');
+  t.equal((await verify(await tokenFor(app, email))).statusCode, 204);
+  t.match(await found(email), { status: 'active' });
+});
+
 t.test('a browser is sent to a page', async (t) => {
   const email = address();
   await register({ email, password });
@@ -67,7 +111,7 @@ t.test('a browser is sent to a page', async (t) => {
   t.equal((await verify('x', browser)).headers.location, '/account/verified?reason=INVALID_TOKEN');
 });
 
-t.test('whatever comes of it, the answer is the same', async (t) => {
+t.test('whatever comes of it, the answer is the same (CVE-2024-41952)', async (t) => {
   const taken = await createUser(app);
   const suspended = await createUser(app, { status: 'suspended' });
   const cases: Record<string, { body: object; with?: Partial<typeof settings.$inferInsert> }> = {
@@ -197,7 +241,7 @@ t.test('what any client can see of its own request is told', async (t) => {
   t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
 });
 
-t.test('a token that is no good', async (t) => {
+t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
   const fresh = async () => {
     const email = address();
     await register({ email, password });
@@ -211,7 +255,7 @@ t.test('a token that is no good', async (t) => {
   refused(t, await get('/users/register/verify-email?token='), 'INVALID_TOKEN', 'empty');
 });
 
-t.test('of fifty who verify at once one wins', async (t) => {
+t.test('of fifty who verify at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
   const email = address();
   await register({ email, password });
   const token = await tokenFor(app, email);

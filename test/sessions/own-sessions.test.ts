@@ -222,7 +222,7 @@ t.test('a static token is of no session', async (t) => {
   t.strictSame(await list(staticToken), []);
 });
 
-t.test('nobody sees or ends the sessions of others', async (t) => {
+t.test('nobody sees or ends the sessions of others (GHSA-6w4q-23cf-j9jp)', async (t) => {
   const [one, other] = [await signedInEverywhere(), await signedInEverywhere()];
   const ids = one.held.map(idOf);
   t.notOk((await list(other.json.headers)).some(({ id }) => ids.includes(id)));

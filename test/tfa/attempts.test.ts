@@ -40,7 +40,7 @@ function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what
   t.ok(left <= lasts && left > lasts - 5, `${what}: ${left} of ${lasts} seconds are left`);
 }
 
-t.test('five wrong codes in a row lock, for longer and longer, but never for good', async (t) => {
+t.test('five wrong codes in a row lock, for longer and longer, but never for good (CVE-2024-32868)', async (t) => {
   const ada = await holder();
   nextStep(service);
   await fail(ada, 4);
@@ -87,7 +87,7 @@ t.test('what is no attempt', async (t) => {
   refused(t, await bob.login(rightCode(), { password: 'wrong' }), 'INVALID_CREDENTIALS', 'nor without the password');
 });
 
-t.test('all that takes codes counts together', async (t) => {
+t.test('all that takes codes counts together (CVE-2025-64102)', async (t) => {
   const ada = await holder();
   nextStep(service);
   const session = await ada.signIn(rightCode());

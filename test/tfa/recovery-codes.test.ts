@@ -66,7 +66,7 @@ t.test('new ones replace all earlier ones', async (t) => {
   t.equal(await ada.codesLeft(), 10, 'also when they are made at once');
 });
 
-t.test('each is accepted once', async (t) => {
+t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
   t.test('at login, in any spelling', async (t) => {
     const ada = await holder();
     const codes = await codesOf(ada);

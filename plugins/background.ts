@@ -1,28 +1,28 @@
-import type { Chain } from './chain.js';
-
-export interface Linker {
-  /** Links what has been written, over and over, until it is stopped. */
+export interface Background {
+  /** Does the work over and over, until it is stopped. */
   start(): void;
   /** Comes back when nothing is under way any more. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds. As long as a row can be taken away without a gap to tell of it. */
-const interval = 1_000;
-
 /**
- * Links rows in the background.
+ * Work that is done in the background, at intervals.
+ * @param interval from the end of one time to the beginning of the next, in milliseconds
  * @param onFailure told once of a failure, however long it lasts
  */
-export function createLinker(chain: Pick<Chain, 'link'>, onFailure: (error: unknown) => void): Linker {
+export function createBackground(
+  work: () => Promise<unknown>,
+  interval: number,
+  onFailure: (error: unknown) => void,
+): Background {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isFailing = false;
   let underWay: Promise<void> = Promise.resolve();
 
-  const link = async () => {
+  const once = async () => {
     try {
-      await chain.link();
+      await work();
       isFailing = false;
     } catch (error) {
       if (!isFailing) onFailure(error);
@@ -33,7 +33,7 @@ export function createLinker(chain: Pick<Chain, 'link'>, onFailure: (error: unkn
   const next = () => {
     if (isStopped) return;
     timer = setTimeout(() => {
-      underWay = link().finally(next);
+      underWay = once().finally(next);
     }, interval).unref();
   };
 

@@ -1,0 +1,22 @@
+import plugin from 'fastify-plugin';
+import { createSecurityNotices } from './service.js';
+
+/** Tells users by mail of changes to how their account is got into, unless the configuration says otherwise. */
+export const securityNoticesPlugin = plugin(
+  async (app) => {
+    const { config, clock, mail, rateLimits, activity } = app;
+    if (!config.EMAIL_SECURITY_NOTICES) return;
+    const labels = new Map(config.PROVIDERS.map(({ key, LABEL }) => [key, LABEL ?? key]));
+    activity.onRecord(
+      createSecurityNotices({
+        clock,
+        mail,
+        rateLimits,
+        labelOf: (provider) => labels.get(provider) ?? provider,
+        resetUrl: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
+        onTooMany: () => app.log.info('a user was not told of a change by mail: there were too many'),
+      }),
+    );
+  },
+  { name: 'security-notices', dependencies: ['config', 'clock', 'rate-limits', 'activity', 'mail'] },
+);

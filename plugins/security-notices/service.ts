@@ -1,0 +1,81 @@
+import { inChunks } from '../../db/chunks.js';
+import type { Executor } from '../../db/client.js';
+import { type AccountState, readAccountStates } from '../../db/queries/recipients.js';
+import type { ActivityEvent, ActivityListener } from '../activity/service.js';
+import type { Origin } from '../client.js';
+import type { Clock } from '../clock.js';
+import type { Mail } from '../mail/index.js';
+import type { NoticeJob } from '../mail/jobs.js';
+import type { RateLimits } from '../rate-limits/service.js';
+import { deviceOf } from '../sessions/device.js';
+import { changesOf, userOf } from './changes.js';
+
+interface Dependencies {
+  clock: Clock;
+  mail: Pick<Mail, 'enqueueAll'>;
+  rateLimits: Pick<RateLimits, 'mayNotify'>;
+  /** What people call a provider. */
+  labelOf(provider: string): string;
+  /** Where a new password can be asked for; null: nowhere. */
+  resetUrl: string | null;
+  onTooMany(): void;
+}
+
+/**
+ * Has a mail sent to each user whose credentials were changed, in the transaction of the change: one for all that happened
+ * to them in it. It goes to active users, at the address that they had before.
+ */
+export function createSecurityNotices(deps: Dependencies): ActivityListener {
+  const { clock, mail, rateLimits, labelOf, resetUrl, onTooMany } = deps;
+
+  const noticeOf = async (
+    { userId, client }: Origin,
+    now: AccountState,
+    events: readonly ActivityEvent[],
+  ): Promise<NoticeJob | undefined> => {
+    const former = events.find(({ aside }) => aside?.former)?.aside?.former ?? now;
+    const [change, ...others] = new Set(events.flatMap((event) => changesOf(event, former, now)));
+    const isInUse = former.status === 'active' && now.status === 'active';
+    if (!isInUse || change === undefined || former.email === null) return undefined;
+    const isOwn = userId === now.id;
+    if (isOwn && !(await rateLimits.mayNotify(former.email))) {
+      onTooMany();
+      return undefined;
+    }
+    const changes: NoticeJob['changes'] = [change, ...others];
+    const provider = events.find(({ aside }) => aside?.provider !== undefined)?.aside?.provider;
+    return {
+      kind: 'notice',
+      user: now.id,
+      email: former.email,
+      changes,
+      at: clock().toISOString(),
+      isOwn,
+      device: isOwn ? deviceOf(client.userAgent) : null,
+      provider: provider === undefined ? null : labelOf(provider),
+      // A link to a new password goes to the address of now, and to those who have a password of ours.
+      url: now.provider === 'default' && !changes.includes('email_changed') ? resetUrl : null,
+    };
+  };
+
+  const tell = async (tx: Executor, origin: Origin, byUser: ReadonlyMap<string, readonly ActivityEvent[]>) => {
+    const states = await readAccountStates(tx, [...byUser.keys()]);
+    const jobs = await Promise.all(states.map((now) => noticeOf(origin, now, byUser.get(now.id) ?? [])));
+    await mail.enqueueAll(
+      tx,
+      jobs.filter((job) => job !== undefined),
+    );
+  };
+
+  return async (tx, origin, events) => {
+    const byUser = new Map<string, ActivityEvent[]>();
+    for (const event of events) {
+      const user = userOf(event, origin);
+      if (user !== undefined) byUser.set(user, [...(byUser.get(user) ?? []), event]);
+    }
+    await inChunks([...byUser], async (chunk) => {
+      await tell(tx, origin, new Map(chunk));
+      return [];
+    });
+  };
+}

@@ -1,0 +1,66 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Closed, named } from './common.js';
+
+/** Algorithms of access tokens whose keys come in pairs: one signs, the other is for everybody (RFC 7518, RFC 8037). */
+export const keyPairAlgorithms = ['EdDSA', 'ES256'] as const;
+export type KeyPairAlgorithm = (typeof keyPairAlgorithms)[number];
+
+/** How long the set of keys may be kept by those who have read it, in seconds. */
+export const keySetMaxAge = 300;
+
+const coordinate = (description: string) => Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description });
+
+export const PublicKey = named(
+  'PublicKey',
+  Closed(
+    {
+      kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The kind of key.' }),
+      crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'Its curve.' }),
+      x: coordinate('The public key; of the curve P-256 the first half of it.'),
+      y: Type.Optional(coordinate('The other half, on the curve P-256.')),
+      kid: coordinate('Which key it is: what a token that it has signed names in its header.'),
+      alg: Type.Unsafe<KeyPairAlgorithm>(
+        Type.Union(
+          keyPairAlgorithms.map((algorithm) => Type.Literal(algorithm)),
+          { description: 'The one algorithm that it is for.' },
+        ),
+      ),
+      use: Type.Literal('sig', { description: 'It is for signatures.' }),
+    },
+    { description: 'A public key, as a JSON Web Key (RFC 7517).' },
+  ),
+);
+export type PublicKey = Static<typeof PublicKey>;
+
+export const KeySet = named(
+  'KeySet',
+  Closed(
+    { keys: Type.Array(PublicKey) },
+    {
+      description: 'A JSON Web Key Set (RFC 7517).',
+      examples: [
+        {
+          keys: [
+            {
+              kty: 'OKP',
+              crv: 'Ed25519',
+              x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+              kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+              alg: 'EdDSA',
+              use: 'sig',
+            },
+          ],
+        },
+      ],
+    },
+  ),
+);
+export type KeySet = Static<typeof KeySet>;
+
+/** Headers of the answer with the keys. */
+export const keySetHeaders = {
+  'cache-control': Type.String({
+    description: 'How long the keys may be kept, in seconds. A new one is among them for longer before it signs.',
+    examples: [`public, max-age=${keySetMaxAge}`],
+  }),
+};

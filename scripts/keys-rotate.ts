@@ -1,0 +1,75 @@
+// Makes a new key for access tokens, which takes over from the present one: `npm run keys:rotate [-- --after=<duration>]`.
+// `--revoke` instead removes all present keys, and with them whatever they have signed. docs/access-tokens.md says more.
+import { parseArgs } from 'node:util';
+import ms, { type StringValue } from 'ms';
+import { createSeals } from '../plugins/activity/seals.js';
+import { createActivity } from '../plugins/activity/service.js';
+import { systemClock } from '../plugins/clock.js';
+import { loadConfig } from '../plugins/config.js';
+import { keysFor } from '../plugins/keys.js';
+import { leadTime, revoke, rotate } from '../plugins/signing-keys/rotation.js';
+import { createKeyStore } from '../plugins/signing-keys/store.js';
+import { keySetMaxAge } from '../schemas/jwks.js';
+import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
+
+try {
+  process.stdout.write(`${await run(readOptions())}\n`);
+} catch (error) {
+  process.stderr.write(`The keys are left as they are. ${explainFailure(error)}\n`);
+  process.exit(1);
+}
+
+async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean }): Promise<string> {
+  const config = loadConfig();
+  const { ACCESS_TOKEN_ALGORITHM: algorithm } = config;
+  return withServiceDatabase(config, async (db) => {
+    const activity = createActivity({
+      db,
+      clock: systemClock,
+      seals: createSeals(keysFor(config, 'activity')),
+      // A command refuses nobody, and is not measured.
+      rateLimits: { mayRecordRefusal: async () => 'no' },
+      count: () => {},
+    });
+    const store = createKeyStore({ config, activity, onUnreadable: tellUnreadable });
+    if (isRevocation) return told(await revoke(db, store, algorithm, systemClock()));
+    if (algorithm === 'HS256') {
+      throw new CommandError(
+        'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key made from SECRET. To change that one, see "Changing the secret" in docs/operations.md.',
+      );
+    }
+    const { kid, signsFrom, isUnderWay } = await rotate(db, store, algorithm, systemClock(), lead);
+    if (isUnderWay)
+      return `A rotation is under way: ${kid} signs from ${signsFrom.toISOString()} on. Nothing was changed.`;
+    const isShort = lead < keySetMaxAge * 1_000;
+    return [
+      `The new key is ${kid} (${algorithm}). It is in the key set from now on, and signs from ${signsFrom.toISOString()} on.`,
+      'The one that signs until then stays in the set as long as anybody may come back with a token that it has signed.',
+      ...(isShort
+        ? ['Others may keep the set for longer than that, and then refuse what the new one has signed.']
+        : []),
+    ].join('\n');
+  });
+}
+
+function told({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
+  const gone = removed.length === 1 ? '1 key is removed' : `${removed.length} keys are removed`;
+  return [
+    `${gone}. Within five seconds no instance takes what was signed with it.`,
+    ...(made ? [`The new key is ${made.kid} (${made.algorithm}). It signs from now on.`] : []),
+  ].join('\n');
+}
+
+function tellUnreadable(kid: string): void {
+  process.stderr.write(`The key ${kid} was sealed with a SECRET that is neither in SECRET nor in PREVIOUS_SECRETS.\n`);
+}
+
+function readOptions(): { lead: number; isRevocation: boolean } {
+  const { values } = parseArgs({ options: { after: { type: 'string' }, revoke: { type: 'boolean', default: false } } });
+  const { after, revoke: isRevocation } = values;
+  if (after !== undefined && isRevocation) throw new CommandError('--revoke is at once: leave --after out.');
+  if (after !== undefined && !/^\d{1,5}[smhd]$/.test(after)) {
+    throw new CommandError('--after takes a duration such as 90s, 30m, 2h or 1d.');
+  }
+  return { lead: after === undefined ? leadTime : ms(after as StringValue), isRevocation };
+}

@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Executor, openDatabase } from '../db/client.js';
+import { sqlStateOf } from '../db/failures.js';
+import { databaseLocation } from '../plugins/database.js';
+import { explainStartFailure } from '../plugins/start-failure.js';
+import type { Config } from '../schemas/config.js';
+
+/** Why a command cannot do its work, in a sentence of our own. */
+export class CommandError extends Error {}
+
+/** Runs a command on the database of the service, which must have made it. */
+export async function withServiceDatabase<T>(config: Config, work: (db: Executor) => Promise<T>): Promise<T> {
+  const location = databaseLocation(config);
+  // To open it would be to make it.
+  if (location.kind === 'embedded' && !existsSync(join(location.dataDir, 'database'))) {
+    throw new CommandError(
+      `There is no database in ${location.dataDir}: set DATA_DIR or DATABASE_URL as the service has it.`,
+    );
+  }
+  const connection = await openDatabase(location);
+  try {
+    return await work(connection.db);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** What went wrong, for the person who runs the command. */
+export function explainFailure(error: unknown): string {
+  const isMistyped = error instanceof TypeError && /^ERR_PARSE_ARGS_/.test((error as NodeJS.ErrnoException).code ?? '');
+  if (error instanceof CommandError || isMistyped) return error.message;
+  if (sqlStateOf(error) === '42P01') return 'The database has no table for it yet: start the service once.';
+  return explainStartFailure(error);
+}

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { buildApp } from '../../app.js';
+import { testConfig } from '../helpers/app.js';
+import { tokenFor } from '../helpers/mails.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { everyPermission, policyWith } from '../helpers/rights.js';
+import { type ClientSession, claimsOf, logOut, modes, refresh, sessionOf } from '../helpers/sessions.js';
+import { atEndOf } from '../helpers/teardown.js';
+import { codeOfStep, rfcSecret } from '../helpers/totp.js';
+import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+
+/**
+ * What one instance is asked to change counts on another from the next request on, for every kind of credential that somebody
+ * holds: the two share nothing but the database.
+ */
+
+const service = await startWithAdmin(t);
+const { app, clock, database, post } = service;
+const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
+atEndOf(t, () => twin.close());
+
+/** Somebody who may do everything but administer, with a session in each mode and a static token. */
+async function somebody({ hasTfa = false } = {}) {
+  const policy = await policyWith(app, everyPermission);
+  const role = await createRole(app, { policies: [policy] });
+  const person = await (hasTfa ? newHolder(service, { role }) : newPerson(service, { role }));
+  const signIn = async (mode: (typeof modes)[number]) =>
+    sessionOf(mode, await person.login(hasTfa ? codeOfStep(nextStep(service)) : undefined, { mode }));
+  const held = { json: await signIn('json'), cookie: await signIn('cookie'), session: await signIn('session') };
+  return { ...person, policy, role, held };
+}
+type Somebody = Awaited<ReturnType<typeof somebody>>;
+type Name = (typeof modes)[number] | 'static token';
+const names: readonly Name[] = [...modes, 'static token'];
+
+const idOf = ({ accessToken }: ClientSession) => String(claimsOf(accessToken).session);
+const update = ({ id }: Somebody, data: object) => patch(service, `/users/${id}`, data);
+const password = 'another password, long enough';
+const others: readonly Name[] = ['cookie', 'session'];
+
+/** What is asked of the first instance, and what becomes of the credentials: those not named are as good as before. */
+interface Act {
+  send(who: Somebody): Promise<LightMyRequestResponse>;
+  dead?: readonly Name[];
+  /** Good, but with fewer rights. */
+  powerless?: readonly Name[];
+  hasTfa?: boolean;
+}
+
+const acts: Record<string, Act> = {
+  ...Object.fromEntries(
+    modes.map((mode): [string, Act] => [
+      `logout in mode ${mode}`,
+      { send: ({ held }) => logOut(service, held[mode]), dead: [mode] },
+    ]),
+  ),
+  'one session ended by its user': {
+    send: ({ held }) => remove(service, `/users/me/sessions/${idOf(held.session)}`, undefined, held.json.headers),
+    dead: ['session'],
+  },
+  'all other sessions ended by their user': {
+    send: ({ held }) => remove(service, '/users/me/sessions', undefined, held.json.headers),
+    dead: others,
+  },
+  'one session ended by an administrator': {
+    send: ({ id, held }) => remove(service, `/users/${id}/sessions/${idOf(held.cookie)}`),
+    dead: ['cookie'],
+  },
+  'all sessions ended by an administrator': { send: ({ id }) => remove(service, `/users/${id}/sessions`), dead: modes },
+  suspended: { send: (who) => update(who, { status: 'suspended' }), dead: names },
+  'suspended among others': {
+    send: ({ id }) => patch(service, '/users', { keys: [id], data: { status: 'archived' } }),
+    dead: names,
+  },
+  deleted: { send: ({ id }) => remove(service, `/users/${id}`), dead: names },
+  'another password': { send: (who) => update(who, { password }), dead: modes },
+  'another password of one’s own': {
+    send: ({ held }) => patch(service, '/users/me', { password }, held.json.headers),
+    dead: others,
+  },
+  'another password by mail': {
+    send: async ({ email }) => {
+      await post('/auth/password/request', { email });
+      return post('/auth/password/reset', { token: await tokenFor(app, email), password });
+    },
+    dead: modes,
+  },
+  'another address': { send: (who) => update(who, { email: `${randomUUID()}@example.com` }), dead: modes },
+  'another token': { send: (who) => update(who, { token: `another-${randomUUID()}` }), dead: ['static token'] },
+  'no token': { send: (who) => update(who, { token: null }), dead: ['static token'] },
+  'a second factor, set up': {
+    send: ({ held }) =>
+      post('/users/me/tfa/enable', { secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }, held.json.headers),
+    dead: others,
+  },
+  'a second factor, turned off': {
+    send: ({ held }) => post('/users/me/tfa/disable', { otp: codeOfStep(nextStep(service)) }, held.json.headers),
+    dead: others,
+    hasTfa: true,
+  },
+  'a second factor, turned off by an administrator': {
+    send: ({ id }) => post(`/users/${id}/tfa/disable`, undefined, asAdmin),
+    dead: modes,
+    hasTfa: true,
+  },
+  'no role': { send: (who) => update(who, { role: null }), powerless: names },
+  'another role': { send: async (who) => update(who, { role: await createRole(app) }), powerless: names },
+  'a role without its policy': {
+    send: ({ role }) => patch(service, `/roles/${role}`, { policies: [] }),
+    powerless: names,
+  },
+  'a role that is deleted': { send: ({ role }) => remove(service, `/roles/${role}`), powerless: names },
+  'a policy for other addresses': {
+    send: ({ policy }) => patch(service, `/policies/${policy}`, { ip_access: ['192.0.2.7'] }),
+    powerless: names,
+  },
+  'a policy that demands a second factor': {
+    send: ({ policy }) => patch(service, `/policies/${policy}`, { enforce_tfa: true }),
+    powerless: names,
+  },
+  'a policy without permissions': {
+    send: ({ policy }) =>
+      remove(service, '/permissions', { query: { filter: { policy: { _eq: policy } }, limit: -1 } }),
+    powerless: names,
+  },
+  'a policy that is deleted': { send: ({ policy }) => remove(service, `/policies/${policy}`), powerless: names },
+  'nothing that matters': { send: (who) => update(who, { title: 'Dr.' }) },
+  'a policy of one’s own besides': {
+    send: async (who) => update(who, { policies: [await createPolicy(app)] }),
+  },
+};
+
+t.test(
+  'every credential is judged anew with the next request (CVE-2024-34709, GHSA-56p6-qw3c-fq2g, CVE-2026-22706, CVE-2024-21635, GHSA-2vg6-77g8-24mp, CVE-2025-29928, CVE-2024-47000)',
+  async (t) => {
+    for (const [what, { send, dead = [], powerless = [], hasTfa = false }] of Object.entries(acts)) {
+      const who = await somebody({ hasTfa });
+      const headersOf = (name: Name) => (name === 'static token' ? who.headers : who.held[name].headers);
+      const statusOf = async (name: Name) =>
+        (await twin.inject({ url: '/users?limit=1', headers: headersOf(name) })).statusCode;
+      for (const name of names) t.equal(await statusOf(name), 200, `before ${what}: ${name}`);
+      const done = await send(who);
+      t.ok(done.statusCode < 300, `${what}: ${done.statusCode} ${done.body}`);
+      for (const name of names) {
+        const expected = dead.includes(name) ? 401 : powerless.includes(name) ? 403 : 200;
+        t.equal(await statusOf(name), expected, `${what}: ${name}`);
+      }
+      for (const mode of modes) {
+        const { payload, headers } = who.held[mode].carrier;
+        const { statusCode } = await twin.inject({ method: 'POST', url: '/auth/refresh', payload, headers });
+        t.equal(statusCode, dead.includes(mode) ? 401 : 200, `${what}: a refresh in mode ${mode}`);
+      }
+    }
+  },
+);
+
+t.test('what was replaced on one instance is old on the other (CVE-2026-1035)', async (t) => {
+  for (const mode of ['json', 'cookie'] as const) {
+    const { held } = await somebody();
+    const successor = sessionOf(mode, await refresh(service, held[mode]));
+    const refreshAtTwin = async ({ carrier }: ClientSession) =>
+      (await twin.inject({ method: 'POST', url: '/auth/refresh', ...carrier })).statusCode;
+    t.equal(await refreshAtTwin(held[mode]), 401, `${mode}: the old token`);
+    t.equal(await refreshAtTwin(successor), 200, `${mode}: the new one`);
+  }
+});

@@ -1,0 +1,89 @@
+import t from 'tap';
+import { settings } from '../../db/schema.js';
+import { userStatuses } from '../../schemas/users.js';
+import { createAccount, createTfaAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { allOperations } from '../helpers/operations.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { countStatements } from '../helpers/statements.js';
+
+/** Whose address it is that a stranger types shows in no answer, whichever operation takes it. */
+
+const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
+const { app, request } = service;
+await app.db.update(settings).set({ publicRegistration: true });
+
+let strangers = 0;
+const newEmail = () => `stranger-${++strangers}@example.com`;
+
+/** One of each kind that an address can be of. */
+const addresses = new Map([
+  ['nobody', newEmail()],
+  ...(await Promise.all(
+    userStatuses.map(async (status) => [status, (await createAccount(app, { status })).email] as const),
+  )),
+  ['in capitals', (await createAccount(app)).email.toUpperCase()],
+  ['of another provider', (await createAccount(app, { provider: 'github', externalIdentifier: 'x' })).email],
+  ['without a password', (await createAccount(app, { password: null })).email],
+  ['with a second factor', (await createTfaAccount(app)).email],
+]);
+
+const taking = allOperations().filter(({ fields }) => fields.has('email'));
+
+t.test('no answer tells whose address it is (CVE-2024-39896, CVE-2024-41952, CVE-2026-23511)', async (t) => {
+  const anonymous = taking.filter(({ access }) => access === 'anonymous');
+  t.strictSame(anonymous.map(({ operationId }) => operationId).sort(), ['login', 'register', 'requestPasswordReset']);
+  for (const { operationId, method, url, fields } of anonymous) {
+    const told = new Map<string, unknown>();
+    for (const [whose, email] of addresses) {
+      const payload = { email, ...(fields.has('password') ? { password: 'a password that is not theirs' } : {}) };
+      const { statusCode, body, headers } = await request({ method, url, payload } as Parameters<typeof request>[0]);
+      const { 'x-request-id': _id, date: _date, ...others } = headers;
+      told.set(whose, { statusCode, body, others });
+    }
+    for (const [whose, answer] of told) t.strictSame(answer, told.get('nobody'), `${operationId}: ${whose}`);
+  }
+});
+
+t.test('a URL that is not in the list is refused before anybody is looked for (CVE-2026-26185)', async (t) => {
+  const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const role = await createRole(app);
+  const leading = taking.filter(({ fields }) => [...fields.keys()].some((name) => name.endsWith('_url')));
+  t.equal(leading.length, 3);
+  for (const { operationId, method, url, fields, access } of leading) {
+    const name = [...fields.keys()].find((field) => field.endsWith('_url')) ?? '';
+    const others = {
+      ...(fields.has('password') ? { password: 'x'.repeat(12) } : {}),
+      ...(fields.has('role') ? { role } : {}),
+    };
+    const headers = access === 'anonymous' ? {} : administrator.headers;
+    const bodies = new Map<string, string>();
+    const costs = new Map<string, number>();
+    for (const [whose, email] of addresses) {
+      const payload = { email, ...others, [name]: 'https://elsewhere.example/' };
+      const send = () => request({ method, url, payload, headers } as Parameters<typeof request>[0]);
+      await leavesAlone(t, app, `${operationId}: ${whose}`, async () => {
+        const response = await send();
+        refused(t, response, 'INVALID_PAYLOAD', `${operationId}: ${whose}`);
+        bodies.set(whose, response.body);
+      });
+      const counts: number[] = [];
+      for (let times = 0; times < 3; times++) {
+        const count = countStatements(app);
+        await send();
+        counts.push(count());
+      }
+      // Something else may have asked the database meanwhile, but not every time.
+      costs.set(whose, Math.min(...counts));
+    }
+    t.equal(new Set(bodies.values()).size, 1, `${operationId}: the same words for all`);
+    const asking = access === 'anonymous' ? 0 : 1;
+    t.strictSame(
+      new Set(costs.values()),
+      new Set([asking]),
+      `${operationId}: no look at the database but for who asks`,
+    );
+  }
+});

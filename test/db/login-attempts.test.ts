@@ -1,0 +1,26 @@
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { type Executor, rows } from '../../db/client.js';
+import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/login-attempts.js';
+import { startTestApp } from '../helpers/app.js';
+
+const { app } = await startTestApp(t);
+const rules = { limit: 5, firstLock: 1_000, longestLock: 10_000 };
+
+/** Whether the transaction around a piece of work waits for the disk. */
+const waits = (work: (tx: Executor) => Promise<unknown>) =>
+  app.db.transaction(async (tx) => {
+    await work(tx);
+    const [found] = await rows<{ value: string }>(tx, sql`select current_setting('synchronous_commit') as value`);
+    return found?.value !== 'off';
+  });
+
+t.test('attempts are counted and cleared without waiting for the disk', async (t) => {
+  t.equal(await waits((tx) => reserveAttempts(tx, ['a'], new Date(), rules, 1_000)), false);
+  t.equal(await waits((tx) => clearAttempts(tx, ['a'])), false);
+  t.equal(await waits(async () => {}), true, 'and nothing else goes by that');
+});
+
+t.test('to forget them in the transaction of something else makes that no less lasting', async (t) => {
+  t.equal(await waits((tx) => forgetAttempts(tx, ['a'])), true);
+});

@@ -1,0 +1,54 @@
+import { accessMap } from '../../routes/index.js';
+import { committedDocument } from './document.js';
+
+/** A schema in the document, as far as tests go by it. */
+export interface BodySchema {
+  $ref?: string;
+  format?: string;
+  properties?: Record<string, BodySchema>;
+  anyOf?: BodySchema[];
+  oneOf?: BodySchema[];
+}
+
+/** An operation of the OpenAPI document, with a path that leads to it. */
+export interface Operation {
+  operationId: string;
+  method: 'GET';
+  url: string;
+  access: (typeof accessMap)[keyof typeof accessMap];
+  hasBody: boolean;
+  /** The fields of its body, where that is an object, or may be one. */
+  fields: ReadonlyMap<string, BodySchema>;
+}
+
+interface Described {
+  operationId: keyof typeof accessMap;
+  requestBody?: { content: Record<string, { schema: BodySchema }> };
+}
+
+/**
+ * Every operation, so that tests go along with a new one by themselves.
+ * @param parameters what stands in the paths
+ */
+export function allOperations({ id = '00000000-0000-4000-8000-000000000000', provider = 'nobody' } = {}): Operation[] {
+  const { paths, components } = committedDocument() as unknown as {
+    paths: Record<string, Record<string, Described>>;
+    components: { schemas: Record<string, BodySchema> };
+  };
+  const fieldsOf = ({ $ref, properties = {}, anyOf = [], oneOf = [] }: BodySchema): [string, BodySchema][] => [
+    ...Object.entries(properties),
+    ...[...anyOf, ...oneOf].flatMap(fieldsOf),
+    ...($ref === undefined ? [] : fieldsOf(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {})),
+  ];
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, requestBody }]) => ({
+      operationId,
+      // What the types know of methods ends before SEARCH.
+      method: method.replace(/^x-/, '').toUpperCase() as 'GET',
+      url: path.replace('{provider}', provider).replaceAll(/\{\w+\}/g, id),
+      access: accessMap[operationId],
+      hasBody: requestBody !== undefined,
+      fields: new Map(fieldsOf(requestBody?.content['application/json']?.schema ?? {})),
+    })),
+  );
+}

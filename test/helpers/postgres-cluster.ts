@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { freePort } from './service.js';
+import { atEndOf } from './teardown.js';
+
+/** Where the programs of the newest PostgreSQL of this machine are, as Debian puts them. */
+const programs = newestPrograms();
+
+/** Why tests of servers of their own are skipped; false: they are not. */
+export const withoutPrograms = programs === undefined && 'there are no programs of a PostgreSQL server on this machine';
+
+/** PostgreSQL will not run for root: it is given to the user whom its package has made. */
+const owner = process.getuid?.() === 0 ? ownerByName('postgres') : undefined;
+
+/** A PostgreSQL server of a test's own, to be lost. Anybody on this machine may come in as `postgres`. */
+export interface Cluster {
+  readonly port: number;
+  /** Comes back when it takes connections. */
+  start(): Promise<void>;
+  /** `fast` ends all sessions; `immediate` drops everything, as a crash does. */
+  stop(how: 'fast' | 'immediate'): Promise<void>;
+  /** `kill -9` to all of its processes at once, as when the power of its machine fails. */
+  kill(): Promise<void>;
+  /** Stops all of its processes where they are: connections are taken, and nobody answers. */
+  freeze(): void;
+  /** Copies it into a second one, which follows it, and without which it acknowledges nothing from then on. */
+  startSynchronousStandby(t: Test, port?: number): Promise<Cluster>;
+  /** Makes the primary of a standby. Comes back when it takes writes. */
+  promote(): Promise<void>;
+  ask(statement: string): Promise<Record<string, unknown>[]>;
+}
+
+/** Makes a server with nothing in it, and starts it; gone when the test ends. */
+export async function startCluster(t: Test): Promise<Cluster> {
+  const directory = makeDirectory(t);
+  const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
+  await run('initdb', [`--pgdata=${directory}/data`, ...options]);
+  const cluster = createCluster(t, directory, await freePort());
+  await cluster.start();
+  return cluster;
+}
+
+function createCluster(t: Test, directory: string, port: number): Cluster {
+  const data = join(directory, 'data');
+  const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: '', shared_buffers: '32MB' };
+  let server: ChildProcess | undefined;
+
+  const isRunning = () => server !== undefined && server.exitCode === null && server.signalCode === null;
+  const end = async (signal: NodeJS.Signals) => {
+    if (!server || !isRunning()) return;
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  };
+  const signalAll = (signal: 'KILL' | 'STOP') => {
+    const all = [server?.pid, ...childrenOf(server?.pid)];
+    // Some may have come to their end meanwhile.
+    for (const pid of all) spawnSync('kill', [`-${signal}`, String(pid)]);
+  };
+  const kill = async () => {
+    if (!server || !isRunning()) return;
+    const ended = once(server, 'exit');
+    signalAll('KILL');
+    await ended;
+  };
+  const ask = async (statement: string) => {
+    const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, { max: 1, onnotice: () => {} });
+    try {
+      return [...(await sql.unsafe(statement))];
+    } finally {
+      await sql.end();
+    }
+  };
+  /** Waits until a question has the answer `true`. */
+  const until = async (question: string) => {
+    for (const end = performance.now() + 60_000; performance.now() < end; await sleep(20)) {
+      const [answer] = await ask(`select ${question} as is_so`).catch(() => []);
+      if (answer?.is_so === true) return;
+      if (!isRunning()) throw new Error(`PostgreSQL has ended: ${readFileSync(join(directory, 'log'), 'utf8')}`);
+    }
+    throw new Error(`PostgreSQL does not come to it: ${question}`);
+  };
+  const killAtExit = () => signalAll('KILL');
+  process.once('exit', killAtExit);
+  atEndOf(t, async () => {
+    process.removeListener('exit', killAtExit);
+    await kill();
+    removeSharedMemory(join(data, 'postmaster.pid'));
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  return {
+    port,
+    start: async () => {
+      const parameters = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+      server = launch('postgres', ['-D', data, ...parameters], join(directory, 'log'));
+      await until('true');
+    },
+    stop: (how) => end(how === 'fast' ? 'SIGINT' : 'SIGQUIT'),
+    kill,
+    freeze: () => signalAll('STOP'),
+    promote: async () => {
+      await ask('select pg_promote()');
+      await until('not pg_is_in_recovery()');
+    },
+    startSynchronousStandby: async (t, ownPort) => {
+      const place = makeDirectory(t);
+      const source = `host=127.0.0.1 port=${port} user=postgres application_name=standby`;
+      await run('pg_basebackup', ['-D', join(place, 'data'), '-d', source, '-R', '-c', 'fast', '--no-sync']);
+      const standby = createCluster(t, place, ownPort ?? (await freePort()));
+      await standby.start();
+      await ask("alter system set synchronous_standby_names = 'standby'");
+      await ask('select pg_reload_conf()');
+      await until("exists (select from pg_stat_replication where sync_state = 'sync')");
+      return standby;
+    },
+    ask,
+  };
+}
+
+function newestPrograms(): string | undefined {
+  const root = '/usr/lib/postgresql';
+  try {
+    const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a));
+    return newest && join(root, newest, 'bin');
+  } catch {
+    return undefined;
+  }
+}
+
+function ownerByName(name: string): { uid: number; gid: number } | undefined {
+  const { stdout, status } = spawnSync('sh', ['-c', `id -u ${name} && id -g ${name}`], { encoding: 'utf8' });
+  const [uid, gid] = stdout.split('\n').map(Number);
+  return status === 0 && uid && gid ? { uid, gid } : undefined;
+}
+
+function makeDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
+  if (owner) chownSync(directory, owner.uid, owner.gid);
+  atEndOf(t, () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function launch(program: string, parameters: readonly string[], log: string): ChildProcess {
+  const command = `exec "$0" "$@" >>'${log}' 2>&1`;
+  return spawn('sh', ['-c', command, join(programs ?? '', program), ...parameters], {
+    ...owner,
+    cwd: '/',
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    stdio: 'ignore',
+  });
+}
+
+async function run(program: string, parameters: readonly string[]): Promise<void> {
+  const child = spawn(join(programs ?? '', program), parameters, {
+    ...owner,
+    cwd: '/',
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${program} fails: ${said}`);
+}
+
+/** What the system keeps of a server that was killed: its file names it in the seventh line. */
+function removeSharedMemory(file: string): void {
+  if (!existsSync(file)) return;
+  const [, id] = readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/\s+/) ?? [];
+  if (id) spawnSync('ipcrm', ['-m', id]);
+}
+
+/** The processes that a process has started, by Linux's /proc. */
+function childrenOf(parent: number | undefined): number[] {
+  if (parent === undefined) return [];
+  return readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}

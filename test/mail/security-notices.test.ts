@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { updateAccount } from '../helpers/accounts.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { minute } from '../helpers/clock.js';
+import { mailsTo, tokenFor } from '../helpers/mails.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { changeUser, createRole, createUser } from '../helpers/records.js';
+import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { countStatements } from '../helpers/statements.js';
+import { codeOfStep, rfcSecret } from '../helpers/totp.js';
+import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
+
+/** Who is told by mail, of what, and where to (ASVS 6.3.7). */
+
+const publicUrl = 'http://gatehouse.example.com';
+const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
+const service = await startTestApp(t, {
+  ADMIN_TOKEN: adminToken,
+  PUBLIC_URL: publicUrl,
+  REGISTRATION_ANSWER_TIME: '1ms',
+  AUTH_PROVIDERS: 'alpha',
+  ...server.variables('alpha', { LABEL: 'Alpha Inc.', ALLOW_PUBLIC_REGISTRATION: 'true', SYNC_USER_INFO: 'true' }),
+});
+const { app, get, post, request } = service;
+const { id: adminId } = (await get('/users/me?fields=id', asAdmin)).json().data;
+
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
+const fresh = 'an entirely new password';
+const newEmail = () => `${randomUUID()}@example.com`;
+const ownRow = (app: TestApp['app']) =>
+  policyWith(
+    app,
+    [{ collection: 'users', action: 'update', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } }],
+    { appAccess: true },
+  );
+const ownRights = await ownRow(app);
+
+/** Somebody who may change their own account, and how they do. */
+async function somebody(columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
+  const user = await tokenHolder(app, { policies: [ownRights], firstName: 'Ada', ...columns });
+  const change = (payload: object, headers: Record<string, string> = {}) =>
+    request({ method: 'PATCH', url: '/users/me', payload, headers: { ...user.headers, ...headers } });
+  return { ...user, change };
+}
+
+interface Job {
+  kind: string;
+  user: string;
+  email: string;
+  changes: string[];
+  isOwn: boolean;
+}
+
+/** The notices that wait, in the order in which they were written; they do no longer. */
+async function waiting({ app }: Pick<TestApp, 'app'> = service): Promise<Job[]> {
+  const found = await rows<{ data: Job }>(
+    app.db,
+    sql`with gone as (delete from pgboss.job where name = 'mail' returning data, state, created_on)
+      select data from gone where state = 'created' and data ->> 'kind' = 'notice' order by created_on`,
+  );
+  return found.map(({ data }) => data);
+}
+
+/** What an account was told, in short. */
+const changesTo = async (email: string) =>
+  (await waiting()).filter((job) => job.email === email).map(({ changes }) => changes.join());
+
+t.test('security notices', async (t) => {
+  t.beforeEach(async () => {
+    await waiting();
+  });
+
+  t.test('a new password: when, with what, and what to do if it was somebody else', async (t) => {
+    const user = await somebody({ language: 'de-DE', emailNotifications: false });
+    const moment = app.clock();
+    t.equal((await user.change({ password: fresh, title: 'Dr.' }, { 'user-agent': firefox })).statusCode, 200);
+    const [mail, ...more] = await mailsTo(app, user.email);
+    t.strictSame(more, [], 'one mail, whatever else was changed, and although notifications are off');
+    t.match(mail, { subject: 'Ihr Passwort für Gatehouse wurde geändert', language: 'de-DE' });
+    for (const part of [mail?.text ?? '', mail?.html ?? '']) {
+      t.match(part, 'Guten Tag Ada,');
+      t.match(part, 'Womit: Firefox, Linux');
+      t.match(part, `Wann: ${moment.getUTCDate()}. `);
+      t.match(part, ` ${moment.toISOString().slice(11, 16)} UTC`);
+      t.match(part, `${publicUrl}/account/forgot-password`);
+      t.notMatch(part, /token=|eyJ/, 'no link that does something by itself');
+      t.notOk(part.includes(fresh) || part.includes(user.token), 'no secret');
+    }
+  });
+
+  t.test('a password set by a link, or by an administrator', async (t) => {
+    const { id, email } = await createUser(app);
+    await post('/auth/password/request', { email });
+    await post('/auth/password/reset', { token: await tokenFor(app, email), password: fresh });
+    const [, reset] = await mailsTo(app, email);
+    t.match(reset?.subject, 'Your Gatehouse password was changed');
+    t.notMatch(reset?.text, 'token=');
+
+    await patch(
+      service,
+      `/users/${id}`,
+      { password: 'and another, by an administrator' },
+      { ...asAdmin, 'user-agent': firefox },
+    );
+    const [, , byAdmin] = await mailsTo(app, email);
+    t.match(byAdmin?.text, 'By: an administrator of Gatehouse');
+    t.notMatch(byAdmin?.text, /Firefox|If this was you/, 'nothing of where the administrator was');
+  });
+
+  t.test('a new address: the old one is told, and not which the new one is', async (t) => {
+    const user = await somebody();
+    const email = newEmail();
+    await user.change({ email });
+    t.strictSame(await mailsTo(app, email), []);
+    const [mail, ...more] = await mailsTo(app, user.email);
+    t.strictSame(more, []);
+    t.match(mail?.subject, 'The email address of your Gatehouse account was changed');
+    for (const part of [mail?.text ?? '', mail?.html ?? '']) {
+      t.notOk(part.includes(email), 'the old mailbox may be in other hands by now');
+      t.notMatch(part, 'forgot-password', 'a new password could not be asked for with the old address');
+      t.match(part, 'tell an administrator');
+    }
+    await user.change({ email: email.toUpperCase() });
+    await user.change({ email: email.toUpperCase() });
+    t.strictSame(await waiting(), [], 'the same in capitals');
+
+    await patch(service, `/users/${user.id}`, { email: newEmail() });
+    t.match(await waiting(), [{ user: user.id, email: email.toUpperCase(), changes: ['email_changed'], isOwn: false }]);
+  });
+
+  t.test('several changes at once are one mail, to the old address', async (t) => {
+    const user = await somebody();
+    await user.change({ password: fresh, email: newEmail(), token: randomUUID() });
+    t.match(await waiting(), [
+      { email: user.email, changes: ['password_changed', 'email_changed', 'token_set'], url: null },
+    ]);
+  });
+
+  t.test('what was written before somebody changed the address goes to where it was', async (t) => {
+    const user = await somebody();
+    await user.change({ password: fresh });
+    await user.change({ email: newEmail() });
+    await app.db.execute(sql`delete from users where id = ${user.id}::uuid`);
+    const subjects = (await mailsTo(app, user.email)).map(({ subject }) => subject);
+    t.equal(subjects.length, 2, 'although the account is gone by now');
+  });
+
+  t.test('two-factor authentication', async (t) => {
+    const person = await newPerson(service, { policies: [ownRights] });
+    await person.enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) });
+    t.strictSame(await changesTo(person.email), ['tfa_enabled']);
+    await person.disable({ otp: codeOfStep(nextStep(service)) });
+    t.strictSame(await changesTo(person.email), ['tfa_disabled']);
+
+    const holder = await newHolder(service, { policies: [ownRights] });
+    const codes: string[] = (await holder.renewCodes({ password: holder.password })).json().data;
+    t.strictSame(await changesTo(holder.email), ['recovery_codes_made']);
+    t.equal((await holder.login(codes[0])).statusCode, 200);
+    t.strictSame(await changesTo(holder.email), ['recovery_code_used']);
+    t.equal((await holder.login(codes[0])).statusCode, 401);
+    t.equal((await holder.login(codeOfStep(nextStep(service)))).statusCode, 200);
+    t.strictSame(await waiting(), [], 'a used code, and a login as ever');
+    t.equal((await holder.disable({ otp: codes[1] })).statusCode, 204);
+    t.strictSame(await changesTo(holder.email), ['recovery_code_used,tfa_disabled'], 'in one mail');
+
+    await updateAccount(app, holder.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, holder.id) });
+    const off = () => post(`/users/${holder.id}/tfa/disable`, {}, asAdmin);
+    t.equal((await off()).statusCode, 204);
+    t.match(await waiting(), [{ email: holder.email, changes: ['tfa_disabled'], isOwn: false }]);
+    t.equal((await off()).statusCode, 204);
+    t.strictSame(await waiting(), [], 'it was off already');
+  });
+
+  t.test('accounts at providers', async (t) => {
+    server.profile = { id: 'octo-1', name: 'Mona', email: newEmail() };
+    const { email, password } = await createUser(app);
+    const visitor = createVisitor(service, publicUrl);
+    const payload = { email, password, mode: 'session' };
+    await visitor.send({ method: 'POST', url: '/auth/login', payload, headers: { 'user-agent': firefox } });
+    const link = () => goThrough(visitor, 'alpha', { link: true }, passThrough);
+    await link();
+    await link();
+    const [mail, ...more] = await mailsTo(app, email);
+    t.strictSame(more, [], 'once: the second time it was linked already');
+    t.equal(mail?.subject, 'Alpha Inc. can now sign in to your Gatehouse account');
+    const [identity] = (await visitor.visit('/users/me/identities')).json().data;
+    await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
+    t.match(await waiting(), [{ email, changes: ['provider_unlinked'], provider: 'Alpha Inc.' }]);
+  });
+
+  t.test('another account at a provider, by an administrator', async (t) => {
+    const { id, email } = await createUser(app);
+    const moved = { provider: 'alpha', external_identifier: 'octo-2' };
+    await patch(service, `/users/${id}`, moved);
+    t.match(await waiting(), [{ email, changes: ['provider_changed'], url: null }], 'without a password to ask for');
+    await patch(service, `/users/${id}`, moved);
+    t.strictSame(await waiting(), [], 'the same again');
+  });
+
+  t.test('an address that follows the provider', async (t) => {
+    const [email, next] = [newEmail(), newEmail()];
+    const visitor = createVisitor(service, publicUrl);
+    server.profile = { id: 'octo-3', name: 'Mona', email };
+    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    t.strictSame(await waiting(), [], 'the account was made');
+    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    t.strictSame(await waiting(), [], 'a login');
+    server.profile = { id: 'octo-3', name: 'Mona', email: next };
+    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    t.match(await waiting(), [{ email, changes: ['email_changed'], isOwn: true }]);
+  });
+
+  t.test('a static token that is set or replaced', async (t) => {
+    const { id, email } = await createUser(app);
+    const write = (token: string | null) => patch(service, `/users/${id}`, { token });
+    const [one, other] = [randomUUID(), randomUUID()];
+    await write(null);
+    t.strictSame(await waiting(), [], 'there was none');
+    await write(one);
+    t.strictSame(await changesTo(email), ['token_set']);
+    await write(one);
+    t.strictSame(await waiting(), [], 'the same');
+    await write('**********');
+    t.strictSame(await waiting(), [], 'as it was read');
+    await write(other);
+    t.strictSame(await changesTo(email), ['token_set']);
+    await write(null);
+    t.strictSame(await waiting(), [], 'taken away: nobody gets in by it');
+  });
+
+  t.test('what is no change to credentials, and whose account is not in use', async (t) => {
+    const role = await createRole(app);
+    const user = await somebody();
+    await user.change({ title: 'Dr.', language: 'fr-FR', email_notifications: false });
+    await user.change({});
+    t.equal((await user.change({ password: 'short' })).statusCode, 400);
+    const { email, password } = user;
+    const login = (await post('/auth/login', { email, password })).json().data;
+    await post('/auth/refresh', { refresh_token: login.refresh_token });
+    await post('/auth/password/request', { email });
+    await patch(service, `/users/${user.id}`, { role, status: 'active' });
+
+    await post('/users', { email: newEmail(), password: fresh, token: randomUUID() }, asAdmin);
+    await post('/users', [{ email: newEmail(), password: fresh }], asAdmin);
+    await patch(service, '/settings', { public_registration: true, public_registration_role: role });
+    const registered = newEmail();
+    await post('/users/register', { email: registered, password: fresh });
+    await get(`/users/register/verify-email?token=${await tokenFor(app, registered)}`);
+    const invited = newEmail();
+    await post('/users/invite', { email: invited, role }, asAdmin);
+    await post('/users/invite/accept', { token: await tokenFor(app, invited), password: fresh });
+
+    for (const status of ['draft', 'invited', 'unverified', 'suspended', 'archived']) {
+      const { id } = await createUser(app, { status });
+      await patch(service, `/users/${id}`, { password: fresh, email: newEmail() });
+      await patch(service, `/users/${id}`, { password: fresh, status: 'active' });
+    }
+    const leaving = await createUser(app);
+    await patch(service, `/users/${leaving.id}`, { password: fresh, status: 'archived' });
+    const { id } = await createUser(app);
+    await changeUser(app, id, { email: null });
+    await patch(service, `/users/${id}`, { password: fresh, email: newEmail() });
+    t.strictSame(await waiting(), []);
+  });
+
+  t.test('what is rolled back is told to nobody', async (t) => {
+    const user = await createUser(app);
+    const response = await patch(service, '/users', [
+      { id: user.id, password: fresh, email: newEmail() },
+      { id: adminId, status: 'suspended' },
+    ]);
+    t.equal(response.statusCode, 422);
+    t.strictSame(await waiting(), []);
+  });
+
+  t.test('many users at once: each is told, in the transaction, and by few statements', async (t) => {
+    const people = await Promise.all(Array.from({ length: 12 }, () => createUser(app)));
+    const count = countStatements(app);
+    const change = async (some: typeof people) => {
+      const before = count();
+      const keys = some.map(({ id }) => id);
+      t.equal((await patch(service, '/users?fields=id', { keys, data: { password: fresh } })).statusCode, 200);
+      return count() - before;
+    };
+    const forOne = await change(people.slice(0, 1));
+    await waiting();
+    t.equal(await change(people), forOne, 'as many statements as for one');
+    const written = await rows<{ xmin: string }>(
+      app.db,
+      sql`select distinct xmin::text from pgboss.job where name = 'mail'`,
+    );
+    t.equal(written.length, 1, 'in one transaction');
+    const told = await waiting();
+    t.strictSame(told.map(({ email }) => email).sort(), people.map(({ email }) => email).sort());
+    t.ok(told.every(({ changes, isOwn }) => changes.join() === 'password_changed' && !isOwn));
+  });
+
+  t.test('administrators see the notices that wait', async (t) => {
+    const user = await somebody();
+    await user.change({ password: fresh });
+    const { data } = (await get('/mails?limit=1', asAdmin)).json();
+    t.match(data, [{ kind: 'notice', state: 'waiting', user: user.id, email: user.email }]);
+  });
+
+  t.test('without login by password there is no link to a new one', async (t) => {
+    const other = await startWithAdmin(t, { AUTH_DISABLE_DEFAULT: 'true' });
+    const { id, email } = await createUser(other.app);
+    await patch(other, `/users/${id}`, { token: randomUUID() });
+    t.match(await waiting(other), [{ email, changes: ['token_set'], url: null }]);
+  });
+
+  t.test('EMAIL_SECURITY_NOTICES=false tells nobody', async (t) => {
+    const other = await startWithAdmin(t, { EMAIL_SECURITY_NOTICES: 'false' });
+    const { id } = await createUser(other.app);
+    t.equal((await patch(other, `/users/${id}`, { password: fresh, email: newEmail() })).statusCode, 200);
+    t.strictSame(await waiting(other), []);
+  });
+
+  t.test("nobody's mailbox is filled by somebody who gives its address for their own", async (t) => {
+    const other = await startWithAdmin(t, { RATE_LIMITER_MAIL_ENABLED: 'true' });
+    const policies = [await ownRow(other.app)];
+    const attack = async (email: string, times: number) => {
+      const { id, token } = await tokenHolder(other.app, { policies, email });
+      for (let time = 0; time < times; time++) {
+        const headers = bearer(time === 0 ? token : `${id}-${time}`);
+        const payload = { token: `${id}-${time + 1}` };
+        t.equal((await other.request({ method: 'PATCH', url: '/users/me', payload, headers })).statusCode, 200);
+      }
+      return id;
+    };
+    const one = await attack('victim@example.com', 15);
+    await attack('victim+2@example.com', 15);
+    t.equal((await waiting(other)).length, 20, 'whatever follows the plus');
+    for (let asked = 0; asked < 25; asked++) await other.post('/auth/password/request', { email: 'other@example.com' });
+    await attack('other@example.com', 1);
+    t.equal((await waiting(other)).length, 1, 'links that strangers ask for leave it alone');
+    await patch(other, `/users/${one}`, { password: fresh });
+    t.equal((await waiting(other)).length, 1, 'what administrators do is told all the same');
+    other.clock.advance(15 * minute);
+    await attack('victim+3@example.com', 1);
+    t.equal((await waiting(other)).length, 1, 'a quarter of an hour later');
+  });
+});

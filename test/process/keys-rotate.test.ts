@@ -1,0 +1,97 @@
+import { calculateJwkThumbprint } from 'jose';
+import t from 'tap';
+import type { KeySet } from '../../schemas/jwks.js';
+import { bearer } from '../helpers/app.js';
+import { runCommand } from '../helpers/command.js';
+import { decodeJwt } from '../helpers/jwt.js';
+import { createHome, engine, type Home, logIn, type Service, startService } from '../helpers/service.js';
+import { cheapHashing } from '../helpers/variables.js';
+
+const eddsa = { ...cheapHashing, ADMIN_PASSWORD: 'the password', ACCESS_TOKEN_ALGORITHM: 'EdDSA' };
+
+/** What `npm run keys:rotate` says and how it ends. */
+const rotate = (home: Home, args: string[] = [], more: Record<string, string> = {}) =>
+  runCommand(home, 'keys-rotate', args, { ...eddsa, ...more });
+
+const kidsOf = async (service: Service) =>
+  ((await (await service.get('/.well-known/jwks.json')).json()) as KeySet).keys.map(({ kid }) => kid);
+
+t.test('keys:rotate', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  let service = await startService(home, eddsa);
+  const { body } = await logIn(service, 'the password');
+  const token = body.data.access_token;
+  const [first] = await kidsOf(service);
+
+  /** On the embedded engine the database is open to one process only. */
+  const whileMayBe = async (work: () => Promise<void>) => {
+    if (engine === 'embedded') await service.stop();
+    await work();
+    if (engine === 'embedded') service = await startService(home, eddsa);
+  };
+
+  if (engine === 'embedded') {
+    const beside = await rotate(home);
+    t.equal(beside.code, 1);
+    t.match(beside.said, /^The keys are left as they are\. .* in use by another Gatehouse process/);
+    const none = await rotate(await createHome(t));
+    t.match(none.said, /There is no database in \.\/data/);
+  } else {
+    const none = await rotate(await createHome(t));
+    t.match(none.said, /The database has no table for it yet: start the service once/);
+  }
+
+  let made: string | undefined;
+  await whileMayBe(async () => {
+    const hs256 = await rotate(home, [], { ACCESS_TOKEN_ALGORITHM: 'HS256' });
+    t.equal(hs256.code, 1);
+    t.match(hs256.said, /ACCESS_TOKEN_ALGORITHM is HS256/);
+    for (const args of [['--after=soon'], ['--after=1h', '--revoke'], ['--now'], ['1h']]) {
+      const { code, said } = await rotate(home, args);
+      t.equal(code, 1, args.join(' '));
+      t.match(said, /^The keys are left as they are\. [^\n]+\n$/, 'in a sentence');
+    }
+    const { code, said } = await rotate(home);
+    t.equal(code, 0, said);
+    made = /^The new key is ([\w-]{43}) \(EdDSA\)\./.exec(said)?.[1];
+    const [moment = ''] = /\d{4}-\S+Z/.exec(said) ?? [];
+    t.ok(Math.abs(Date.parse(moment) - Date.now() - 3_600_000) < 60_000, 'it signs in an hour');
+    const again = await rotate(home, ['--after=0s']);
+    t.match(again, { code: 0, said: `A rotation is under way: ${made} signs from ${moment} on.` });
+  });
+  // As often as an instance looks by itself.
+  for (let waited = 0; (await kidsOf(service)).length < 2 && waited < 10_000; waited += 200) await pause(200);
+  t.strictSame(await kidsOf(service), [made, first], 'the instance that runs knows of it');
+  const { body: next } = await logIn(service, 'the password');
+  t.equal(decodeJwt(next.data.access_token).header.kid, first, 'and signs with the old one meanwhile');
+
+  await whileMayBe(async () => {
+    const { code, said } = await rotate(home, ['--revoke']);
+    t.equal(code, 0, said);
+    t.match(said, /^2 keys are removed\..*\nThe new key is [\w-]{43} \(EdDSA\)\. It signs from now on\.\n$/);
+  });
+  for (let waited = 0; (await kidsOf(service)).includes(made ?? '') && waited < 10_000; waited += 200) await pause(200);
+  const [kid, ...others] = await kidsOf(service);
+  t.strictSame(others, []);
+  t.equal((await service.get('/users/me', bearer(token))).status, 403);
+  const { body: last } = await logIn(service, 'the password');
+  t.equal(decodeJwt(last.data.access_token).header.kid, kid);
+  const [key] = ((await (await service.get('/.well-known/jwks.json')).json()) as KeySet).keys;
+  t.equal(await calculateJwkThumbprint(key as object), kid);
+
+  const query = 'filter[collection][_eq]=signing_keys&sort=id&fields=action,user,item';
+  const log = await service.get(`/activity?${query}`, bearer(last.data.access_token));
+  t.match(await log.json(), {
+    data: [
+      { action: 'create', user: null, item: first },
+      { action: 'create', user: null, item: made },
+      { action: 'delete', user: null },
+      { action: 'delete', user: null },
+      { action: 'create', user: null, item: kid },
+    ],
+  });
+  await service.stop();
+  t.equal((await runCommand(home, 'audit-verify', [], eddsa)).code, 0, 'and the audit log is intact');
+});
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

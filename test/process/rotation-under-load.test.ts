@@ -1,0 +1,182 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import t from 'tap';
+import { runCommand } from '../helpers/command.js';
+import { decodeJwt } from '../helpers/jwt.js';
+import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
+import { cheapHashing } from '../helpers/variables.js';
+
+/**
+ * The keys of access tokens and SECRET are changed under load, instance by instance, as the guide says; nobody is signed out
+ * and nothing is refused. The embedded engine has room for one instance: there, clients wait while it is started anew.
+ */
+
+const password = 'the password';
+const before = 'the secret of before which is long enough';
+const after = 'the secret from now on which is long enough';
+const base = { ...cheapHashing, ADMIN_PASSWORD: password };
+
+t.test('keys and SECRET change while people are signed in', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const ports = await Promise.all((engine === 'postgres' ? [0, 1] : [0]).map(freePort));
+  const start = (port: number, variables: Record<string, string>) =>
+    startService(home, { ...base, ...variables, PORT: String(port) });
+  let variables: Record<string, string> = { SECRET: before };
+  const instances: Service[] = await Promise.all(ports.map((port) => start(port, variables)));
+
+  const load = createLoad(ports);
+
+  /** Starts one instance after the other anew. */
+  const restart = async (changed: Record<string, string>, meanwhile = async () => {}) => {
+    variables = changed;
+    for (const [index, port] of ports.entries()) {
+      await instances[index]?.stop();
+      await meanwhile();
+      instances[index] = await start(port, variables);
+      // For a while there is one of each kind.
+      await load.hasDone(30);
+    }
+  };
+  const rotate = async () => {
+    const { code, said } = await runCommand(home, 'keys-rotate', ['--after=0s'], { ...base, ...variables });
+    t.equal(code, 0, said);
+    t.match(said, 'Others may keep the set for longer');
+  };
+
+  const clients = [load.withCookie(), load.withRefreshTokens(), load.withLogins()];
+  await load.hasDone(20);
+
+  const keys = { ACCESS_TOKEN_ALGORITHM: 'EdDSA' };
+  await restart({ ...keys, SECRET: before, PREVIOUS_SECRETS: after });
+  if (engine === 'postgres') await rotate();
+  await restart({ ...keys, SECRET: after, PREVIOUS_SECRETS: before }, engine === 'postgres' ? undefined : rotate);
+  if (engine === 'postgres') await rotate();
+  await restart(
+    { ACCESS_TOKEN_ALGORITHM: 'ES256', SECRET: after, PREVIOUS_SECRETS: before },
+    engine === 'postgres' ? undefined : rotate,
+  );
+  await load.hasDone(20);
+  load.stop();
+  await Promise.all(clients);
+
+  t.comment(`${load.answers.size} kinds of answers: ${JSON.stringify(Object.fromEntries(load.answers))}`);
+  t.comment(`${load.kids.size} keys, ${load.verified} tokens verified by somebody else`);
+  t.strictSame(
+    [...load.answers.keys()].filter((answer) => !/ 200$/.test(answer)),
+    [],
+    'nothing but 200',
+  );
+  t.strictSame(load.unverified, [], 'whoever verifies by the key set of an instance takes what that has just signed');
+  t.ok(load.kids.has('none') && load.kids.size >= 4, 'tokens of all keys were among them');
+});
+
+/** Clients that go to any of the instances, and to another when that is not there. */
+function createLoad(ports: readonly number[]) {
+  const answers = new Map<string, number>();
+  const kids = new Set<string>();
+  const unverified: string[] = [];
+  let verified = 0;
+  let isOver = false;
+  let done = 0;
+
+  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+    for (let turn = 0; ; turn++) {
+      const port = ports[(done + turn) % ports.length] ?? 0;
+      const answer = await send(port, method, path, headers, body).catch(() => undefined);
+      if (!answer) {
+        // It was not there to take the request.
+        await sleep(20);
+        continue;
+      }
+      const key = `${method} ${path} ${answer.status}`;
+      answers.set(key, (answers.get(key) ?? 0) + 1);
+      done++;
+      return { ...answer, port };
+    }
+  };
+
+  /** As a service does that has just read the keys. */
+  const look = async (token: string, port: number) => {
+    const { kid } = decodeJwt(token).header;
+    kids.add(String(kid ?? 'none'));
+    if (kid === undefined || isOver) return;
+    const set = await send(port, 'GET', '/.well-known/jwks.json', {}).catch(() => undefined);
+    if (!set) return;
+    const expected = { issuer: 'gatehouse', typ: 'at+jwt', algorithms: ['EdDSA', 'ES256'] };
+    await jwtVerify(token, createLocalJWKSet(JSON.parse(set.body)), expected).then(
+      () => verified++,
+      (error) => unverified.push(String(error)),
+    );
+  };
+
+  const logIn = async (mode: 'json' | 'session') => {
+    const answer = await ask('POST', '/auth/login', {}, { email: 'admin@example.com', password, mode });
+    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+    const token: string =
+      mode === 'json' ? JSON.parse(answer.body).data.access_token : (/=([^;]+)/.exec(cookie)?.[1] ?? '');
+    await look(token, answer.port);
+    return { token, body: JSON.parse(answer.body).data };
+  };
+  const whileItLasts = async (work: () => Promise<unknown>) => {
+    while (!isOver) await work();
+  };
+
+  return {
+    answers,
+    kids,
+    unverified,
+    get verified() {
+      return verified;
+    },
+    stop: () => {
+      isOver = true;
+    },
+    /** Waits until so many more requests have been answered. */
+    hasDone: async (more: number) => {
+      for (const end = done + more; done < end; ) await sleep(10);
+    },
+    /** Signed in once, before anything changes. */
+    withCookie: async () => {
+      const { token } = await logIn('session');
+      await whileItLasts(() => ask('GET', '/users/me', { cookie: `gatehouse_session_token=${token}` }));
+    },
+    withRefreshTokens: async () => {
+      let { body } = await logIn('json');
+      await whileItLasts(async () => {
+        await ask('GET', '/users/me', { authorization: `Bearer ${body.access_token}` });
+        const answer = await ask('POST', '/auth/refresh', {}, { refresh_token: body.refresh_token });
+        if (answer.status !== 200) return;
+        body = JSON.parse(answer.body).data;
+        await look(body.access_token, answer.port);
+      });
+    },
+    withLogins: () =>
+      whileItLasts(async () => {
+        const { token } = await logIn(Math.random() < 0.5 ? 'json' : 'session');
+        await ask('GET', '/users/me', { authorization: `Bearer ${token}` });
+      }),
+  };
+}
+
+/** Asks on a connection of its own. */
+function send(port: number, method: string, path: string, headers: Record<string, string>, body?: object) {
+  const text = body && JSON.stringify(body);
+  const type = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(text.length) };
+  return new Promise<{ status: number; headers: { 'set-cookie'?: string[] | undefined }; body: string }>(
+    (resolve, reject) => {
+      const options = { host: '127.0.0.1', port, method, path, headers: { ...headers, ...type }, agent: false };
+      const outgoing = request(options, (response) => {
+        let answer = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          answer += chunk;
+        });
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }),
+        );
+      });
+      outgoing.on('error', reject).end(text);
+    },
+  );
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { startCollector } from '../helpers/collector.js';
+import { createHome, logLines, serverFile, startService } from '../helpers/service.js';
+
+/** The service as it is started in production, with a collector that is there, away, or in its own world. */
+
+const json = (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
+const warnings = (stdout: string) =>
+  logLines(stdout)
+    .filter(({ level }) => Number(level) >= 40)
+    .map(({ msg, reason }) => `${msg}: ${reason}`);
+
+t.test('what has not been sent yet is sent when the service ends', async (t) => {
+  const collector = await startCollector(t);
+  const service = await startService(await createHome(t, { prepared: true }), json(collector.url));
+  await service.get('/server/info');
+  await service.post('/auth/login', { email: 'nobody@example.com', password: 'a password' });
+  const start = performance.now();
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+  t.ok(performance.now() - start < 2_500, 'at once');
+  const lines = logLines(service.stdout);
+  // A body arrives on a connection of its own making, and so does the end of every answer.
+  for (const [name, path] of [
+    ['GET /server/info', '/server/info'],
+    ['POST /auth/login', '/auth/login'],
+  ]) {
+    const root = collector.spans.find((span) => span.name === name);
+    t.match(root, { kind: 2, resource: { 'service.name': 'gatehouse' } });
+    t.ok(
+      collector.spans.some(
+        ({ parentSpanId, attributes }) => parentSpanId === root?.spanId && 'db.query.text' in attributes,
+      ),
+      `${name}: statements`,
+    );
+    const line = lines.find((found) => found.path === path);
+    t.match(line, { trace_id: root?.traceId, span_id: root?.spanId });
+  }
+  t.strictSame(warnings(service.stdout), []);
+});
+
+t.test('who hangs up is told of', async (t) => {
+  const collector = await startCollector(t);
+  const service = await startService(await createHome(t, { prepared: true }), {
+    ...json(collector.url),
+    PASSWORD_HASH_TIME: '30',
+  });
+  const body = JSON.stringify({ email: 'ada@example.com', password: 'whatever it is' });
+  const headers = { 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(100);
+  await t.rejects(fetch(`${service.url}/auth/login`, { method: 'POST', headers, body, signal }));
+  await service.stop();
+  const login = collector.spans.find(({ name }) => name === 'POST /auth/login');
+  t.match(login, { status: 2, attributes: { 'error.type': 'aborted' } });
+  t.notOk('http.response.status_code' in (login?.attributes ?? {}));
+});
+
+t.test('Protobuf is what is sent unless it is said otherwise; with headers of their own', async (t) => {
+  const collector = await startCollector(t);
+  const service = await startService(await createHome(t, { prepared: true }), {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20eDp5',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+  });
+  await service.get('/server/info');
+  await service.stop();
+  const [body] = collector.bodies;
+  t.match(body, { path: '/own/path', type: 'application/x-protobuf', headers: { authorization: 'Basic eDp5' } });
+  t.match(body?.text, 'GET /server/info');
+});
+
+t.test('a collector that is away is told of once, and harms nothing', async (t) => {
+  const collector = await startCollector(t, false);
+  const service = await startService(await createHome(t, { prepared: true }), {
+    ...json(collector.url),
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '300',
+  });
+  for (let asked = 0; asked < 30; asked++) {
+    t.equal((await service.get('/server/info')).status, 200);
+    await sleep(30);
+  }
+  t.match(warnings(service.stdout), [/^traces are not taken by the collector: .*ECONNREFUSED/]);
+  await collector.start();
+  for (let tries = 0; collector.spans.length === 0 && tries < 200; tries++) {
+    await service.get('/server/info');
+    await sleep(25);
+  }
+  t.ok(collector.spans.length > 0, 'it is told again when it is back');
+  collector.stop();
+  await service.get('/server/info');
+  await sleep(1_000);
+  t.equal(warnings(service.stdout).length, 2, 'and of the next time it is away');
+  const start = performance.now();
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+  t.ok(performance.now() - start < 2_000, 'nor does it hold up the end');
+});
+
+for (const behaviour of ['silent', 'failing'] as const) {
+  t.test(`a collector that is ${behaviour} delays nobody, and the end for a moment at the most`, async (t) => {
+    const collector = await startCollector(t);
+    collector.behaviour = behaviour;
+    const service = await startService(await createHome(t, { prepared: true }), {
+      ...json(collector.url),
+      OTEL_BSP_SCHEDULE_DELAY: '20',
+    });
+    const times: number[] = [];
+    for (let asked = 0; asked < 50; asked++) {
+      const start = performance.now();
+      t.equal((await service.get('/server/ping')).status, 200);
+      times.push(performance.now() - start);
+    }
+    t.ok((times.sort((a, b) => a - b)[25] ?? 0) < 100, 'nobody waits for it');
+    t.ok(collector.bodies.length > 0, 'it was asked');
+    const start = performance.now();
+    t.strictSame(await service.stop(), { code: 0, signal: null });
+    t.ok(performance.now() - start < 3_000);
+    t.strictSame(service.stderr, '');
+  });
+}
+
+t.test('what is wrong with the variables keeps nothing from starting', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  for (const [variables, warning] of [
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      /grpc is not known/,
+    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /Could not parse/],
+  ] as const) {
+    const service = await startService(home, variables);
+    t.equal((await service.get('/server/info')).status, 200);
+    await service.stop();
+    t.match(warnings(service.stdout)[0], warning);
+  }
+});
+
+t.test('without it nothing of it is there', async (t) => {
+  const bundle = readFileSync(serverFile, 'utf8');
+  t.match(bundle, 'tracing/sdk.js', 'it is loaded when it is asked for');
+  t.notMatch(bundle, /BatchSpanProcessor|OTLPTraceExporter|W3CTraceContextPropagator/);
+});

@@ -1,0 +1,116 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import t from 'tap';
+import { deriveKey } from '../../plugins/keys.js';
+import { createAccount } from '../helpers/accounts.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
+import { tokenFor } from '../helpers/mails.js';
+import { leavesAlone } from '../helpers/rights.js';
+import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
+
+/** JWTs of every wrong make, at every place that takes one. */
+
+const service = await startTestApp(t);
+const { app, get, post } = service;
+const account = await createAccount(app);
+const session = await logIn(service, 'session', account);
+const { claims: ours } = decodeJwt(session.token);
+await post('/auth/password/request', { email: account.email });
+const { claims: ofLink } = decodeJwt(await tokenFor(app, account.email));
+
+const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const jwk = JSON.stringify(publicKey.export({ format: 'jwk' }));
+const keys = {
+  ours: accessTokenKey(app),
+  'that of links': deriveKey(app.config.SECRET, 'link-token'),
+  'that of refresh tokens': deriveKey(app.config.SECRET, 'refresh-token'),
+  'the secret itself': app.config.SECRET,
+  none: '',
+  ones: Buffer.alloc(32, 1),
+  'a public key': pem,
+  'a public key after a blank': ` \n${pem}`,
+  'a public key after a comment': `# key\n${pem}`,
+  'a public key as a JWK': jwk,
+};
+const algorithms = ['HS256', 'HS384', 'HS512', 'RS256', 'PS256', 'ES256', 'EdDSA', 'none', 'None', '', null, undefined];
+const hashes = { HS384: 'sha384', HS512: 'sha512' } as const;
+const types = ['at+jwt', 'link+jwt', 'JWT', undefined];
+const special = [
+  { crit: ['exp'] },
+  { crit: ['b64'], b64: false },
+  { crit: [] },
+  { kid: '../../../../dev/null' },
+  { jku: 'https://evil.example/keys.json' },
+  { x5u: 'https://evil.example/chain.pem' },
+  { jwk: JSON.parse(jwk) },
+  { zip: 'DEF' },
+];
+
+/** By what they are; no two are alike. */
+const corpus = new Map<string, string>();
+const add = (what: string, token: string) => {
+  if (![...corpus.values()].includes(token)) corpus.set(what, token);
+};
+for (const [key, secret] of Object.entries(keys)) {
+  for (const alg of algorithms) {
+    for (const typ of types) {
+      const what = `the key ${key}, alg ${alg}, typ ${typ}`;
+      const header = { ...(alg === undefined ? {} : { alg }), ...(typ === undefined ? {} : { typ }) };
+      const isOfLink = typ === 'link+jwt';
+      // Where all else is right the claims are those of the other kind.
+      const isRight =
+        alg === 'HS256' && ((key === 'ours' && typ === 'at+jwt') || (key === 'that of links' && isOfLink));
+      const claims = isOfLink === isRight ? ours : ofLink;
+      add(what, signJwt(secret, claims, header, hashes[alg as keyof typeof hashes]));
+      if (alg !== 'HS256') add(`${what}, unsigned`, `${signJwt(secret, claims, header).split('.', 2).join('.')}.`);
+    }
+  }
+}
+for (const more of special) {
+  for (const [key, secret] of Object.entries(keys)) {
+    // With the right key it is good, where it only says what nobody looks at.
+    if (key === 'ours' && !('crit' in more)) continue;
+    add(
+      `${JSON.stringify(more).slice(0, 40)}, the key ${key}`,
+      signJwt(secret, ours, { ...accessTokenHeader, ...more }),
+    );
+  }
+}
+
+const places: ((token: string) => ReturnType<typeof get>)[] = [
+  (token) => get(`/users/me?access_token=${token}`),
+  (token) => get('/users/me', { cookie: `${sessionCookie}=${token}` }),
+  (token) => post('/auth/refresh', { mode: 'session' }, carry('session', token).headers),
+  (token) => post('/auth/password/reset', { token, password: 'a password that is long enough' }),
+  (token) => post('/users/invite/accept', { token, password: 'a password that is long enough' }),
+  (token) => get(`/users/register/verify-email?token=${token}`),
+];
+
+t.test('five hundred of them and more are refused', async (t) => {
+  t.ok(corpus.size >= 500, `${corpus.size} JWTs`);
+  t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'the right one is good');
+  await leavesAlone(t, app, 'hostile JWTs', async () => {
+    for (const [index, [what, token]] of [...corpus].entries()) {
+      const elsewhere = places[index % places.length] as (typeof places)[number];
+      for (const { statusCode, body } of [await get('/users/me', bearer(token)), await elsewhere(token)]) {
+        if (![401, 403].includes(statusCode)) t.fail(`${what}: ${statusCode} ${body}`);
+      }
+    }
+  });
+});
+
+t.test('no token is taken for another that came before it (CVE-2026-35039)', async (t) => {
+  const people = await Promise.all(Array.from({ length: 12 }, () => createAccount(app)));
+  const held = await Promise.all(people.map((person) => logIn(service, 'session', person)));
+  for (const round of [1, 5, 7]) {
+    for (let index = 0; index < people.length; index++) {
+      const at = (index * round) % people.length;
+      const { data } = (await get('/users/me?fields=id', bearer(held[at]?.token ?? ''))).json();
+      t.equal(data.id, people[at]?.id);
+      const { claims } = decodeJwt(held[at]?.token ?? '');
+      const forged = signJwt('x', { ...claims, id: people[0]?.id, session: randomUUID() });
+      t.equal((await get('/users/me', bearer(forged))).statusCode, 403, 'nor is a forged one');
+    }
+  }
+});
