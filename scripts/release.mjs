@@ -1,0 +1,47 @@
+// Makes a release ready to be committed: `npm run release`, as docs/releasing.md says. Whatever is not right ends it with 1,
+// before anything is written.
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { makeSbom, npm, readJson, sbomFile } from './sbom.mjs';
+
+const { version } = readJson('package.json');
+try {
+  requireAudit();
+  requireChangelog();
+  const sbom = makeSbom();
+  mkdirSync('docs/releases', { recursive: true });
+  copyFileSync('openapi.yaml', `docs/releases/${version}.yaml`);
+  writeFileSync(sbomFile, sbom);
+} catch (error) {
+  console.error(`${version} is not released. ${error.message}`);
+  process.exit(1);
+}
+console.log(`Commit docs/releases/${version}.yaml, tag v${version}, and add ${sbomFile} to the release.`);
+
+/** Nothing may be known against any dependency; and not to know is no answer. */
+function requireAudit() {
+  const { stdout, stderr } = npm(['audit', '--json', '--package-lock-only']);
+  const report = parsed(stdout);
+  const counts = report?.metadata?.vulnerabilities;
+  if (counts === undefined) {
+    const reason = report?.message ?? report?.error?.summary ?? stderr;
+    throw new Error(`The dependencies could not be audited (${reason}). Do it where the registry answers npm audit.`);
+  }
+  const found = Object.entries(report.vulnerabilities).map(([name, { severity }]) => `  ${name}: ${severity}`);
+  if (found.length > 0) throw new Error(`npm audit tells of vulnerabilities:\n${found.join('\n')}`);
+}
+
+function requireChangelog() {
+  const heading = `## ${version}`;
+  const isThere = readFileSync('CHANGELOG.md', 'utf8')
+    .split('\n')
+    .some((line) => line === heading || line.startsWith(`${heading} `));
+  if (!isThere) throw new Error(`CHANGELOG.md has no heading "${heading}".`);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

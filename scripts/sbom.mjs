@@ -1,0 +1,58 @@
+// Writes down what the service is made of, as CycloneDX: `npm run sbom [file]`, to sbom.cdx.json unless told otherwise.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+export const sbomFile = 'sbom.cdx.json';
+
+/**
+ * What package.json and the lockfile here say, whether or not it is installed. `npm sbom --omit dev` leaves out whatever is
+ * needed for development as well: so npm is shown a lockfile in which there is nothing for development alone.
+ */
+export function makeSbom() {
+  const { devDependencies: _tools, ...manifest } = readJson('package.json');
+  const { packages, ...lock } = readJson('package-lock.json');
+  const { devDependencies: _too, ...root } = packages[''];
+  const kept = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev);
+
+  const folder = mkdtempSync(join(tmpdir(), 'sbom-'));
+  try {
+    // npm calls the whole after the folder that it is in.
+    const project = join(folder, manifest.name);
+    mkdirSync(project);
+    writeJson(join(project, 'package.json'), manifest);
+    writeJson(join(project, 'package-lock.json'), { ...lock, packages: { '': root, ...Object.fromEntries(kept) } });
+    const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
+    const { status, stdout, stderr } = npm([...args, `--prefix=${project}`], project);
+    if (status !== 0) throw new Error(`npm makes no SBOM: ${stderr}`);
+    return checked(stdout, manifest);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs npm to its end. */
+export function npm(args, cwd = process.cwd()) {
+  const isWindows = process.platform === 'win32';
+  return spawnSync('npm', args, { cwd, encoding: 'utf8', maxBuffer: 64_000_000, shell: isWindows });
+}
+
+/** An SBOM with gaps is worse than none. */
+function checked(text, { name, version, dependencies }) {
+  const { dependencies: graph = [] } = JSON.parse(text);
+  const direct = graph.find(({ ref }) => ref === `${name}@${version}`)?.dependsOn ?? [];
+  const missing = Object.keys(dependencies).filter((wanted) => !direct.some((ref) => ref.startsWith(`${wanted}@`)));
+  if (missing.length > 0) throw new Error(`The SBOM of npm is without ${missing.join(', ')}.`);
+  return text;
+}
+
+export const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
+const writeJson = (path, value) => writeFileSync(path, JSON.stringify(value));
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , file = sbomFile] = process.argv;
+  writeFileSync(file, makeSbom());
+  console.log(`Written: ${file}`);
+}
