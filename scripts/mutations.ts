@@ -1,0 +1,180 @@
+// Puts the faults of `test/mutations` in, one after the other, each into a copy of the tree, and runs the tests that must see
+// it: `npm run test:mutations [part of an id, of a file or of a fault …]`. A fault that no test with its advisory in the title
+// sees survives; there must be none.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isTitleOf, titledTests } from '../test/helpers/advisories.js';
+import { mutations } from '../test/mutations/index.js';
+import type { Edit, Mutation } from '../test/mutations/mutation.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const wanted = process.argv.slice(2);
+const chosen = mutations.filter(({ ids, fault, edits, tests }) => {
+  const text = [...ids, fault, ...edits.map(({ file }) => file), ...tests].join('\n');
+  return wanted.length === 0 || wanted.some((part) => text.includes(part));
+});
+const titled = titledTests(root);
+/** Those that have failed for a fault. */
+const seen = new Set<(typeof titled)[number]>();
+/** Milliseconds for one file of tests. */
+const patience = 240_000;
+const workspaces = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
+const running = new Set<ChildProcess>();
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  rmSync(workspaces, { recursive: true, force: true });
+});
+
+interface Run {
+  isGreen: boolean;
+  /** The titles of the tests that failed. */
+  red: string[];
+  output: string;
+}
+
+/** A copy of the tree to work on: the sources, and what is quicker to copy than to make. */
+function makeWorkspace(number: number): string {
+  const copy = join(workspaces, String(number));
+  const leftOut = new Set(['node_modules', '.git', '.tmp', 'data']);
+  cpSync(root, copy, { recursive: true, filter: (path) => !leftOut.has(basename(path)) });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  mkdirSync(join(copy, '.tmp'));
+  for (const name of readdirSync(join(root, '.tmp')).filter((file) => file.endsWith('.tar'))) {
+    cpSync(join(root, '.tmp', name), join(copy, '.tmp', name));
+  }
+  return copy;
+}
+
+function runNode(workspace: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, args, { cwd: workspace, env: environment() });
+  running.add(child);
+  const timer = setTimeout(() => child.kill('SIGKILL'), patience);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      running.delete(child);
+      resolve({ code, output });
+    });
+  });
+}
+
+/** Always the embedded engine, and nothing that a shell has been told about the service. */
+function environment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  // In seconds: on a busy machine a test takes its time, and one that is given up has seen nothing.
+  return { PATH, HOME, TMPDIR, TEST_ENGINE: 'embedded', TAP_TIMEOUT: String(patience / 1000) };
+}
+
+async function test(workspace: string, source: string): Promise<Run> {
+  const { code, output } = await runNode(workspace, [join('dist', source.replace(/\.ts$/, '.js'))]);
+  const red = [...output.matchAll(/^\s*not ok \d+ - (.*?)(?: # time=\S+)?(?: \{)?$/gm)].map(([, title = '']) => title);
+  return { isGreen: code === 0 && red.length === 0, red, output };
+}
+
+const build = (workspace: string) => runNode(workspace, ['scripts/build.mjs']);
+
+const isOnce = (text: string, part: string) => text.split(part).length === 2;
+
+/** Puts a fault in. @returns what cannot be done; and a way to take it out again */
+function apply(workspace: string, edits: readonly Edit[]): { fault?: string; undo(): void } {
+  const originals = new Map<string, string>();
+  const undo = () => {
+    for (const [file, text] of originals) writeFileSync(file, text);
+  };
+  for (const { file, find, replace } of edits) {
+    const path = join(workspace, file);
+    const text = readFileSync(path, 'utf8');
+    if (!isOnce(text, find)) return { fault: `${file} does not have this once: ${find}`, undo };
+    if (!originals.has(path)) originals.set(path, text);
+    writeFileSync(
+      path,
+      text.replace(find, () => replace),
+    );
+  }
+  return { undo };
+}
+
+/** @returns why the fault survives; nothing when the tests have seen it */
+async function survives(workspace: string, { ids, edits, tests }: Mutation): Promise<string | undefined> {
+  const { fault, undo } = apply(workspace, edits);
+  try {
+    if (fault !== undefined) return `it can no longer be put in: ${fault}`;
+    const built = await build(workspace);
+    if (built.code !== 0) return `it cannot be built: ${built.output.slice(0, 500)}`;
+    const misses: string[] = [];
+    for (const source of tests) {
+      const { red, isGreen, output } = await test(workspace, source);
+      const seeing = titled.filter((one) => one.file === source && red.some((title) => isTitleOf(one, title)));
+      for (const one of seeing) seen.add(one);
+      const expected = ids.filter((id) => titled.some((one) => one.file === source && one.ids.includes(id)));
+      const unseen = expected.filter((id) => !seeing.some((one) => one.ids.includes(id)));
+      if (expected.length > 0 && unseen.length === 0) continue;
+      const instead = isGreen
+        ? 'it is green'
+        : red.length > 0
+          ? `red is ${red.slice(0, 5).join('; ')}`
+          : output.slice(-500);
+      misses.push(`${source} does not see it as ${unseen.join(', ')}: ${instead}`);
+    }
+    return misses.length > 0 ? misses.join('\n  ') : undefined;
+  } finally {
+    undo();
+  }
+}
+
+/** Does all of the work, two at a time on two cores. */
+async function inParallel<T>(items: readonly T[], work: (workspace: string, item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  await Promise.all(
+    copies.map(async (workspace) => {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(workspace, item);
+    }),
+  );
+}
+
+const start = performance.now();
+const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
+const sources = [...new Set(chosen.flatMap(({ tests }) => tests))];
+if (chosen.length === 0) throw new Error(`No fault has anything to do with ${wanted.join(' or ')}.`);
+mkdirSync(join(root, '.tmp'), { recursive: true });
+const copies = Array.from({ length: Math.min(availableParallelism(), chosen.length) }, (_, number) =>
+  makeWorkspace(number),
+);
+
+// A test that is red without a fault sees nothing.
+const sick: string[] = [];
+let tested = 0;
+await inParallel(sources, async (workspace, source) => {
+  const run = await test(workspace, source);
+  if (!run.isGreen) sick.push(`${source}: ${run.red.slice(0, 5).join('; ') || run.output.slice(-500)}`);
+  console.log(`[${++tested}/${sources.length}] ${source}, without a fault: ${run.isGreen ? 'green' : 'RED'}`);
+});
+
+const survivors: string[] = [];
+let done = 0;
+await inParallel(chosen, async (workspace, mutation) => {
+  const why = await survives(workspace, mutation);
+  const what = `${mutation.ids.join(', ')}: ${mutation.fault}`;
+  if (why !== undefined) survivors.push(`${what}\n  ${why}`);
+  console.log(`[${++done}/${chosen.length}] ${what}: ${why === undefined ? 'seen' : 'SURVIVES'} (${seconds()})`);
+});
+
+const unseen = wanted.length > 0 ? [] : titled.filter((one) => !seen.has(one));
+for (const { file, title } of unseen) console.log(`\nNever red: ${file}: ${title}`);
+for (const line of sick) console.log(`\nRed without a fault: ${line}`);
+console.log(
+  `\n${chosen.length} faults, ${chosen.length - survivors.length} seen. Survivors: ${survivors.length || 'none'}`,
+);
+for (const survivor of survivors) console.log(`- ${survivor}`);
+process.exit(survivors.length + sick.length + unseen.length > 0 ? 1 : 0);

@@ -1,0 +1,304 @@
+import type { Mutation } from './mutation.js';
+
+/** What answers tell strangers, and where mails and their links go. */
+export const answersAndMails: readonly Mutation[] = [
+  {
+    ids: ['CVE-2026-26185'],
+    fault: 'a URL is looked at after the user',
+    edits: [
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: "      requireAllowedUrl('reset_url', url, allowList);\n",
+        replace:
+          "      await findRecipientByEmail(db, email);\n      requireAllowedUrl('reset_url', url, allowList);\n",
+      },
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: 'import { findRecipient, lockRecipient,',
+        replace: 'import { findRecipient, findRecipientByEmail, lockRecipient,',
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-26185'],
+    fault: 'a URL is looked at after the settings',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: "      requireAllowedUrl('verification_url', registration.url, allowList);\n",
+        replace:
+          "      await readSettings(db);\n      requireAllowedUrl('verification_url', registration.url, allowList);\n",
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-39896'],
+    fault: 'who belongs to a provider is told so',
+    edits: [
+      {
+        file: 'plugins/sessions/service.ts',
+        find: "    const mayLogIn = user?.status === 'active' && user.provider === 'default';\n",
+        replace:
+          "    if (user && user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\n    const mayLogIn = user?.status === 'active' && user.provider === 'default';\n",
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-41952'],
+    fault: 'a user who is not active is told another word than somebody unknown',
+    edits: [
+      {
+        file: 'plugins/sessions/service.ts',
+        find: "      throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);\n    }\n\n    const checked",
+        replace:
+          "      throw new ApiError(user && !mayLogIn ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id);\n    }\n\n    const checked",
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-41952'],
+    fault: 'who registers an address that is taken is told so',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: '      if (!(error instanceof Refusal)) throw error;\n',
+        replace:
+          "      if (!(error instanceof Refusal)) throw error;\n      if (/taken/.test(error.message)) throw invalidPayload('The address is taken');\n",
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts', 'test/registration/register.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-23511'],
+    fault: 'who asks for a new password of nobody is told so',
+    edits: [
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: '      if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();\n',
+        replace:
+          "      if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();\n      if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\n",
+      },
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: 'import { findRecipient, lockRecipient,',
+        replace: 'import { findRecipient, findRecipientByEmail, lockRecipient,',
+      },
+    ],
+    tests: ['test/auth/enumeration.test.ts', 'test/limits/mails.test.ts'],
+  },
+  {
+    ids: ['CVE-2022-31142'],
+    fault: 'tokens are compared as they are, of whatever length',
+    edits: [
+      {
+        file: 'routes/metrics/index.ts',
+        find: "timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)",
+        replace:
+          "timingSafeEqual(Buffer.from(request.headers.authorization ?? ''), Buffer.from(`Bearer ${config.METRICS_TOKEN}`))",
+      },
+    ],
+    tests: ['test/server/metrics.test.ts'],
+  },
+  {
+    ids: ['CVE-2022-31142'],
+    fault: 'a static token is looked up as it is, so that its hash would do',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: 'findPrincipalByTokenHash(db, hashToken(token), ownFields)',
+        replace: 'findPrincipalByTokenHash(db, /^[0-9a-f]{64}$/.test(token) ? token : hashToken(token), ownFields)',
+      },
+    ],
+    tests: ['test/access/carriers.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-27295', 'GHSA-8xp8-xrh2-88vr'],
+    fault: 'a mail goes to the address that was typed',
+    edits: [
+      {
+        file: 'plugins/mail/delivery.ts',
+        find: 'return render(job.kind, recipient.email, recipient,',
+        replace: "return render(job.kind, job.kind === 'reset' ? job.email : recipient.email, recipient,",
+      },
+    ],
+    tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-27295', 'GHSA-8xp8-xrh2-88vr'],
+    fault: 'addresses are compared without their accents, and any text is one',
+    edits: [
+      {
+        file: 'db/queries/recipients.ts',
+        find: 'const hasAddress = (email: string) => eq(sql`lower(${users.email} collate "C")`, email.toLowerCase());',
+        replace:
+          "const hasAddress = (email: string) => eq(sql`lower(${users.email} collate \"C\")`, email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
+      },
+    ],
+    tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: ['CVE-2023-27474'],
+    fault: 'the address of a link goes into the HTML of a mail as it is',
+    edits: [
+      {
+        file: 'plugins/mail/templates/_button.html.liquid',
+        find: '<a href="{{ url }}"',
+        replace: '<a href="{{ url | raw }}"',
+      },
+    ],
+    tests: ['test/mail/templates.test.ts'],
+  },
+  {
+    ids: ['GHSA-3529-5m8x-rpv3', 'CVE-2025-64101', 'GHSA-93m4-mfpg-c3xf'],
+    fault: 'a link leads to the host that the request names',
+    edits: [
+      {
+        file: 'routes/auth/request-password-reset.ts',
+        find: 'request.body.reset_url, request.client',
+        replace:
+          'request.body.reset_url ?? `${request.protocol}://${request.host}/account/reset-password`, request.client',
+      },
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: "      requireAllowedUrl('reset_url', url, allowList);\n",
+        replace:
+          "      if (!url?.endsWith('/account/reset-password')) requireAllowedUrl('reset_url', url, allowList);\n",
+      },
+    ],
+    tests: ['test/mail/poisoned-links.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64101'],
+    fault: 'the address to come back to from a provider is that which the request names',
+    edits: [
+      {
+        file: 'plugins/providers/oauth-client.ts',
+        find: '      const url = new URL(await provider.generateAuthorizationUri(request, reply));\n',
+        replace:
+          "      const url = new URL(await provider.generateAuthorizationUri(request, reply));\n      url.searchParams.set('redirect_uri', new URL(new URL(callbackUri).pathname, `https://${request.host}`).href);\n",
+      },
+    ],
+    tests: ['test/mail/poisoned-links.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-1529'],
+    fault: 'the signature of a link is not looked at',
+    edits: [
+      {
+        file: 'plugins/tokens/link-tokens.ts',
+        find: 'const claims = verifySigned(token, LinkTokenClaims, verifiers);',
+        replace: 'const claims = jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
+      },
+    ],
+    tests: ['test/auth/password-reset.test.ts', 'test/invites/invite.test.ts', 'test/registration/register.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64708'],
+    fault: 'a link is good until something clears it away',
+    edits: [
+      {
+        file: 'plugins/tokens/link-tokens.ts',
+        find: "      if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/password-reset.test.ts', 'test/invites/invite.test.ts', 'test/registration/register.test.ts'],
+  },
+  {
+    ids: ['GHSA-fmh4-wcc4-5jm3'],
+    fault: 'an invitation is good for whoever has the row by now, whatever their address',
+    edits: [
+      {
+        file: 'plugins/invites/service.ts',
+        find: 'if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {',
+        replace: 'if (!user || !isDue.invite(user)) {',
+      },
+    ],
+    tests: ['test/invites/invite.test.ts'],
+  },
+  {
+    ids: ['GHSA-fmh4-wcc4-5jm3'],
+    fault: 'who registers with the address of an invitation comes in by it',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: "  if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');\n",
+        replace:
+          "  if (known && isDue.invite(known)) await activate(tx, known.id, null);\n  else if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');\n",
+      },
+    ],
+    tests: ['test/invites/invite.test.ts'],
+  },
+  {
+    ids: ['CVE-2022-35924', 'GHSA-7rqj-j65f-68wh', 'CVE-2025-13033', 'CVE-2025-14874', 'GHSA-vvjj-xcjg-gr5g'],
+    fault: 'whatever has an @ in it is an address',
+    edits: [
+      {
+        file: 'schemas/common.ts',
+        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
+        replace: "email: (value: string) => value.normalize('NFKC').includes('@'),",
+      },
+    ],
+    tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-13033'],
+    fault: 'the local part of an address may be quoted',
+    edits: [
+      {
+        file: 'schemas/common.ts',
+        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
+        replace:
+          'email: (value: string) => value.length <= 128 && (emailPattern.test(value) || /^"[^"]+"@[\\w.-]+$/.test(value)),',
+      },
+    ],
+    tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: ['GHSA-vvjj-xcjg-gr5g'],
+    fault: 'an address may end with a line',
+    edits: [
+      {
+        file: 'schemas/common.ts',
+        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
+        replace:
+          "email: (value: string) => value.length <= 128 && emailPattern.test(value.split('\\r\\n', 1)[0] ?? ''),",
+      },
+    ],
+    tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-27946', 'CVE-2026-54693'],
+    fault: 'who has not verified their address is let in by what they hold',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: "if (found?.status !== 'active') throw",
+        replace: "if (found?.status !== 'active' && found?.status !== 'unverified') throw",
+      },
+    ],
+    tests: ['test/registration/register.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-27946', 'CVE-2026-54693'],
+    fault: 'who registers may say that the address is verified',
+    edits: [
+      {
+        file: 'routes/registration/register.ts',
+        find: 'await app.registration.register({ email, password, ...names, url }, request.client);',
+        replace:
+          'await app.registration.register({ ...request.body, email, password, ...names, url }, request.client);',
+      },
+      {
+        file: 'plugins/registration/service.ts',
+        find: "const status = mustVerify ? 'unverified' : 'active';",
+        replace: "const status = registration.status ?? (mustVerify ? 'unverified' : 'active');",
+      },
+    ],
+    tests: ['test/registration/register.test.ts'],
+  },
+];

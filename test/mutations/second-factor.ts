@@ -1,0 +1,54 @@
+import type { Mutation } from './mutation.js';
+
+/** Ways around the second factor. */
+export const secondFactor: readonly Mutation[] = [
+  {
+    ids: ['CVE-2025-64103', 'CVE-2024-45042'],
+    fault: 'a second factor is asked of those alone who must have one',
+    edits: [
+      {
+        file: 'plugins/sessions/service.ts',
+        find: '    const code = await secondFactor.require(user, otp, client);\n',
+        replace: '    const code = otp === undefined ? null : await secondFactor.require(user, otp, client);\n',
+      },
+    ],
+    tests: ['test/auth/login-tfa.test.ts', 'test/tfa/tfa.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64103', 'CVE-2024-45042'],
+    fault: 'who comes by a provider needs no second factor',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: '          if (holder.tfaSecret !== null) return wait(profile, holder);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/openid.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64103'],
+    fault: 'a new password by mail turns the second factor off',
+    edits: [
+      {
+        file: 'db/queries/recipients.ts',
+        find: '  await tx.update(users).set({ password, usedLinks: oneMore }).where(eq(users.id, id));',
+        replace:
+          '  await tx.update(users).set({ password, usedLinks: oneMore, tfaSecret: null }).where(eq(users.id, id));',
+      },
+    ],
+    tests: ['test/tfa/tfa.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-7318'],
+    fault: 'a code counts for a step longer',
+    edits: [
+      {
+        file: 'plugins/tfa/totp.ts',
+        find: '  for (const step of [present, present - 1]) {',
+        replace: '  for (const step of [present, present - 1, present - 2]) {',
+      },
+    ],
+    tests: ['test/auth/login-tfa.test.ts'],
+  },
+];

@@ -1,0 +1,227 @@
+import type { Mutation } from './mutation.js';
+
+/** What becomes of credentials when something changes, and whose sessions are whose. */
+export const sessions: readonly Mutation[] = [
+  {
+    ids: ['CVE-2024-34709', 'CVE-2024-31999'],
+    fault: 'a logout takes the cookie away, and leaves the session',
+    edits: [
+      {
+        file: 'plugins/sessions/service.ts',
+        find: "      if (shown) await end(shown.id, 'logout', client);",
+        replace: '      void shown;',
+      },
+    ],
+    tests: ['test/access/revocation.test.ts'],
+  },
+  {
+    ids: ['GHSA-56p6-qw3c-fq2g', 'CVE-2024-47000'],
+    fault: 'whose token it is need not be active',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: "if (found?.status !== 'active') throw",
+        replace: 'if (!found) throw',
+      },
+    ],
+    tests: ['test/access/revocation.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-47000'],
+    fault: 'a static token is good whatever has become of its user',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: "if (found?.status !== 'active') throw",
+        replace: "if (!found || (found.session && found.status !== 'active')) throw",
+      },
+    ],
+    tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-43983'],
+    fault: 'a refresh asks for nothing but the token',
+    edits: [
+      {
+        file: 'db/queries/principals.ts',
+        find: ' and holder.id = s."user" and holder.status = \'active\'',
+        replace: ' and holder.id = s."user"',
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts', 'test/access/revocation.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-22706', 'CVE-2024-21635'],
+    fault: 'sessions outlive a password that was reset',
+    edits: [
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: '        await deleteSessionsOf(tx, [user.id], null);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/password-reset.test.ts', 'test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-22706', 'CVE-2024-21635'],
+    fault: 'sessions outlive a password that was changed',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: '({ payload }) => payload.columns.password !== undefined || payload.columns.email !== undefined,',
+        replace: '({ payload }) => payload.columns.email !== undefined,',
+      },
+    ],
+    tests: ['test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: ['GHSA-2vg6-77g8-24mp', 'CVE-2025-29928', 'GHSA-56p6-qw3c-fq2g', 'CVE-2024-34709'],
+    fault: 'an instance remembers whom a token has let in',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: '      const found: Found | undefined = accessTokens.isOurs(token)\n',
+        replace:
+          '      const found: Found | undefined = remembered.has(token) ? remembered.get(token) : accessTokens.isOurs(token)\n',
+      },
+      {
+        file: 'plugins/access/service.ts',
+        find: '      const rights = rightsOf(found, client.ip);\n      return {',
+        replace:
+          '      const rights = rightsOf(found, client.ip);\n      remembered.set(token, found);\n      return {',
+      },
+      {
+        file: 'plugins/access/service.ts',
+        find: '  const { db, accessTokens, clock, gracePeriod } = deps;\n',
+        replace:
+          '  const { db, accessTokens, clock, gracePeriod } = deps;\n  const remembered = new Map<string, any>();\n',
+      },
+    ],
+    tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-35220', 'CVE-2025-64708'],
+    fault: 'a session is good until its row is cleared away',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: '    if (id !== claims.id || session.expires_at <= now) return false;',
+        replace: '    if (id !== claims.id) return false;',
+      },
+    ],
+    tests: ['test/access/revocation.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-53942'],
+    fault: 'who comes by a provider need not be active',
+    edits: [
+      {
+        file: 'db/queries/users.ts',
+        find: " and status = 'active' and tfa_secret",
+        replace: ' and tfa_secret',
+      },
+      {
+        file: 'db/queries/identities.ts',
+        find: ".where(and(eq(users.id, id), eq(users.status, 'active')))",
+        replace: '.where(eq(users.id, id))',
+      },
+      {
+        file: 'plugins/sessions/issuing.ts',
+        find: "if (principal?.status !== 'active') throw",
+        replace: 'if (!principal) throw',
+      },
+    ],
+    tests: ['test/providers/openid.test.ts'],
+  },
+  {
+    ids: ['CVE-2023-29019'],
+    fault: 'a login goes on with the session that is there',
+    edits: [
+      {
+        file: 'plugins/sessions/issuing.ts',
+        find: 'place(randomUUID(), 0, mode)',
+        replace: 'place(userId, 0, mode)',
+      },
+    ],
+    tests: ['test/auth/login.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-28197'],
+    fault: 'cookies go to all hosts below the service’s own',
+    edits: [
+      {
+        file: 'plugins/cookie.ts',
+        find: '        ...(domain === undefined ? {} : { domain }),\n',
+        replace: '        domain: domain ?? new URL(config.PUBLIC_URL).hostname,\n',
+      },
+    ],
+    tests: ['test/auth/login-cookies.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-45596', 'GHSA-c6w9-5g5j-jh2p'],
+    fault: 'answers may be kept, where nothing says that they may not',
+    edits: [
+      {
+        file: 'plugins/headers.ts',
+        find: "      if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');",
+        replace: "      if (request.method === 'POST') reply.header('cache-control', 'no-store');",
+      },
+    ],
+    tests: ['test/openapi/every-operation.test.ts'],
+  },
+  {
+    ids: ['GHSA-c6w9-5g5j-jh2p'],
+    fault: 'an answer is kept under its path, and given to the next who asks',
+    edits: [
+      {
+        file: 'plugins/users/service.ts',
+        find: '      if (caller.ownRow) return { data: caller.ownRow };\n',
+        replace:
+          '      if (caller.ownRow) {\n        const kept = (globalThis as any).kept ?? { data: caller.ownRow };\n        (globalThis as any).kept = kept;\n        return kept;\n      }\n',
+      },
+    ],
+    tests: ['test/openapi/every-operation.test.ts'],
+  },
+  {
+    ids: ['GHSA-6w4q-23cf-j9jp'],
+    fault: 'a session is ended by its id, whosever it is',
+    edits: [
+      {
+        file: 'db/queries/sessions.ts',
+        find: '.where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))',
+        replace: '.where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)))',
+      },
+    ],
+    tests: ['test/sessions/own-sessions.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-61928'],
+    fault: 'whom the body names is whose it is',
+    edits: [
+      {
+        file: 'routes/users/track-page.ts',
+        find: 'await app.users.trackPage(request.currentUser, request.body.last_page);',
+        replace:
+          'const { userId = request.currentUser.userId, last_page } = request.body as { userId?: string; last_page: string };\n      await app.users.trackPage({ ...request.currentUser, userId }, last_page);',
+      },
+    ],
+    tests: ['test/users/oneself.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-61928'],
+    fault: 'whom the query names is whose sessions are ended',
+    edits: [
+      {
+        file: 'plugins/sessions/open-sessions.ts',
+        find: '    endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),',
+        replace: '    endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, caller.sessionId),',
+      },
+      {
+        file: 'routes/sessions/end-my-other-sessions.ts',
+        find: 'request.currentUser',
+        replace: '{ ...request.currentUser, named: (request.query as any).userId } as any',
+      },
+    ],
+    tests: ['test/users/oneself.test.ts'],
+  },
+];

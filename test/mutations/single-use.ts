@@ -1,0 +1,290 @@
+import type { Mutation } from './mutation.js';
+
+/** What may be used once, and how often one may guess. */
+export const singleUse: readonly Mutation[] = [
+  {
+    ids: ['CVE-2026-1035', 'GHSA-392p-2q2v-4372'],
+    fault: 'a refresh token is exchanged whichever of its session’s it is',
+    edits: [
+      {
+        file: 'db/queries/principals.ts',
+        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
+        replace: "where s.id = ${value('id')}\n",
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-1035'],
+    fault: 'whether a refresh token counts is looked at before it is written that it does not',
+    edits: [
+      {
+        file: 'db/queries/principals.ts',
+        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
+        replace: "where s.id = ${value('id')}\n",
+      },
+      {
+        file: 'db/queries/principals.ts',
+        find: '  const [moved] = await advance(executor, {',
+        replace:
+          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${shown.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== shown.generation || seen.token_hash !== shown.tokenHash) return undefined;\n  const [moved] = await advance(executor, {',
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts'],
+  },
+  {
+    ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
+    fault: 'a link to reset a password is looked at once, and not again under the lock',
+    edits: [
+      {
+        file: 'plugins/password-reset/service.ts',
+        find: 'const user = requireUsable(claims, await lockRecipient(tx, claims.id));',
+        replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
+      },
+    ],
+    tests: ['test/auth/password-reset.test.ts'],
+  },
+  {
+    ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
+    fault: 'an invitation is looked at once, and not again under the lock',
+    edits: [
+      {
+        file: 'plugins/invites/service.ts',
+        find: 'const user = requireOpen(claims, await lockRecipient(tx, claims.id));',
+        replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
+      },
+    ],
+    tests: ['test/invites/invite.test.ts'],
+  },
+  {
+    ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
+    fault: 'a link to verify an address is good however often',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: 'if (!user || !isDue.registration(user) || !linkTokens.isFor(claims, stateOf(user))) {',
+        replace: 'if (!user) {',
+      },
+    ],
+    tests: ['test/registration/register.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-31875'],
+    fault: 'a recovery code is not used up',
+    edits: [
+      {
+        file: 'db/queries/two-factor.ts',
+        find: '  const used = await tx\n    .delete(recoveryCodes)\n    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))\n    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
+        replace: '  return hasRecoveryCode(tx, id, hash);',
+      },
+    ],
+    tests: ['test/tfa/recovery-codes.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-33624'],
+    fault: 'a recovery code is used up, whether or not it still was there',
+    edits: [
+      {
+        file: 'db/queries/two-factor.ts',
+        find: '    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
+        replace: '    .returning({ hash: recoveryCodes.hash });\n  return used.length <= 1;',
+      },
+    ],
+    tests: ['test/tfa/recovery-codes.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-43930'],
+    fault: 'that a code was used is written, but not asked for',
+    edits: [
+      {
+        file: 'db/queries/two-factor.ts',
+        find: '        or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/login-tfa.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-34224'],
+    fault: 'a login that has come back from a provider is completed however often',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: "          if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/second-factor.test.ts'],
+  },
+  {
+    ids: ['CVE-2020-15222', 'CVE-2025-46815'],
+    fault: 'the state of a login by provider is not spent',
+    edits: [
+      {
+        file: 'plugins/providers/flow.ts',
+        find: '    await spend(attempt);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/state.test.ts'],
+  },
+  {
+    ids: ['CVE-2020-15223'],
+    fault: 'a session that could not be ended is said to have ended',
+    edits: [
+      {
+        file: 'plugins/sessions/service.ts',
+        find: "      if (shown) await end(shown.id, 'logout', client);",
+        replace: "      if (shown) await end(shown.id, 'logout', client).catch(() => {});",
+      },
+    ],
+    tests: ['test/sessions/failed-revocation.test.ts'],
+  },
+  {
+    ids: ['CVE-2020-15223'],
+    fault: 'sessions end in a transaction of their own, after what they end for',
+    edits: [
+      {
+        file: 'db/queries/sessions.ts',
+        find: '  await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));',
+        replace:
+          "  await executor.execute('savepoint ending').catch(() => {});\n  await executor\n    .delete(sessions)\n    .where(and(inArray(sessions.user, [...users]), others))\n    .catch(() => executor.execute('rollback to savepoint ending'));",
+      },
+    ],
+    tests: ['test/sessions/failed-revocation.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-4629'],
+    fault: 'an attempt is counted after its password was looked at',
+    edits: [
+      {
+        file: 'plugins/password-checks/service.ts',
+        find: '    if (limit === null) return { counted: [], locks: false };\n',
+        replace:
+          '    if (limit === null) return { counted: [], locks: false };\n    setTimeout(() => void reserveAttempts(db, [keys.fromHere], clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\n    if (limit > 0) return { counted: [], locks: false };\n',
+      },
+    ],
+    tests: ['test/limits/parallel-guesses.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-32868'],
+    fault: 'wrong codes are counted, and nothing follows from it',
+    edits: [
+      {
+        file: 'db/queries/two-factor.ts',
+        find: '.where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))',
+        replace: '.where(eq(users.id, id))',
+      },
+    ],
+    tests: ['test/tfa/attempts.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64102'],
+    fault: 'codes are counted at login alone',
+    edits: [
+      {
+        file: 'plugins/tfa/second-factor.ts',
+        find: '    const { locks } = await reserve(id);\n',
+        replace: "    const { locks } = takes === 'any' ? await reserve(id) : { locks: false };\n",
+      },
+    ],
+    tests: ['test/tfa/attempts.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64102'],
+    fault: 'passwords are counted at login alone',
+    edits: [
+      {
+        file: 'plugins/tfa/service.ts',
+        find: '    if (!(await passwordChecks.check(user, password, client)))',
+        replace: '    if (!(await passwordChecks.check({ ...user, email: `${Math.random()}` }, password, client)))',
+      },
+    ],
+    tests: ['test/limits/login-attempts.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-24806'],
+    fault: 'each spelling of an address has a counter of its own',
+    edits: [
+      {
+        file: 'plugins/account-key.ts',
+        find: "email.normalize('NFKC').trim().toLowerCase()",
+        replace: 'email',
+      },
+    ],
+    tests: ['test/limits/login-attempts.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64526'],
+    fault: 'what is in the body decides over the counter',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: 'await rateLimits.requireRegistration(client.network);',
+        replace: 'await rateLimits.requireRegistration(`${client.network} ${registration.email}`);',
+      },
+    ],
+    tests: ['test/limits/mails.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-45364'],
+    fault: 'every address of an IPv6 network has a counter of its own',
+    edits: [
+      {
+        file: 'plugins/client.ts',
+        find: 'normalizeIP(withoutZone(address), 64)',
+        replace: 'normalizeIP(withoutZone(address), 128)',
+      },
+    ],
+    tests: ['test/limits/requests.test.ts'],
+  },
+  {
+    ids: ['GHSA-x732-6j76-qmhm'],
+    fault: 'paths are limited as they are written',
+    edits: [
+      {
+        file: 'plugins/rate-limits/index.ts',
+        find: '      if (!isProbe(request)) await app.requireRequest(request);',
+        replace: '      if (!isProbe(request) && !request.is404) await app.requireRequest(request);',
+      },
+    ],
+    tests: ['test/limits/requests.test.ts'],
+  },
+  {
+    ids: ['GHSA-x732-6j76-qmhm'],
+    fault: 'whatever begins like a probe is one',
+    edits: [
+      {
+        file: 'plugins/rate-limits/index.ts',
+        find: 'return isRead && isPlain && uncounted.has(url);',
+        replace:
+          "return isRead && isPlain && [...uncounted].some((path) => url.replace(/^\\/+/, '/').startsWith(path));",
+      },
+    ],
+    tests: ['test/limits/requests.test.ts'],
+  },
+  {
+    ids: ['CVE-2024-47070'],
+    fault: 'what a proxy forwards is an address, whatever it is',
+    edits: [
+      {
+        file: 'plugins/client.ts',
+        find: '  return address === undefined ? ',
+        replace: '  if (isIP(ip) === 0) return ip;\n  return address === undefined ? ',
+      },
+    ],
+    tests: ['test/limits/requests.test.ts'],
+  },
+  {
+    ids: ['GHSA-6q22-g298-grjh'],
+    fault: 'each question after the health is one to the database',
+    edits: [
+      {
+        file: 'plugins/health/service.ts',
+        find: '      if (!latest || performance.now() > freshUntil) {',
+        replace: '      if (!latest || freshUntil > 0) {',
+      },
+    ],
+    tests: ['test/server/server.test.ts'],
+  },
+];

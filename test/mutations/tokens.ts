@@ -1,0 +1,162 @@
+import type { Mutation } from './mutation.js';
+
+/** Tokens that are not ours, or not what they say. */
+export const tokens: readonly Mutation[] = [
+  {
+    ids: ['CVE-2023-48223', 'CVE-2026-34950', 'GHSA-ww5h-9m49-7xx4', 'GHSA-g3jj-5cmm-3hxx'],
+    fault: 'the token says by which algorithm it is verified',
+    edits: [
+      {
+        file: 'plugins/jwt.ts',
+        find: "verify: { algorithms: ['HS256'],",
+        replace: "verify: { algorithms: ['HS256', 'HS384', 'HS512'],",
+      },
+    ],
+    tests: ['test/access/access-token.test.ts'],
+  },
+  {
+    ids: ['CVE-2023-48223', 'CVE-2026-34950', 'GHSA-g3jj-5cmm-3hxx'],
+    fault: 'what everybody knows of a key pair is a secret to verify with',
+    edits: [
+      {
+        file: 'plugins/signing-keys/key-pair.ts',
+        find: '    verify: (token) => verify(token),\n',
+        replace:
+          "    verify: (token) => {\n      const [head = '', body = '', tag] = token.split('.');\n      const spki = String(publicKey.export({ type: 'spki', format: 'pem' }));\n      const secrets = [spki, ` ${spki}`, JSON.stringify({ ...publicPartOf(publicKey), kid, alg: algorithm, use: 'sig' })];\n      const tags = secrets.map((secret) => createHmac('sha256', secret).update(`${head}.${body}`).digest('base64url'));\n      return tags.includes(tag ?? '') ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
+      },
+      {
+        file: 'plugins/signing-keys/key-pair.ts',
+        find: 'import { createPrivateKey,',
+        replace: 'import { createHmac, createPrivateKey,',
+      },
+    ],
+    tests: ['test/tokens/hostile-keys.test.ts'],
+  },
+  {
+    ids: ['CVE-2022-21449'],
+    fault: 'a signature of nothing but zeros is one',
+    edits: [
+      {
+        file: 'plugins/signing-keys/key-pair.ts',
+        find: '    verify: (token) => verify(token),\n',
+        replace:
+          "    verify: (token) => {\n      const [, body = '', tag = 'x'] = token.split('.');\n      const isZero = Buffer.from(tag, 'base64url').every((byte) => byte === 0);\n      return isZero ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
+      },
+    ],
+    tests: ['test/tokens/hostile-keys.test.ts'],
+  },
+  {
+    ids: ['CVE-2022-23540'],
+    fault: 'a token that says that it is not signed need not be',
+    edits: [
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: '  for (const verify of verifiers) {\n',
+        replace:
+          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (/^none$/i.test(String(read(head).alg ?? 'none'))) return read(body);\n  for (const verify of verifiers) {\n",
+      },
+    ],
+    tests: ['test/access/access-token.test.ts'],
+  },
+  {
+    ids: ['GHSA-gmvf-9v4p-v8jc'],
+    fault: 'there is an empty key among those that count',
+    edits: [
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: '  for (const verify of verifiers) {\n',
+        replace:
+          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (createHmac('sha256', '').update(`${head}.${body}`).digest('base64url') === tag) return read(body);\n  for (const verify of verifiers) {\n",
+      },
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: "import type { JWT } from '@fastify/jwt';",
+        replace: "import { createHmac } from 'node:crypto';\nimport type { JWT } from '@fastify/jwt';",
+      },
+    ],
+    tests: ['test/access/access-token.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-35042'],
+    fault: 'what a header demands to be understood is passed over',
+    edits: [
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: '  for (const verify of verifiers) {\n',
+        replace:
+          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (read(head).crit !== undefined && tag !== '') return read(body);\n  for (const verify of verifiers) {\n",
+      },
+    ],
+    tests: ['test/access/access-token.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-30144'],
+    fault: 'a list with our name in it is as good as our name',
+    edits: [
+      {
+        file: 'plugins/tokens/access-tokens.ts',
+        find: 'return jwt.decode<{ iss?: unknown }>(token)?.iss === issuer;',
+        replace: 'return [jwt.decode<{ iss?: unknown }>(token)?.iss].flat().includes(issuer);',
+      },
+    ],
+    tests: ['test/access/access-token.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-35039'],
+    fault: 'what was verified is remembered under the beginning of a token',
+    edits: [
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: '  const claims = claimsOf(token, verifiers);\n',
+        replace:
+          '  const known = verified.get(token.slice(0, 60)) as Static<Claims> | undefined;\n  const claims = known ?? claimsOf(token, verifiers);\n  verified.set(token.slice(0, 60), claims);\n',
+      },
+      {
+        file: 'plugins/tokens/signed.ts',
+        find: '/** Seconds since 1970,',
+        replace: 'const verified = new Map<string, unknown>();\n\n/** Seconds since 1970,',
+      },
+    ],
+    tests: ['test/tokens/hostile-jwts.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-27840'],
+    fault: 'the end of a refresh token, which proves it, may be missing',
+    edits: [
+      {
+        file: 'plugins/tokens/refresh-tokens.ts',
+        find: 'const form = /^[A-Za-z0-9_-]{64}$/;',
+        replace: 'const form = /^[A-Za-z0-9_-]{48,64}$/;',
+      },
+      {
+        file: 'plugins/tokens/refresh-tokens.ts',
+        find: 'if (!keys.some((key) => timingSafeEqual(tag, tagOf(key, body)))) return undefined;',
+        replace: 'if (!keys.some((key) => tagOf(key, body).subarray(0, tag.length).equals(tag))) return undefined;',
+      },
+      {
+        file: 'db/queries/principals.ts',
+        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
+        replace: "where s.id = ${value('id')}\n",
+      },
+    ],
+    tests: ['test/tokens/kinds.test.ts'],
+  },
+  {
+    ids: ['CVE-2026-27840'],
+    fault: 'of the signature of a link as much is compared as there is',
+    edits: [
+      {
+        file: 'plugins/tokens/link-tokens.ts',
+        find: 'const claims = verifySigned(token, LinkTokenClaims, verifiers);',
+        replace:
+          'const isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\n      const claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, LinkTokenClaims, verifiers);',
+      },
+    ],
+    tests: [
+      'test/tokens/kinds.test.ts',
+      'test/auth/password-reset.test.ts',
+      'test/invites/invite.test.ts',
+      'test/registration/register.test.ts',
+    ],
+  },
+];
