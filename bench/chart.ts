@@ -1,0 +1,26 @@
+import type { PairedResult } from './paired.js';
+
+const [width, left, line, top] = [820, 330, 46, 56];
+const asText = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+
+/** The share of the floor that the service reaches, a bar a case, with what is wanted and the spread of the rounds. */
+export function chart(results: readonly PairedResult[]): string {
+  const scale = (width - left - 60) / Math.max(1, ...results.map(({ ratio }) => ratio.highest));
+  const at = (share: number) => (left + share * scale).toFixed(1);
+  const bars = results.map(({ name, ratio, target }, index) => {
+    const y = top + index * line;
+    const color = ratio.median >= target ? '#2f7d4f' : '#b4552d';
+    return `<text x="${left - 12}" y="${y + 16}" text-anchor="end">${asText(name.length > 44 ? `${name.slice(0, 43)}…` : name)}</text>
+<rect x="${left}" y="${y}" width="${(ratio.median * scale).toFixed(1)}" height="22" rx="2" fill="${color}"/>
+<path d="M${at(ratio.lowest)} ${y + 11}H${at(ratio.highest)}" stroke="#1b1b1b" stroke-width="2"/>
+<path d="M${at(target)} ${y - 5}v32" stroke="#1b1b1b" stroke-dasharray="3 3"/>
+<text x="${at(Math.max(ratio.highest, target))}" dx="8" y="${y + 16}">${(ratio.median * 100).toFixed(0)} %</text>`;
+  });
+  const height = top + results.length * line + 8;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14">
+<rect width="${width}" height="${height}" fill="#fff"/>
+<text x="16" y="28" font-size="16" font-weight="600">Share of the floor (dashed: what is wanted; line: lowest to highest round)</text>
+${bars.join('\n')}
+</svg>
+`;
+}

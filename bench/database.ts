@@ -1,0 +1,155 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { hash } from '@node-rs/argon2';
+import postgres from 'postgres';
+import { deriveKey } from '../plugins/keys.js';
+import { createRefreshTokens, hashToken } from '../plugins/tokens/refresh-tokens.js';
+import { serviceFile, startServer } from './processes.js';
+
+export type Engine = 'postgres' | 'embedded';
+
+/** The administrator of each database here, and the password of every user in it. */
+export const admin = { email: 'admin@example.com', password: 'the password of everybody here' };
+export const secret = 'a secret for measurements, long enough';
+
+/** A database with many users. */
+export interface FilledDatabase {
+  engine: Engine;
+  users: number;
+  /** Of sessions that nobody uses yet: some for each who will use them up. */
+  refreshTokens: Record<'service' | 'floor' | 'growth', readonly string[]>;
+  /** For PostgreSQL its URL, else the folder that the service keeps it in. */
+  place: string;
+  /** What a service on it needs to be told. */
+  variables: Readonly<Record<string, string>>;
+  /** Where a second server can use it at the same time: the same place, or a copy of it. */
+  secondPlace(): string;
+  drop(): Promise<void>;
+}
+
+const unusedSessions = 2_500;
+
+/** The e-mail address of one of the active users; there is one of them for each twenty users. */
+export const memberEmail = (number: number) => `member${number * 20 + 1}@example.com`;
+
+/** Makes a database with so many users, who have what users of a grown project have: roles, sessions, a last access. */
+export async function fillDatabase(engine: Engine, users: number): Promise<FilledDatabase> {
+  const made = engine === 'postgres' ? await createOnServer() : createFolder();
+  const variables = {
+    ...made.variables,
+    SECRET: secret,
+    ADMIN_EMAIL: admin.email,
+    ADMIN_PASSWORD: admin.password,
+    LOG_LEVEL: 'warn',
+    ACCESS_TOKEN_TTL: '1d',
+    // Of one client that asks as fast as it can there is nothing to be limited here.
+    RATE_LIMITER_ENABLED: 'false',
+    RATE_LIMITER_REGISTRATION_ENABLED: 'false',
+    RATE_LIMITER_MAIL_ENABLED: 'false',
+  };
+  // The first start makes the tables.
+  await (await startServer(serviceFile, variables)).stop();
+  const unused = Array.from({ length: 3 * unusedSessions }, () => randomUUID());
+  const tokens = unused.map((sessionId) => issuing.issue({ sessionId, generation: 0 }));
+  const rows = tokens.map((token, index) => `('${unused[index]}'::uuid, '${hashToken(token)}', ${index})`);
+  const statements = [...(await filling(users)), sessionsOf(rows), 'vacuum analyze'];
+  if (engine === 'postgres') {
+    const sql = postgres(made.place, { max: 1, onnotice() {} });
+    for (const statement of statements) await sql.unsafe(statement);
+    await sql.end();
+  } else {
+    const client = await PGlite.create({ dataDir: `${made.place}/database` });
+    for (const statement of statements) await client.exec(statement);
+    await client.close();
+  }
+  const copies: string[] = [];
+  return {
+    engine,
+    users,
+    refreshTokens: {
+      service: tokens.slice(0, unusedSessions),
+      floor: tokens.slice(unusedSessions, 2 * unusedSessions),
+      growth: tokens.slice(2 * unusedSessions),
+    },
+    place: made.place,
+    variables,
+    secondPlace: () => {
+      if (engine === 'postgres') return made.place;
+      const copy = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+      cpSync(made.place, copy, { recursive: true });
+      copies.push(copy);
+      return copy;
+    },
+    drop: async () => {
+      await made.drop();
+      for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createOnServer() {
+  const server = process.env.DATABASE_URL;
+  if (!server) throw new Error('Set DATABASE_URL to a PostgreSQL on which databases may be created.');
+  const name = `gatehouse_bench_${randomBytes(6).toString('hex')}`;
+  const place = new URL(server);
+  place.pathname = `/${name}`;
+  const onServer = async (statement: string) => {
+    const sql = postgres(server, { max: 1, onnotice() {} });
+    await sql.unsafe(statement).finally(() => sql.end());
+  };
+  await onServer(`create database ${name}`);
+  const drop = () => onServer(`drop database ${name} with (force)`);
+  return { place: place.href, variables: { DATABASE_URL: place.href }, drop };
+}
+
+function createFolder() {
+  const place = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  const drop = async () => rmSync(place, { recursive: true, force: true });
+  return { place, variables: { DATA_DIR: place }, drop };
+}
+
+const issuing = createRefreshTokens([deriveKey(secret, 'refresh-token')]);
+
+const names = {
+  first: 'Ada Barbara Edsger Grace Hedy Ivan Joan Karen Leslie Margaret Niklaus Radia Shafi Tim Vint Whitfield',
+  last: 'Allen Borg Cerf Dijkstra Easley Floyd Goldwasser Hopper Ito Jones Knuth Liskov Mayer Naur Perlman Rivest',
+};
+const oneOf = (words: string, of: string) => {
+  const list = words.split(' ');
+  return `(array['${list.join("','")}'])[1 + (${of}) % ${list.length}]`;
+};
+
+/**
+ * Twenty roles with the rights of an app user; of twenty users one is suspended and one is invited, one in ten has never
+ * come; every active one has a session; whoever has a role has it at random.
+ */
+async function filling(users: number): Promise<string[]> {
+  const password = await hash(admin.password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
+  const email = `case when n % 20 = 7 then 'suspended' when n % 20 = 13 then 'invited' else 'member' end || n || '@example.com'`;
+  return [
+    `insert into roles (name) select 'Role ' || n from generate_series(1, 20) n`,
+    `with made as (insert into policies (name, app_access) values ('Members', true) returning id)
+      insert into role_policies (role, policy) select roles.id, made.id from roles, made where roles.name like 'Role %'`,
+    `insert into users (first_name, last_name, email, password, title, location, description, tags, language, status, role, last_access)
+      select ${oneOf(names.first, 'n / 3')}, ${oneOf(names.last, 'n / 7')} || n % 1000, ${email}, '${password}', 'Engineer',
+        'Room ' || n % 500, 'Works on project ' || n % 10000, '["a tag", "another"]', 'en-US',
+        case n % 20 when 7 then 'suspended' when 13 then 'invited' else 'active' end,
+        (select array_agg(id order by name) from roles where name like 'Role %')[1 + n % 20],
+        case when n % 10 <> 0 then date_trunc('milliseconds', now() - random() * interval '300 days') end
+      from generate_series(1, ${users}) n`,
+    `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)
+      select gen_random_uuid(), id, md5(id::text) || md5(email), now(), now(), now() + interval '7 days' from users where status = 'active'`,
+  ];
+}
+
+/** Sessions of the first active users, one each. @param rows id, hash of the token, and number */
+const sessionsOf = (
+  rows: string[],
+) => `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)
+  select made.id, member.id, made.hash, now(), now(), now() + interval '7 days'
+  from (values ${rows.join()}) made(id, hash, number)
+  join (select id, row_number() over () - 1 as number from users where status = 'active' and email like 'member%' limit ${rows.length}) member
+    on member.number = made.number`;

@@ -1,0 +1,88 @@
+/**
+ * The floor: a bare server that does only what cannot be left out. It verifies the token with the same library, sends the
+ * statements that the service would send, and answers with the same bytes. What the service takes beyond that is ours.
+ */
+import jwt from '@fastify/jwt';
+import fastify from 'fastify';
+import { deriveKey } from '../../plugins/keys.js';
+import { createRefreshTokens, hashToken } from '../../plugins/tokens/refresh-tokens.js';
+import type { Sent } from '../statements.js';
+import { type Connection, openConnection } from './connection.js';
+import { parametersFor, type Standing } from './parameters.js';
+
+/** What the floor is told, as JSON in FLOOR. */
+export interface FloorSpecification {
+  engine: 'postgres' | 'embedded';
+  place: string;
+  secret: string;
+  /** What is answered to GET: the statements for it, and how their rows make the answer. */
+  reads: { path: string; sent: Sent[]; recorded: Standing; answer: 'own row' | 'rows' }[];
+  /** The two statements of a refresh. */
+  refresh: { sent: Sent[]; recorded: Standing };
+}
+
+interface Claims {
+  id: string;
+  session: string;
+}
+
+const specification = JSON.parse(process.env.FLOOR ?? '') as FloorSpecification;
+const { reads, refresh, secret } = specification;
+const database: Connection = await openConnection(specification);
+
+const app = fastify({
+  logger: { level: 'error', file: '/dev/stderr' },
+  routerOptions: { querystringParser: () => ({}) },
+});
+await app.register(jwt, {
+  secret: deriveKey(secret, 'access-token'),
+  sign: { algorithm: 'HS256', header: { alg: 'HS256', typ: 'at+jwt' } },
+  verify: { algorithms: ['HS256'], allowedIss: 'gatehouse', checkTyp: 'at+jwt', cache: false },
+});
+app.get('/server/ping', async () => 'pong');
+
+const readAt = new Map(reads.map((read) => [read.path, read]));
+for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))) {
+  app.get(path, async (request, reply) => {
+    const claims = app.jwt.verify<Claims>((request.headers.authorization ?? '').slice('Bearer '.length));
+    const read = readAt.get(request.url);
+    if (!read) throw new Error(`${request.url} was not recorded.`);
+    const caller = { session: claims.session, time: Date.now() };
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of read.sent) {
+      rows = await database.query(statement.text, parametersFor(statement, read.recorded, caller));
+    }
+    reply.header('content-type', 'application/json; charset=utf-8');
+    return JSON.stringify({ data: read.answer === 'own row' ? rows[0]?.own : rows });
+  });
+}
+
+const refreshTokens = createRefreshTokens([deriveKey(secret, 'refresh-token')]);
+const quarterHour = 900;
+
+app.post('/auth/refresh', async (request) => {
+  const { refresh_token: shown } = request.body as { refresh_token: string };
+  const read = refreshTokens.read(shown);
+  if (!read) throw new Error('That is no refresh token.');
+  const { sessionId, generation } = read;
+  const next = refreshTokens.issue({ sessionId, generation: generation + 1 });
+  const claims = await database.transaction(async (query) => {
+    const caller = { session: sessionId, tokenHash: hashToken(shown), generation, time: Date.now() };
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of refresh.sent) {
+      rows = await query(statement.text, parametersFor(statement, refresh.recorded, caller, hashToken(next)));
+      if (rows.length !== 1) throw new Error('That refresh token was used already.');
+    }
+    const [found] = rows;
+    return { id: found?.id, role: found?.role, app_access: true, admin_access: false, session: sessionId };
+  });
+  const now = Math.floor(Date.now() / 1000);
+  const accessToken = app.jwt.sign({ ...claims, iat: now, exp: now + quarterHour, iss: 'gatehouse' });
+  return { data: { access_token: accessToken, refresh_token: next, expires: quarterHour * 1000 } };
+});
+
+process.once('SIGTERM', async () => {
+  await app.close();
+  await database.close();
+});
+await app.listen({ host: process.env.HOST ?? '127.0.0.1', port: Number(process.env.PORT) });

@@ -1,0 +1,30 @@
+/** How many Argon2 verifications, or hashes, a second this machine does with nothing around them. */
+import { hash, verify } from '@node-rs/argon2';
+import { inputOfProgram } from './processes.js';
+
+export interface HashingInput {
+  seconds: number;
+  /** How many at a time. */
+  concurrency: number;
+  work: 'verify' | 'hash';
+}
+
+const { seconds, concurrency, work } = inputOfProgram<HashingInput>();
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const password = 'the password of everybody here';
+const stored = await hash(password, parameters);
+
+let count = 0;
+let end = Number.POSITIVE_INFINITY;
+const lane = async () => {
+  while (performance.now() < end) {
+    await (work === 'verify' ? verify(stored, password) : hash(password, parameters));
+    count++;
+  }
+};
+// The first ones find memory that has never been touched.
+for (let warming = 0; warming < 20; warming++) await verify(stored, password);
+const start = performance.now();
+end = start + seconds * 1000;
+await Promise.all(Array.from({ length: concurrency }, lane));
+console.log(JSON.stringify({ rate: (count / (performance.now() - start)) * 1000 }));

@@ -1,0 +1,61 @@
+/**
+ * `npm run bench`: measures the service against what cannot be left out, on databases of its own (README.md).
+ *
+ *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 5] [--seconds 5]
+ */
+import { parseArgs } from 'node:util';
+import { measureCounting } from './counting.js';
+import { type Engine, fillDatabase } from './database.js';
+import { measureGrowth, startPlace } from './growth.js';
+import { measurePaired, pairedCases } from './paired.js';
+import { writePlans } from './plans.js';
+import { type Results, writeResults } from './report.js';
+import { measureResponsive } from './responsive.js';
+import { startSetting } from './setting.js';
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: process.env.DATABASE_URL ? 'postgres' : 'embedded' },
+    users: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+  },
+});
+const engine = values.engine as Engine;
+const users = Number(values.users ?? (engine === 'postgres' ? 1_000_000 : 10_000));
+const options = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+
+console.log(`Filling a database with ${users} users …`);
+const database = await fillDatabase(engine, users);
+const results: Results = { engine, users, paired: [] };
+try {
+  const setting = await startSetting(database);
+  try {
+    for (const one of pairedCases(setting)) results.paired.push(await measurePaired(one, options));
+  } finally {
+    await setting.stop();
+  }
+  const fresh = await startSetting(database);
+  try {
+    results.responsive = await measureResponsive(fresh, { ...options, rounds: 3 });
+  } finally {
+    await fresh.stop();
+  }
+  if (engine === 'postgres') await growth();
+} finally {
+  await database.drop();
+}
+console.log(`\n${writeResults(results)}`);
+
+async function growth() {
+  const small = await fillDatabase(engine, 10_000);
+  const [few, many] = [await startPlace(small), await startPlace(database)];
+  try {
+    results.growth = await measureGrowth(few, many, options.rounds);
+    results.counting = await measureCounting(many);
+    await writePlans(many);
+  } finally {
+    await Promise.all([few.service.stop(), many.service.stop()]);
+    await small.drop();
+  }
+}

@@ -1,0 +1,128 @@
+import { availableParallelism } from 'node:os';
+
+import { admin, memberEmail } from './database.js';
+import type { HashingInput } from './hashing.js';
+import { load } from './load.js';
+import { runProgram } from './processes.js';
+import { reads, type Setting } from './setting.js';
+import { mean, median } from './statistics.js';
+
+/** A case that is measured in turn on the service and on what cannot be left out of it. */
+export interface PairedCase {
+  name: string;
+  /** What the service is measured by. */
+  floor: string;
+  unit: 'requests/s' | 'hashes/s';
+  /** The share of the floor that is wanted. */
+  target: number;
+  /** @returns how many a second */
+  measure(side: 'service' | 'floor', seconds: number): Promise<number>;
+}
+
+export interface PairedResult extends Pick<PairedCase, 'name' | 'floor' | 'unit' | 'target'> {
+  /** One value a round. */
+  rounds: { service: number; floor: number; ratio: number }[];
+  ratio: { median: number; lowest: number; highest: number };
+}
+
+const connections = 16;
+export const concurrency = Math.min(availableParallelism(), 3);
+
+/** The cases of a setting. */
+export function pairedCases(setting: Setting): PairedCase[] {
+  const { tokens, database } = setting;
+  const unused = { service: [...database.refreshTokens.service], floor: [...database.refreshTokens.floor] };
+  const next = { me: 0, login: 0 };
+  const tokenOf = { admin: () => tokens.admin, member: () => tokens.members[next.me++ % tokens.members.length] ?? '' };
+
+  const reading = (name: keyof typeof reads, title: string, target: number): PairedCase => ({
+    name: title,
+    floor: 'the same statements, the same bytes',
+    unit: 'requests/s',
+    target,
+    measure: async (side, seconds) => {
+      const { path, caller } = reads[name];
+      const { url } = setting[side];
+      return only(await load({ url, path, connections, seconds, next: () => ({ token: tokenOf[caller]() }) }), '200');
+    },
+  });
+
+  return [
+    reading('me', 'GET /users/me', 0.7),
+    reading('list', 'GET /users?limit=100', 0.7),
+    reading('filtered', 'GET /users?filter=…&sort=-last_access&fields=id,email,role.name&limit=25', 0.6),
+    {
+      name: 'POST /auth/refresh',
+      floor: 'the same two statements in one transaction',
+      unit: 'requests/s',
+      target: 0.6,
+      measure: async (side, seconds) => {
+        // Each session in turn, as many clients would: not one session a hundred times a second.
+        const waiting = unused[side];
+        const result = await load({
+          url: setting[side].url,
+          path: '/auth/refresh',
+          method: 'POST',
+          connections,
+          seconds,
+          next: () => ({ body: { refresh_token: waiting.shift() } }),
+          onSuccess: (answer) => waiting.push(JSON.parse(answer).data.refresh_token),
+        });
+        return only(result, '200');
+      },
+    },
+    {
+      name: 'POST /auth/login',
+      floor: 'Argon2 alone, as many at a time',
+      unit: 'hashes/s',
+      target: 0.92,
+      measure: async (side, seconds) => {
+        if (side === 'floor') {
+          const input: HashingInput = { seconds, concurrency, work: 'verify' };
+          return (await runProgram<{ rate: number }>('bench/hashing.js', input)).rate;
+        }
+        const result = await load({
+          url: setting.service.url,
+          path: '/auth/login',
+          method: 'POST',
+          connections,
+          seconds,
+          next: () => ({
+            body: { email: memberEmail(next.login++ % (database.users / 20)), password: admin.password },
+          }),
+        });
+        return only(result, '200');
+      },
+    },
+  ];
+}
+
+function only({ rate, statuses }: { rate: number; statuses: Record<string, number> }, status: string): number {
+  const others = Object.keys(statuses).filter((other) => other !== status);
+  if (others.length > 0) throw new Error(`Not every answer is ${status}: ${JSON.stringify(statuses)}`);
+  return rate;
+}
+
+/** Measures the two sides in turn, and turns about which of them is first, so that what changes on the machine meets both. */
+export async function measurePaired(
+  { name, floor, unit, target, measure }: PairedCase,
+  { rounds: count, seconds }: { rounds: number; seconds: number },
+): Promise<PairedResult> {
+  for (const side of ['service', 'floor'] as const) await measure(side, Math.min(seconds, 2));
+  const rounds: PairedResult['rounds'] = [];
+  for (let round = 0; round < count; round++) {
+    const rates = { service: 0, floor: 0 };
+    const order = ['service', 'floor'] as const;
+    for (const side of round % 2 === 0 ? order : order.toReversed()) rates[side] = await measure(side, seconds);
+    rounds.push({ ...rates, ratio: rates.service / rates.floor });
+  }
+  const ratios = rounds.map(({ ratio }) => ratio);
+  const ratio = { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
+  const average = (side: 'service' | 'floor') => Math.round(mean(rounds.map((round) => round[side])));
+  console.log(
+    `${name}: ${average('service')} of ${average('floor')} ${unit}, ${percent(ratio.median)} (wanted: ${percent(target)})`,
+  );
+  return { name, floor, unit, target, rounds, ratio };
+}
+
+export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;

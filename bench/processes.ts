@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** Something that is measured: a server in a process of its own. */
+export interface Server {
+  url: string;
+  /** Resident memory in MB, now and at its highest; undefined where there is no /proc. */
+  memory(): { now: number; highest: number } | undefined;
+  stop(): Promise<void>;
+}
+
+const dist = (file: string) => fileURLToPath(new URL(`../${file}`, import.meta.url));
+export const serviceFile = dist('server.js');
+export const floorFile = dist('bench/floor/server.js');
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a server and waits until it answers /server/ping. Its environment is `variables` and little else. */
+export async function startServer(file: string, variables: Readonly<Record<string, string>>): Promise<Server> {
+  const port = await freePort();
+  const child = start(file, { HOST: '127.0.0.1', PORT: String(port), ...variables });
+  const ended = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await answers(url))) {
+    if (child.exitCode !== null) throw new Error(`${file} did not start.`);
+    await sleep(10);
+  }
+  return {
+    url,
+    memory: () => memoryOf(child.pid),
+    stop: async () => {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+/** Runs a program to its end. @returns what it wrote, which is JSON */
+export async function runProgram<Result>(file: string, input: object): Promise<Result> {
+  const child = start(dist(file), { INPUT: JSON.stringify(input) }, 'pipe');
+  let written = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    written += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${file} ended with ${code}.`);
+  return JSON.parse(written) as Result;
+}
+
+/** What a program was given to do by {@link runProgram}. */
+export const inputOfProgram = <Input>(): Input => JSON.parse(process.env.INPUT ?? '{}') as Input;
+
+function start(file: string, variables: Readonly<Record<string, string>>, stdout: 'ignore' | 'pipe' = 'ignore') {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [file], {
+    env: { PATH, NODE_ENV: 'production', ...variables },
+    stdio: ['ignore', stdout, 'inherit'],
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/server/ping`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+function memoryOf(pid: number | undefined) {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (name: string) => Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'))?.[1]) / 1024;
+    return { now: megabytes('VmRSS'), highest: megabytes('VmHWM') };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { chart } from './chart.js';
+import type { CountingResult } from './counting.js';
+import type { GrowthResult } from './growth.js';
+import { type PairedResult, percent } from './paired.js';
+import type { ResponsiveResult } from './responsive.js';
+
+export interface Results {
+  engine: 'postgres' | 'embedded';
+  users: number;
+  paired: PairedResult[];
+  responsive?: ResponsiveResult;
+  growth?: GrowthResult[];
+  counting?: CountingResult;
+}
+
+/** Writes JSON, a table and a picture to `bench/results`. @returns the table */
+export function writeResults(results: Results): string {
+  const folder = 'bench/results';
+  mkdirSync(folder, { recursive: true });
+  const machine = {
+    node: process.version,
+    processors: availableParallelism(),
+    model: cpus()[0]?.model,
+    at: new Date().toISOString(),
+  };
+  const table = markdown(results, machine);
+  writeFileSync(`${folder}/${results.engine}.json`, `${JSON.stringify({ machine, ...results }, null, 2)}\n`);
+  writeFileSync(`${folder}/${results.engine}.md`, table);
+  writeFileSync(`${folder}/${results.engine}.svg`, chart(results.paired));
+  return table;
+}
+
+const row = (...cells: string[]) => `| ${cells.join(' | ')} |`;
+const code = (text: string) => `\`${text}\``;
+const met = (isMet: boolean) => (isMet ? 'yes' : '**no**');
+const ms = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} ms`;
+
+function markdown(
+  { engine, users, paired, responsive, growth, counting }: Results,
+  machine: { node: string; processors: number; model: string | undefined; at: string },
+): string {
+  const name = engine === 'postgres' ? 'PostgreSQL' : 'the embedded engine';
+  const lines = [
+    `# On ${name}, with ${users.toLocaleString('en-US')} users`,
+    '',
+    `Node ${machine.node}, ${machine.processors} processors (${machine.model}), shared by client, server and database; ${machine.at}.`,
+    `Medians of ${paired[0]?.rounds.length} rounds in which service and floor take turns, and the lowest and highest of them.`,
+    '',
+    row('case', 'service', 'floor', 'share', 'lowest–highest', 'wanted', 'met'),
+    row('---', '---', '---', '---', '---', '---', '---'),
+    ...paired.map(({ name: title, unit, target, rounds, ratio }) => {
+      const middle = (side: 'service' | 'floor') =>
+        rounds.map((round) => round[side]).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? 0;
+      return row(
+        code(title),
+        `${middle('service').toFixed(0)} ${unit}`,
+        `${middle('floor').toFixed(0)}`,
+        percent(ratio.median),
+        `${percent(ratio.lowest)}–${percent(ratio.highest)}`,
+        percent(target),
+        met(ratio.median >= target),
+      );
+    }),
+  ];
+  if (responsive) {
+    const { unloaded, flood, batch, memory } = responsive;
+    const limit = 5 * unloaded.p99;
+    lines.push(
+      '',
+      row('while passwords are hashed', 'measured', 'wanted', 'met'),
+      row('---', '---', '---', '---'),
+      row('`GET /users/me`, 100 a second, nothing else: p99', ms(unloaded.p99), '', ''),
+      row(
+        `the same while ${flood.offered} logins a second come: p99`,
+        ms(flood.waiting.p99),
+        `≤ ${ms(limit)}`,
+        met(flood.waiting.p99 <= limit),
+      ),
+      row(
+        'those logins',
+        Object.entries(flood.statuses)
+          .map(([status, count]) => `${count} × ${status}`)
+          .join(', '),
+        '503 with Retry-After',
+        met(flood.withoutRetryAfter === 0 && Object.keys(flood.statuses).every((one) => ['200', '503'].includes(one))),
+      ),
+      row(
+        '`POST /users` with 1,000 users, of hashing alone',
+        percent(batch.ratio),
+        percent(0.9),
+        met(batch.ratio >= 0.9),
+      ),
+      row('`GET /users/me` meanwhile: p99', ms(batch.waiting.p99), `≤ ${ms(limit)}`, met(batch.waiting.p99 <= limit)),
+      ...(memory
+        ? [
+            row(
+              'resident memory at its highest',
+              `${memory.highest.toFixed(0)} MB`,
+              '≤ 250 MB',
+              met(memory.highest <= 250),
+            ),
+          ]
+        : []),
+    );
+  }
+  if (growth) {
+    lines.push(
+      '',
+      row(
+        'one request after the other',
+        '10,000 users',
+        `${users.toLocaleString('en-US')} users`,
+        'growth',
+        'wanted',
+        'met',
+      ),
+      row('---', '---', '---', '---', '---', '---'),
+      ...growth.map(({ name: title, few, many, ratio }) =>
+        row(title, ms(few), ms(many), `${ratio.toFixed(2)} ×`, '≤ 1.5 ×', met(ratio <= 1.5)),
+      ),
+    );
+  }
+  if (counting) {
+    lines.push(
+      '',
+      `\`meta=total_count\`: ${ms(counting.service)} for the whole request, ${ms(counting.floor)} for PostgreSQL's own \`count(*)\`.`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

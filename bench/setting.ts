@@ -1,0 +1,115 @@
+import { hashToken } from '../plugins/tokens/refresh-tokens.js';
+import { admin, type FilledDatabase, memberEmail, secret } from './database.js';
+import type { Standing } from './floor/parameters.js';
+import type { FloorSpecification } from './floor/server.js';
+import { floorFile, type Server, serviceFile, startServer } from './processes.js';
+import { type Recorder, startRecorder } from './statements.js';
+import { decodeClaims } from './tokens.js';
+
+/** What is read by GET, and how the floor makes an answer of the rows. */
+export const reads = {
+  me: { path: '/users/me', caller: 'member', answer: 'own row' },
+  list: { path: '/users?limit=100', caller: 'admin', answer: 'rows' },
+  filtered: {
+    path: `/users?filter=${encodeURIComponent('{"status":{"_eq":"active"},"last_access":{"_nnull":true}}')}&sort=-last_access&fields=id,email,role.name&limit=25`,
+    caller: 'admin',
+    answer: 'rows',
+  },
+} as const;
+
+/** A filled database with the service and the floor on it. */
+export interface Setting {
+  database: FilledDatabase;
+  service: Server;
+  floor: Server;
+  tokens: { admin: string; members: string[] };
+  stop(): Promise<void>;
+}
+
+/** Records what the service does on the database, and starts it and the floor there. */
+export async function startSetting(database: FilledDatabase, variables: Record<string, string> = {}): Promise<Setting> {
+  const recorder = await startRecorder(database.variables);
+  const tokens = {
+    admin: (await logIn(recorder, admin.email)).access_token,
+    members: [] as string[],
+  };
+  for (let number = 0; number < 20; number++) {
+    tokens.members.push((await logIn(recorder, memberEmail(number))).access_token);
+  }
+  const specification: FloorSpecification = {
+    engine: database.engine,
+    place: database.place,
+    secret,
+    reads: [],
+    refresh: await recordRefresh(recorder),
+  };
+  const expected = new Map<string, string>();
+  for (const { path, caller, answer } of Object.values(reads)) {
+    const token = caller === 'admin' ? tokens.admin : (tokens.members[0] ?? '');
+    const { body, sent } = await recordRead(recorder, path, token);
+    expected.set(path, body);
+    specification.reads.push({
+      path,
+      answer,
+      sent,
+      recorded: { session: decodeClaims(token).session, time: Date.now() },
+    });
+  }
+  await recorder.close();
+
+  const service = await startServer(serviceFile, { ...database.variables, ...variables });
+  const floor = await startServer(floorFile, {
+    FLOOR: JSON.stringify({ ...specification, place: database.secondPlace() }),
+  });
+  for (const { path, caller } of Object.values(reads)) {
+    const token = caller === 'admin' ? tokens.admin : (tokens.members[0] ?? '');
+    for (const { url } of [service, floor]) {
+      const answer = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
+      const text = await answer.text();
+      if (text !== expected.get(path))
+        throw new Error(`${url}${path} does not answer as recorded: ${text.slice(0, 500)}`);
+    }
+  }
+  return {
+    database,
+    service,
+    floor,
+    tokens,
+    stop: async () => {
+      await Promise.all([service.stop(), floor.stop()]);
+    },
+  };
+}
+
+async function logIn(recorder: Recorder, email: string): Promise<{ access_token: string; refresh_token: string }> {
+  const payload = { email, password: admin.password };
+  return JSON.parse((await recorder.record({ method: 'POST', url: '/auth/login', payload })).body).data;
+}
+
+/** What the service sends for it when it is warm. */
+async function recordRead(recorder: Recorder, url: string, token: string) {
+  const options = { url, headers: { authorization: `Bearer ${token}` } };
+  await recorder.record(options);
+  return recorder.record(options);
+}
+
+async function recordRefresh(recorder: Recorder): Promise<FloorSpecification['refresh']> {
+  let { refresh_token: token } = await logIn(recorder, memberEmail(0));
+  // So that the number of the generation is no number that stands in a statement for something else.
+  for (let generation = 0; ; generation++) {
+    const { body, sent } = await recorder.record({
+      method: 'POST',
+      url: '/auth/refresh',
+      payload: { refresh_token: token },
+    });
+    const { access_token, refresh_token } = JSON.parse(body).data;
+    const recorded: Standing = {
+      session: decodeClaims(access_token).session,
+      tokenHash: hashToken(token),
+      generation,
+      time: Date.now(),
+    };
+    if (generation === 7) return { sent, recorded };
+    token = refresh_token;
+  }
+}
