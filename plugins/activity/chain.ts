@@ -9,6 +9,7 @@ import {
   insertChainEnds,
   lastPlaceBefore,
   lockChainEnds,
+  readChainEnds,
   readUnlinked,
   writeChainEnds,
   writeLinks,
@@ -50,7 +51,11 @@ export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chai
     const found = await lockChainEnds(tx);
     if (found === 'busy') return undefined;
     if (found === undefined) {
-      if ((await highestPlace(tx)) !== null) throw new BrokenChainError('The ends of the audit log are gone');
+      if ((await highestPlace(tx)) !== null) {
+        // Another instance may have begun the chain since we looked for its ends: rows get places and ends at once.
+        if ((await readChainEnds(tx)) !== undefined) return undefined;
+        throw new BrokenChainError('The ends of the audit log are gone');
+      }
       const ends = sealed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
       return (await insertChainEnds(tx, ends)) ? ends : undefined;
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
@@ -55,6 +56,24 @@ t.test('more rows than fit into a batch, linked by two instances at once, each o
   const counts = await Promise.all([1, 2, 3].map(() => app.activityChain.link()));
   t.equal(counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link()), 350);
   t.match(await verify(app), { isIntact: true, head: { position: 350 }, linked: 350, unlinked: 0 });
+});
+
+t.test('instances that begin the chain at the same moment take nothing for a fault', async (t) => {
+  const { app, post } = await startWithAdmin(t);
+  for (let round = 0; round < 25; round++) {
+    await app.db.delete(activity);
+    await app.db.delete(activityChain);
+    await post('/roles?fields=id', [{ name: 'A role' }, { name: 'Another' }], asAdmin);
+    // Each a little later than the one before: one of them looks for the ends just before they are there.
+    const links = Array.from({ length: 6 }, async (_, index) => {
+      await setTimeout(index / 2);
+      return app.activityChain.link();
+    });
+    const counts = await Promise.all(links);
+    const linked = counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link());
+    if (linked !== 2) t.fail(`Round ${round}: ${linked} rows were linked.`);
+  }
+  t.match(await verify(app), { isIntact: true, linked: 2 });
 });
 
 /** What somebody does who can write to the database, and what is said of it. */
