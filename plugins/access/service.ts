@@ -71,17 +71,16 @@ export function createAccess(deps: {
     return replaced === undefined || (replaced !== null && now <= replaced.getTime() + gracePeriod);
   };
 
-  const findByAccessToken = async (token: string, ownFields?: readonly string[]): Promise<Found | undefined> => {
+  const find = async (token: string, ownFields?: readonly string[]): Promise<Found | undefined> => {
     const claims = await accessTokens.verify(token);
+    if (!claims) return findPrincipalByTokenHash(db, hashToken(token), ownFields);
     const found = await findPrincipalBySession(db, claims.session, ownFields);
     return found && stands(claims, found) ? found : undefined;
   };
 
   return {
     authenticate: async (token, client, ownFields) => {
-      const found: Found | undefined = accessTokens.isOurs(token)
-        ? await findByAccessToken(token, ownFields)
-        : await findPrincipalByTokenHash(db, hashToken(token), ownFields);
+      const found = await find(token, ownFields);
       if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const rights = rightsOf(found, client.ip);
       return {

@@ -110,10 +110,10 @@ export function createSessions(deps: Dependencies): Sessions {
       const found = refreshTokens.read(token);
       return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
     }
-    if (!accessTokens.isOurs(token)) return undefined;
-    const { session, generation } = await accessTokens.verify(token);
+    const claims = await accessTokens.verify(token);
     // Without a generation it is an access token of another mode, which must not be traded for a longer life.
-    return generation === undefined ? undefined : { id: session, generation, tokenHash: null };
+    if (claims?.generation === undefined) return undefined;
+    return { id: claims.session, generation: claims.generation, tokenHash: null };
   };
 
   /** The same, where a credential that cannot be used is no error: there is nothing to end. */

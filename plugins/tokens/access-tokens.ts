@@ -1,3 +1,4 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { createDecoder } from 'fast-jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
@@ -7,19 +8,20 @@ import { type Signing, seconds, type Verifier, verifiersOf, verifySigned } from 
 export interface AccessTokens {
   /** Signs an access token that is valid from now until `expiresAt`. */
   issue(claims: Omit<AccessTokenClaims, 'iat' | 'exp' | 'iss'>, expiresAt: Date): string;
-  /** Whether this looks like a JWT that says it is ours. Nothing is verified yet. */
-  isOurs(token: string): boolean;
   /**
    * Verifies a token: signature, algorithm, type, issuer, form of the claims, and last of all the time.
+   * @returns undefined when it is no JWT that says it is ours: nothing was verified then
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED
    */
-  verify(token: string): Promise<AccessTokenClaims>;
+  verify(token: string): Promise<AccessTokenClaims | undefined>;
 }
 
 /** The id of a key: nothing else is looked for. */
 const kidPattern = /^[A-Za-z0-9_-]{43}$/;
 
 const decode = createDecoder({ complete: true });
+
+const isAccessToken = TypeCompiler.Compile(AccessTokenClaims);
 
 /**
  * Access tokens are JWTs (RFC 7519, RFC 8725; contract 1.2). Those with a `kid` are signed by that one of the key pairs, those
@@ -29,8 +31,7 @@ export function createAccessTokens(signing: Signing & { keys: Pick<SigningKeys, 
   const { jwt, keys, clock, issuer } = signing;
   const ownVerifiers = verifiersOf(signing);
 
-  const verifiersFor = async (token: string): Promise<readonly Verifier[]> => {
-    const kid = kidOf(token);
+  const verifiersFor = async (kid: unknown): Promise<readonly Verifier[]> => {
     if (kid === undefined) return ownVerifiers;
     const key = typeof kid === 'string' && kidPattern.test(kid) ? await keys.find(kid) : undefined;
     return key ? [key.verify] : [];
@@ -43,29 +44,23 @@ export function createAccessTokens(signing: Signing & { keys: Pick<SigningKeys, 
       return key ? key.sign(all) : jwt.sign(all);
     },
 
-    isOurs: (token) => {
-      if (token.split('.').length !== 3) return false;
-      try {
-        return jwt.decode<{ iss?: unknown }>(token)?.iss === issuer;
-      } catch {
-        return false;
-      }
-    },
-
     verify: async (token) => {
-      const claims = verifySigned(token, AccessTokenClaims, await verifiersFor(token));
+      const said = read(token);
+      if (said?.issuer !== issuer) return undefined;
+      const claims = verifySigned(token, isAccessToken, await verifiersFor(said.kid));
       if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
       return claims;
     },
   };
 }
 
-/** What a token names as its key; undefined when it names none. @throws {ApiError} INVALID_TOKEN */
-function kidOf(token: string): unknown {
+/** What a JWT says of itself, before anything is verified; undefined when it is none. */
+function read(token: string): { issuer: unknown; kid: unknown } | undefined {
+  if (token.split('.').length !== 3) return undefined;
   try {
-    const { header } = decode(token) as { header: Record<string, unknown> };
-    return header.kid;
+    const { header, payload } = decode(token) as Record<'header' | 'payload', Record<string, unknown>>;
+    return { issuer: payload.iss, kid: header.kid };
   } catch {
-    throw new ApiError('INVALID_TOKEN');
+    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
 import { type Signing, seconds, verifiersOf, verifySigned } from './signed.js';
@@ -23,6 +24,8 @@ export interface LinkTokens {
   isFor(claims: LinkTokenClaims, state: LinkSubject['state']): boolean;
 }
 
+const isLinkToken = TypeCompiler.Compile(LinkTokenClaims);
+
 /** A fingerprint of a state: what it is made of can't be read from it. */
 const fingerprint = (state: LinkSubject['state']): string =>
   createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 22);
@@ -43,7 +46,7 @@ export function createLinkTokens(signing: Signing): LinkTokens {
     },
 
     read: (token, scope) => {
-      const claims = verifySigned(token, LinkTokenClaims, verifiers);
+      const claims = verifySigned(token, isLinkToken, verifiers);
       if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
       if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
       return claims;

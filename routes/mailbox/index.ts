@@ -11,7 +11,7 @@ const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: http: data:; frame-ancestors 'self'";
 
 /** The page of the mailbox shows it in a frame; and browsers show nothing that is in a sandbox and wants a window of its own. */
-const inFrame = { frameguard: { action: 'sameorigin' as const }, crossOriginOpenerPolicy: false };
+const inFrame = { xFrameOptions: { action: 'sameorigin' }, crossOriginOpenerPolicy: false } as const;
 
 const schema = { hide: true };
 
@@ -42,7 +42,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     return html(reply, pagePolicy, await app.mailbox.page(await app.mailbox.list(), mail));
   });
 
-  app.get<{ Params: { id: string } }>('/:id/html', { schema, helmet: inFrame }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/:id/html', { schema, config: { headers: inFrame } }, async (request, reply) => {
     const mail = await found(app, request);
     return html(reply, mailPolicy, mail.html.replace('<head>', '<head><base target="_blank">'));
   });

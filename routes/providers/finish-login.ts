@@ -20,8 +20,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
   app.get(
     `${family}/:provider/callback`,
     {
-      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
-      helmet: inPopup,
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders, headers: inPopup },
       schema: {
         operationId,
         tags: ['Providers'],

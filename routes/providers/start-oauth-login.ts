@@ -10,8 +10,7 @@ export function startOAuthLogin(app: App): void {
   app.get(
     '/oauth/:provider',
     {
-      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
-      helmet: inPopup,
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders, headers: inPopup },
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],

@@ -11,8 +11,7 @@ export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
     {
-      config: { takesDeadCookie: true, deadline: deadlineOfProviders },
-      helmet: inPopup,
+      config: { takesDeadCookie: true, deadline: deadlineOfProviders, headers: inPopup },
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],

@@ -190,7 +190,7 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/tokens/link-tokens.ts',
-        find: 'const claims = verifySigned(token, LinkTokenClaims, verifiers);',
+        find: 'const claims = verifySigned(token, isLinkToken, verifiers);',
         replace: 'const claims = jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
       },
     ],

@@ -80,9 +80,8 @@ export const sessions: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/access/service.ts',
-        find: '      const found: Found | undefined = accessTokens.isOurs(token)\n',
-        replace:
-          '      const found: Found | undefined = remembered.has(token) ? remembered.get(token) : accessTokens.isOurs(token)\n',
+        find: '      const found = await find(token, ownFields);\n',
+        replace: '      const found = remembered.has(token) ? remembered.get(token) : await find(token, ownFields);\n',
       },
       {
         file: 'plugins/access/service.ts',

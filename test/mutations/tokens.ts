@@ -95,8 +95,8 @@ export const tokens: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/tokens/access-tokens.ts',
-        find: 'return jwt.decode<{ iss?: unknown }>(token)?.iss === issuer;',
-        replace: 'return [jwt.decode<{ iss?: unknown }>(token)?.iss].flat().includes(issuer);',
+        find: 'if (said?.issuer !== issuer) return undefined;',
+        replace: 'if (![said?.issuer].flat().includes(issuer)) return undefined;',
       },
     ],
     tests: ['test/access/access-token.test.ts'],
@@ -147,9 +147,9 @@ export const tokens: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/tokens/link-tokens.ts',
-        find: 'const claims = verifySigned(token, LinkTokenClaims, verifiers);',
+        find: 'const claims = verifySigned(token, isLinkToken, verifiers);',
         replace:
-          'const isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\n      const claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, LinkTokenClaims, verifiers);',
+          'const isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\n      const claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, isLinkToken, verifiers);',
       },
     ],
     tests: [
