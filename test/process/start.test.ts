@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -54,6 +54,22 @@ t.test('the first start makes an administrator and says once how to log in', asy
   if (engine === 'embedded') t.equal(readFileSync(join(home.directory, 'data/secret'), 'utf8'), secret);
   await second.stop();
 });
+
+t.test(
+  'the threads that hash passwords give way to the one that answers',
+  { skip: process.platform !== 'linux' && 'Linux only' },
+  async (t) => {
+    const service = await startService(await createHome(t, { prepared: true }));
+    const niceness = (thread: string | number) => {
+      const text = readFileSync(`/proc/${service.pid}/task/${thread}/stat`, 'utf8');
+      return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
+    };
+    const all = readdirSync(`/proc/${service.pid}/task`).map(niceness);
+    t.equal(all.filter((nice) => nice === 10).length, 4, 'those of the pool');
+    t.equal(niceness(service.pid), 0, 'the one that answers');
+    await service.stop();
+  },
+);
 
 t.test('without a terminal every line is JSON, and none repeats a secret', async (t) => {
   const home = await createHome(t, { prepared: true });

@@ -1,0 +1,28 @@
+import { readlink } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+
+/** The niceness of these threads: others get about nine tenths of a processor that both want. */
+const niceness = 10;
+
+/**
+ * Lets everything else go first where processors are short. Passwords are hashed on the threads of libuv's pool, each for as
+ * long as a processor needs for it; whoever wants a quick answer, and a database beside us, would wait behind that. Where
+ * nobody else wants a processor nothing gets slower. Linux only: there each thread has a priority (setpriority(2)).
+ * @returns how many threads give way: none where the system does not let us
+ */
+export async function lowerPriorityOfPool(size = Number(process.env.UV_THREADPOOL_SIZE) || 4): Promise<number> {
+  if (process.platform !== 'linux') return 0;
+  const threads = new Set<number>();
+  try {
+    // This link leads to the thread that reads it, which is one of the pool; until each has had its turn.
+    for (let round = 0; round < 100 && threads.size < size; round++) {
+      const links = await Promise.all(Array.from({ length: size }, () => readlink('/proc/thread-self')));
+      for (const link of links) threads.add(Number(link.split('/').at(-1)));
+    }
+    for (const thread of threads) setPriority(thread, niceness);
+    return threads.size;
+  } catch {
+    // No /proc, or no say in priorities: a sandbox. It works without.
+    return 0;
+  }
+}
