@@ -48,7 +48,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           version,
           summary: 'Authentication and user management',
           description:
-            'Payloads are JSON; successful payloads are wrapped in `data`. Errors are `{"errors": [{"message", "extensions": {"code"}}]}`, and programs go by `extensions.code`. Every answer carries `x-request-id`.',
+            'Payloads are JSON; successful payloads are wrapped in `data`. Errors are `{"errors": [{"message", "extensions": {"code"}}]}`; programs should look at `extensions.code`, and not at the message. Log in with `POST /auth/login`, and send the access token as `Authorization: Bearer …`. Every answer carries `x-request-id`.',
           contact: { name: 'The maintainers of Gatehouse' },
           license: { name: 'MIT', identifier: 'MIT' },
         },

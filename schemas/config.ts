@@ -153,7 +153,7 @@ const service = {
       default: 'false',
       expected: 'true, false, a number of proxies, or a list of addresses and CIDR ranges',
       description:
-        'Which proxies may say where a request came from (X-Forwarded-For): false none, a number of them, or a CSV of addresses and ranges. `true` trusts anyone.',
+        'Which proxies are believed when they say where a request came from (`X-Forwarded-For`): `false` none, a number of proxies in a row, or their addresses and ranges, comma-separated. `true` believes anyone. See [Behind a proxy](deployment.md#behind-a-proxy).',
     }),
   )
     .Decode((value) =>
@@ -165,6 +165,9 @@ const service = {
     description: 'Least severe level that is logged.',
   }),
   MAX_PAYLOAD_SIZE: size({ default: '1mb', description: 'Largest request body.' }),
+  NODE_ENV: Type.Optional(
+    text({ description: '`production` switches off the mailbox, which is for development only.' }),
+  ),
 };
 
 const storage = {
@@ -176,11 +179,11 @@ const storage = {
       description: 'PostgreSQL (14 or newer) to use. Unset: the embedded database in DATA_DIR.',
     }),
   ),
-  DATABASE_POOL_MAX: integer(2, 1000, { default: 10, description: 'Connections to PostgreSQL at the most.' }),
-  DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the made SECRET.' }),
-  METRICS_TOKEN: bearerToken(
-    'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
-  ),
+  DATABASE_POOL_MAX: integer(2, 1000, {
+    default: 10,
+    description: 'The most connections to PostgreSQL that an instance opens.',
+  }),
+  DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the SECRET made for it.' }),
   REDIS_URL: Type.Optional(
     Type.String({
       pattern: '^rediss?://.+',
@@ -197,7 +200,7 @@ const storage = {
       secret: true,
       expected: 'at least 32 characters; `openssl rand -base64 32` makes a good one',
       description:
-        'What tokens are signed and secrets encrypted with. Unset with the embedded database, one is made and kept in DATA_DIR; with DATABASE_URL it must be given.',
+        'Key material: tokens are signed, and stored secrets encrypted, with keys made from it. Unset with the embedded database, one is made and kept in DATA_DIR; with DATABASE_URL it must be given.',
     }),
   ),
   PREVIOUS_SECRETS: Type.Transform(
@@ -207,7 +210,7 @@ const storage = {
       secret: true,
       expected: `a comma-separated list of secrets of at least ${shortestSecret} characters each`,
       description:
-        'Other values of SECRET, comma-separated: what was made with one of them is still accepted, while new things are made with SECRET. For changing SECRET.',
+        'Former values of SECRET, comma-separated: what was made with one of them is still accepted. For [changing SECRET](operations.md#changing-the-secret).',
     }),
   )
     .Decode((value) => listOf(value))
@@ -348,7 +351,7 @@ const links = {
   USER_INVITE_TOKEN_TTL: lifetime({ default: '7d', description: 'How long an invitation can be accepted.' }),
   EMAIL_VERIFICATION_TOKEN_TTL: lifetime({
     default: '7d',
-    description: 'How long the link can be used that verifies the e-mail address of who registered.',
+    description: 'How long the link in the mail after a registration can be used.',
   }),
   PASSWORD_RESET_TOKEN_TTL: lifetime({
     default: '1d',
@@ -357,7 +360,7 @@ const links = {
   REGISTRATION_ANSWER_TIME: period({
     default: '150ms',
     description:
-      'When a registration is answered: after this time or, should that be too short, a multiple of it; so that the time does not tell whether an address is taken.',
+      'How long a registration takes to be answered: this time or, when the work takes longer, a multiple of it, so that the time does not tell whether an address is taken.',
   }),
   USER_INVITE_URL_ALLOW_LIST: urlList('`invite_url`'),
   USER_REGISTER_URL_ALLOW_LIST: urlList('`verification_url`'),
@@ -367,7 +370,8 @@ const links = {
 const limits = {
   RATE_LIMITER_ENABLED: flag({
     default: true,
-    description: 'Whether requests, and logins from where nobody has logged in yet, are limited by address.',
+    description:
+      'Whether requests are limited by address, as are logins to accounts that nobody has logged in to from there (see [Limits](limits.md)).',
   }),
   RATE_LIMITER_POINTS: integer(1, 1_000_000, {
     default: 50,
@@ -376,12 +380,13 @@ const limits = {
   RATE_LIMITER_DURATION: integer(1, 86_400, { default: 1, description: 'That time, in seconds.' }),
   RATE_LIMITER_REGISTRATION_ENABLED: flag({
     default: true,
-    description: 'Whether registrations are limited to 5 a minute and address. RATE_LIMITER_ENABLED leaves this alone.',
+    description:
+      'Whether registrations are limited to 5 a minute from each address. RATE_LIMITER_ENABLED leaves this alone.',
   }),
   RATE_LIMITER_MAIL_ENABLED: flag({
     default: true,
     description:
-      'Whether mails that a stranger can have sent are limited by mailbox and by address of origin. RATE_LIMITER_ENABLED leaves this alone.',
+      'Whether mails that strangers can cause are limited by mailbox and by address of origin. RATE_LIMITER_ENABLED leaves this alone.',
   }),
 };
 
@@ -403,13 +408,10 @@ const providers = {
 };
 
 const mail = {
-  NODE_ENV: Type.Optional(
-    text({ description: '`production` switches off what is for development only: the mailbox.' }),
-  ),
   EMAIL_TRANSPORT: choice(['mailbox', 'smtp', 'sendmail'], {
     default: 'mailbox',
     description:
-      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue until another transport is set.',
+      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue, for two weeks at the most, until another transport is set.',
   }),
   EMAIL_FROM: Type.String({
     format: 'sender',
@@ -419,7 +421,7 @@ const mail = {
   }),
   EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'SMTP server.' }),
   EMAIL_SMTP_PORT: integer(1, 65_535, { default: 587, description: 'Port of the SMTP server.' }),
-  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name at the SMTP server. Unset: no log-in there.' })),
+  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name at the SMTP server. Unset: no login there.' })),
   EMAIL_SMTP_PASSWORD: Type.Optional(text({ secret: true, description: 'Password at the SMTP server.' })),
   EMAIL_SMTP_SECURE: flag({
     default: false,
@@ -441,12 +443,19 @@ const mail = {
   ),
   EMAIL_RETRY_LIMIT: integer(0, 16, {
     default: 14,
-    description: 'How often a mail is tried again before it is given up; it is kept all the same.',
+    description:
+      'How often a mail is tried again before it is given up. It is kept even then (see [Mails](operations.md#mails)).',
   }),
   EMAIL_RETRY_DELAY: lifetime({
     default: '5s',
     description: 'Pause before a mail is tried again; it doubles each time.',
   }),
+};
+
+const metrics = {
+  METRICS_TOKEN: bearerToken(
+    'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
+  ),
 };
 
 /** A variable of OpenTelemetry, in which it says for itself what is good. */
@@ -455,23 +464,28 @@ const standard = (description: string, options: Partial<About> = {}) =>
 
 const tracing = {
   OTEL_EXPORTER_OTLP_ENDPOINT: standard(
-    'Where traces are sent to by OTLP over HTTP, such as `http://collector:4318`. Unset: nothing is traced, and nothing loaded for it.',
+    'Where traces are sent to by OTLP over HTTP, such as `http://collector:4318` (see [Traces](operations.md#traces)). Unset: nothing is traced.',
     { secret: true },
   ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: standard('The same as the whole URL, with `/v1/traces`.', { secret: true }),
-  OTEL_EXPORTER_OTLP_PROTOCOL: standard('`http/protobuf`, which goes without saying, or `http/json`.'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same, and goes before it.'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: standard(
+    'The same, as a whole URL that ends in `/v1/traces`; it takes precedence.',
+    { secret: true },
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: standard('`http/protobuf`, the default, or `http/json`.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same, for traces only; it takes precedence.'),
   OTEL_EXPORTER_OTLP_HEADERS: standard('Headers to send along, such as `authorization=Bearer%20…`.', { secret: true }),
-  OTEL_TRACES_EXPORTER: standard('`otlp` traces also without an address (to `http://localhost:4318`), `none` never.'),
+  OTEL_TRACES_EXPORTER: standard(
+    '`otlp`: traces are sent even when no address is set (to `http://localhost:4318`). `none`: never.',
+  ),
   OTEL_SDK_DISABLED: standard('`true` traces nothing, whatever else is set.'),
   OTEL_SERVICE_NAME: standard('What the service is called in traces. Default: `gatehouse`.'),
   OTEL_RESOURCE_ATTRIBUTES: standard(
-    'What else is said of it there, such as `deployment.environment.name=production,service.instance.id=a`.',
+    'Further attributes of the service there, such as `deployment.environment.name=production,service.instance.id=a`.',
   ),
   OTEL_TRACES_SAMPLER: standard(
-    'Which requests are traced: `parentbased_always_on`, which goes without saying, `always_on`, `always_off`, `traceidratio`, and others of the standard.',
+    'Which requests are traced: `parentbased_always_on` (the default), `always_on`, `always_off`, `traceidratio`, and others of the standard.',
   ),
-  OTEL_TRACES_SAMPLER_ARG: standard('What part of them with `traceidratio`: `0.1` is a tenth.'),
+  OTEL_TRACES_SAMPLER_ARG: standard('Which share of them `traceidratio` takes: `0.1` is a tenth.'),
 };
 
 /**
@@ -492,6 +506,7 @@ export const configGroups = {
   'Login by provider': providers,
   'Invitation, registration, password reset': links,
   Mail: mail,
+  Metrics: metrics,
   Tracing: tracing,
 };
 
@@ -509,6 +524,7 @@ export const Config = Type.Object({
   ...providers,
   ...links,
   ...mail,
+  ...metrics,
   ...tracing,
 });
 

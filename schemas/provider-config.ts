@@ -58,14 +58,14 @@ FormatRegistry.Set('role-mapping', (value) => isRecord(value, (_group, role) => 
  */
 export const ProviderVariables = Type.Object({
   DRIVER: choice(['openid', 'oauth2'], {
-    description: 'Which protocol it speaks. OpenID Connect where it can be had.',
+    description: 'Which protocol the provider speaks. Take `openid` (OpenID Connect) where it is offered.',
   }),
-  CLIENT_ID: text({ description: 'Identifier of the service at the provider.' }),
-  CLIENT_SECRET: text({ secret: true, description: 'Secret of the service at the provider.' }),
+  CLIENT_ID: text({ description: 'Client id that the provider gave to the service.' }),
+  CLIENT_SECRET: text({ secret: true, description: 'Client secret that the provider gave to the service.' }),
   MODE: choice(['session', 'cookie', 'json'], {
     default: 'session',
     description:
-      'Mode of the sessions that are begun with it. Where a browser is redirected there is no body, and `json` is as `cookie`.',
+      'Mode of the sessions that begin with it. When the browser is redirected at the end, there is no body, and `json` works as `cookie`.',
   }),
   LABEL: Type.Optional(text({ description: 'Name for people to read.' })),
   ICON: Type.Optional(text({ description: 'Name or URL of an icon, for clients to show.' })),
@@ -80,7 +80,7 @@ export const ProviderVariables = Type.Object({
   PARAMS: record(
     'parameters',
     'a JSON object of texts, without parameters that the service sets itself',
-    'Further parameters of the address that users are sent to.',
+    'Further parameters of the URL that users are sent to, as JSON: `{"prompt": "select_account"}`.',
   ),
   IDENTIFIER_KEY: Type.Optional(
     text({ description: 'Which entry of the profile identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
@@ -94,14 +94,19 @@ export const ProviderVariables = Type.Object({
   ),
   ALLOW_PUBLIC_REGISTRATION: flag({
     default: false,
-    description: 'Whether who logs in for the first time becomes a user. Otherwise only known users log in.',
+    description: 'Whether somebody who logs in for the first time becomes a user. Otherwise only known users log in.',
   }),
   REQUIRE_VERIFIED_EMAIL: flag({
     default: false,
-    description: 'Whether who becomes a user must have an address of which the provider says that it is verified.',
+    description: 'Whether a new user must have an e-mail address that the provider says is verified.',
   }),
   DEFAULT_ROLE_ID: Type.Optional(
-    Type.String({ format: 'uuid', expected: 'the id of a role', description: 'Role of users made by this provider.' }),
+    Type.String({
+      format: 'uuid',
+      expected: 'the id of a role',
+      description:
+        'Role of users who are made by a first login here. Unset: none, so they may do nothing but what the public policy allows.',
+    }),
   ),
   SYNC_USER_INFO: flag({
     default: false,
@@ -110,7 +115,7 @@ export const ProviderVariables = Type.Object({
   ROLE_MAPPING: record(
     'role-mapping',
     'a JSON object of role ids, by group',
-    'Roles by group, as JSON: `{"admins": "<role id>"}`. The first group that the user is in counts, at every login. Who has one of these roles and is in none of the groups any more falls back to DEFAULT_ROLE_ID.',
+    'Roles by group, as JSON: `{"admins": "<role id>"}`. The first group that the user is in counts, at every login. A user who has one of these roles but is in none of the groups any more falls back to DEFAULT_ROLE_ID.',
   ),
   GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Which entry of the profile lists the groups.' }),
   REDIRECT_ALLOW_LIST: urlList('`redirect`'),

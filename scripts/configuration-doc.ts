@@ -23,8 +23,11 @@ export function configurationDoc(): string {
     '',
     '# Configuration',
     '',
-    'Gatehouse is configured by environment variables, and needs none. A variable that is empty counts as unset.',
-    'When any is wrong, the service names every fault at once and does not start.',
+    'Gatehouse is configured by environment variables, and needs none. A variable that is empty counts as unset. When any is wrong,',
+    'the service names every fault at once and does not start.',
+    '',
+    'It reads no file by itself. To keep variables in one, such as `.env`, let Node read it (`node --env-file=.env dist/server.js`, after',
+    '`npm run build`), or systemd or the container engine ([Deployment](deployment.md)). What to set for production is there, too.',
     '',
     ...sections,
   ]
@@ -36,7 +39,7 @@ export function configurationDoc(): string {
 /** The variables that each provider has. */
 function providerVariables(): string[] {
   return [
-    'Each provider has variables of its own, with its name in capitals in the place of `<P>`, `_` for `-`: of `google`,',
+    'Each provider has variables of its own. Put its name in the place of `<P>`, in capitals and with `_` for `-`: `google` has',
     '`AUTH_GOOGLE_CLIENT_ID`. Providers of the names `google`, `github`, `microsoft` and `gitlab` need only `CLIENT_ID` and',
     '`CLIENT_SECRET`. More in [Login by provider](providers.md).',
     '',
@@ -49,7 +52,7 @@ function providerVariables(): string[] {
 
 function row(name: string, schema: unknown): string {
   const { description, expected, default: preset } = schema as Variable;
-  const shown = preset === undefined ? '–' : `\`${preset}\``;
+  const shown = preset === undefined || preset === '' ? '–' : `\`${preset}\``;
   return `| \`${name}\` | ${shown} | ${cell(description)} | ${cell(expected.replace(/; .*$/, ''))} |`;
 }
 
