@@ -1,9 +1,9 @@
-import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
 import { runCommand } from '../helpers/command.js';
 import { decodeJwt } from '../helpers/jwt.js';
+import { send } from '../helpers/send.js';
 import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
 import { cheapHashing } from '../helpers/variables.js';
 
@@ -83,7 +83,11 @@ function createLoad(ports: readonly number[]) {
   const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
     for (let turn = 0; ; turn++) {
       const port = ports[(done + turn) % ports.length] ?? 0;
-      const answer = await send(port, method, path, headers, body).catch(() => undefined);
+      const answer = await send(
+        `http://127.0.0.1:${port}${path}`,
+        { method, headers },
+        body && JSON.stringify(body),
+      ).catch(() => undefined);
       if (!answer) {
         // It was not there to take the request.
         await sleep(20);
@@ -101,10 +105,10 @@ function createLoad(ports: readonly number[]) {
     const { kid } = decodeJwt(token).header;
     kids.add(String(kid ?? 'none'));
     if (kid === undefined || isOver) return;
-    const set = await send(port, 'GET', '/.well-known/jwks.json', {}).catch(() => undefined);
+    const set = await send(`http://127.0.0.1:${port}/.well-known/jwks.json`, {}).catch(() => undefined);
     if (!set) return;
     const expected = { issuer: 'gatehouse', typ: 'at+jwt', algorithms: ['EdDSA', 'ES256'] };
-    await jwtVerify(token, createLocalJWKSet(JSON.parse(set.body)), expected).then(
+    await jwtVerify(token, createLocalJWKSet(JSON.parse(set.text)), expected).then(
       () => verified++,
       (error) => unverified.push(String(error)),
     );
@@ -114,9 +118,9 @@ function createLoad(ports: readonly number[]) {
     const answer = await ask('POST', '/auth/login', {}, { email: 'admin@example.com', password, mode });
     const [cookie = ''] = answer.headers['set-cookie'] ?? [];
     const token: string =
-      mode === 'json' ? JSON.parse(answer.body).data.access_token : (/=([^;]+)/.exec(cookie)?.[1] ?? '');
+      mode === 'json' ? JSON.parse(answer.text).data.access_token : (/=([^;]+)/.exec(cookie)?.[1] ?? '');
     await look(token, answer.port);
-    return { token, body: JSON.parse(answer.body).data };
+    return { token, body: JSON.parse(answer.text).data };
   };
   const whileItLasts = async (work: () => Promise<unknown>) => {
     while (!isOver) await work();
@@ -147,7 +151,7 @@ function createLoad(ports: readonly number[]) {
         await ask('GET', '/users/me', { authorization: `Bearer ${body.access_token}` });
         const answer = await ask('POST', '/auth/refresh', {}, { refresh_token: body.refresh_token });
         if (answer.status !== 200) return;
-        body = JSON.parse(answer.body).data;
+        body = JSON.parse(answer.text).data;
         await look(body.access_token, answer.port);
       });
     },
@@ -157,26 +161,4 @@ function createLoad(ports: readonly number[]) {
         await ask('GET', '/users/me', { authorization: `Bearer ${token}` });
       }),
   };
-}
-
-/** Asks on a connection of its own. */
-function send(port: number, method: string, path: string, headers: Record<string, string>, body?: object) {
-  const text = body && JSON.stringify(body);
-  const type = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(text.length) };
-  return new Promise<{ status: number; headers: { 'set-cookie'?: string[] | undefined }; body: string }>(
-    (resolve, reject) => {
-      const options = { host: '127.0.0.1', port, method, path, headers: { ...headers, ...type }, agent: false };
-      const outgoing = request(options, (response) => {
-        let answer = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          answer += chunk;
-        });
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }),
-        );
-      });
-      outgoing.on('error', reject).end(text);
-    },
-  );
 }

@@ -1,0 +1,31 @@
+import { type IncomingHttpHeaders, request as plainRequest } from 'node:http';
+import { type RequestOptions, request as tlsRequest } from 'node:https';
+
+/** An answer, read to its end. */
+export interface Received {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/**
+ * Sends a request by Node's own means, which say where it comes from and on which connection: unless there is an agent, on one
+ * of its own.
+ * @throws when there is no whole answer
+ */
+export function send(url: string, options: RequestOptions, body?: string): Promise<Received> {
+  const request = url.startsWith('https:') ? tlsRequest : plainRequest;
+  const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body ?? '') };
+  const headers = { ...options.headers, ...(body === undefined ? {} : length) };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { agent: false, ...options, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    outgoing.on('error', reject).end(body);
+  });
+}
