@@ -155,7 +155,11 @@ type Advance =
   | 'now'
   | 'rotationsSince';
 
-const advance = fixedStatement<Record<Advance, string | number | null>, PrincipalRecord>(
+/** One row, whose user is null when nothing was moved. It says what counted when the statement began, however long it then waited. */
+const advance = fixedStatement<
+  Record<Advance, string | number | null>,
+  (PrincipalRecord | { id: null }) & { was_current: boolean }
+>(
   (value) => sql`
   with moved as (
     update ${sessions} s
@@ -166,19 +170,34 @@ const advance = fixedStatement<Record<Advance, string | number | null>, Principa
         where moment >= ${value('rotationsSince')}::timestamptz order by position
       ) || ${value('now')}::timestamptz(3)
     from ${users} holder
-    where s.id = ${value('id')} and s.generation = ${value('generation')}
-      and s.token_hash is not distinct from ${value('tokenHash')}::varchar
-      and s.expires_at > ${value('now')} and holder.id = s."user" and holder.status = 'active'
+    where ${isAt(value)} and s.expires_at > ${value('now')} and holder.id = s."user" and holder.status = 'active'
     returning s."user"
-  ) ${principalFrom(sql`moved join ${users} u on u.id = moved."user"`, sql`true`)}`,
+  ) ${principalFrom(
+    sql`(values (true)) attempt left join moved on true left join ${users} u on u.id = moved."user"`,
+    sql`true`,
+    sql`, case when u.id is null then exists (select from ${sessions} s where ${isAt(value)}) else true end as was_current`,
+  )}`,
 );
+
+/** The session `s`, as long as it has come no further than was shown. */
+function isAt(value: (name: 'id' | 'generation' | 'tokenHash') => Placeholder): SQL {
+  return sql`s.id = ${value('id')} and s.generation = ${value('generation')}
+      and s.token_hash is not distinct from ${value('tokenHash')}::varchar`;
+}
+
+/** What came of an attempt to move a session on. */
+export interface AdvanceOutcome {
+  /** The user, when it was moved. */
+  principal: PrincipalRecord | undefined;
+  /** Whether what was shown counted when the attempt began. If nothing was moved all the same, another was faster, be it by long. */
+  wasCurrent: boolean;
+}
 
 /**
  * Moves a session from one generation to the next, if `shown` is still the one that counts, the session has not expired
  * and its user is active. One statement: of any number of attempts at once exactly one succeeds, and one that fails has
  * used nothing up.
  * @param graceMs how long the time of a rotation is remembered
- * @returns the user; undefined when it was not moved
  */
 export async function advanceSession(
   executor: Executor,
@@ -186,8 +205,8 @@ export async function advanceSession(
   next: { tokenHash: string | null; expiresAt: Date; ip: string | null; userAgent: string | null },
   now: Date,
   graceMs: number,
-): Promise<PrincipalRecord | undefined> {
-  const [moved] = await advance(executor, {
+): Promise<AdvanceOutcome> {
+  const [outcome] = await advance(executor, {
     id: shown.id,
     generation: shown.generation,
     tokenHash: shown.tokenHash,
@@ -198,7 +217,9 @@ export async function advanceSession(
     now: now.toISOString(),
     rotationsSince: new Date(now.getTime() - graceMs).toISOString(),
   });
-  return moved;
+  if (!outcome) throw new Error('An attempt to move a session on must say what came of it.');
+  const { was_current: wasCurrent, ...found } = outcome;
+  return { principal: found.id === null ? undefined : found, wasCurrent };
 }
 
 export async function findPrincipalsByUsers(

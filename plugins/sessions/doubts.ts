@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
 import { findSettledSession, type Refresh, takeRefreshBack } from '../../db/queries/sessions.js';
+import { ApiError } from '../../schemas/errors.js';
 
 /**
- * What became of refreshes whose connection was lost when they were to be committed: each was done, or it was not. Nobody
- * has got the tokens of such a one, and without them its client would have lost the session.
+ * What became of refreshes that were to be committed when the connection was lost, or too late: each was done, or it was not.
+ * Nobody has got the tokens of such a one, and without them its client would have lost the session.
  */
 export interface Doubts {
   /**
    * Whether a refresh was done. False as well when that cannot be told in time: should it have been done, it is taken back
-   * as soon as the database is there again, as a refresh that failed has consumed nothing (contract 2.2).
+   * as soon as the database says so, as a refresh that failed has consumed nothing (contract 2.2).
    * @param milliseconds that somebody waits for the answer
    */
   wasDone(refresh: Refresh, milliseconds: number): Promise<boolean>;
-  /** Comes back when nothing about a session is in doubt any more, or when that takes too long. */
+  /**
+   * Comes back when nothing about a session is in doubt any more.
+   * @throws {ApiError} SERVICE_UNAVAILABLE when that takes too long
+   */
   resolved(id: string, milliseconds: number): Promise<void>;
   /** Leaves what is in doubt as it is. Comes back when nothing is under way any more. */
   stop(): Promise<void>;
@@ -32,7 +36,8 @@ interface Doubt extends Refresh {
 
 /** @param onTakenBack told of each refresh that was done too late for its client, and is undone */
 export function createDoubts(db: Executor, onTakenBack: (session: { id: string }) => void): Doubts {
-  const open = new Map<string, Doubt>();
+  const open = new Set<Doubt>();
+  const isOpen = (id: string) => [...open].some((doubt) => doubt.id === id);
   let isStopped = false;
   let underWay: Promise<void> | undefined;
 
@@ -51,12 +56,12 @@ export function createDoubts(db: Executor, onTakenBack: (session: { id: string }
 
   const settleAll = async (): Promise<void> => {
     while (open.size > 0 && !isStopped) {
-      for (const doubt of [...open.values()]) {
+      for (const doubt of [...open]) {
         const isOver = await settle(doubt).then(
           () => true,
           () => performance.now() - doubt.since > longest,
         );
-        if (isOver) open.delete(doubt.id);
+        if (isOver) open.delete(doubt);
       }
       if (open.size > 0) await sleep(interval, undefined, { ref: false });
     }
@@ -73,15 +78,18 @@ export function createDoubts(db: Executor, onTakenBack: (session: { id: string }
           clearTimeout(giveUp);
           answer(wasDone);
         };
-        const doubt: Doubt = { ...refresh, since: performance.now(), isAwaited: true, tell };
-        open.set(refresh.id, doubt);
+        const doubt: Doubt = { ...refresh, since: performance.now(), isAwaited: milliseconds > 0, tell };
+        open.add(doubt);
         underWay ??= settleAll().finally(() => {
           underWay = undefined;
         });
       }),
 
     resolved: async (id, milliseconds) => {
-      for (const end = performance.now() + milliseconds; open.has(id) && performance.now() < end; ) await sleep(20);
+      for (const end = performance.now() + milliseconds; isOpen(id) && performance.now() < end; ) await sleep(20);
+      if (!isOpen(id)) return;
+      const reason = 'What became of an earlier refresh is not known yet.';
+      throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason });
     },
 
     stop: async () => {

@@ -1,6 +1,11 @@
 import type { Executor } from '../../db/client.js';
 import { isPerhapsDone } from '../../db/failures.js';
-import { advanceSession, findPrincipalBySession } from '../../db/queries/principals.js';
+import {
+  type AdvanceOutcome,
+  advanceSession,
+  findPrincipalBySession,
+  type SessionPlace,
+} from '../../db/queries/principals.js';
 import { deleteSession, findSession } from '../../db/queries/sessions.js';
 import { findLoginCandidate, recordLogin } from '../../db/queries/users.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -60,8 +65,17 @@ interface Dependencies extends IssuingDependencies {
   onReuse(session: { id: string; client: Client }): void;
 }
 
-/** Milliseconds that a refresh waits to learn whether it was done: half of what a client waits at the most. */
+/** What a credential says of a session. No hash in mode `session`. */
+interface ShownCredential {
+  id: string;
+  generation: number;
+  tokenHash: string | null;
+}
+
+/** Milliseconds that a client waits at the most to learn whether a refresh was done: half of what it waits for an answer. */
 const patience = 5_000;
+/** After so long the client has been told to come back, or is about to be: nothing may be done for it any more. */
+const longest = 9_000;
 
 export function createSessions(deps: Dependencies): Sessions {
   const { db, doubts, passwords, passwordChecks, secondFactor } = deps;
@@ -136,17 +150,47 @@ export function createSessions(deps: Dependencies): Sessions {
       await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
     });
 
+  /**
+   * Moves a session on, if the credential is the one that counts.
+   * @param start when the client began to wait, on the clock of `performance.now()`
+   * @throws {ApiError} SERVICE_UNAVAILABLE; nothing was used up then
+   */
+  const advance = async (
+    shown: ShownCredential,
+    place: SessionPlace & { expiresAt: Date },
+    client: Client,
+    start: number,
+  ): Promise<AdvanceOutcome> => {
+    const left = (milliseconds: number) => start + milliseconds - performance.now();
+    const refresh = { id: shown.id, from: shown, to: place };
+    const { ip, userAgent } = client;
+    const { tokenHash, expiresAt } = place;
+    const moving = advanceSession(db, shown, { tokenHash, expiresAt, ip, userAgent }, clock(), lifetimes.gracePeriod);
+    const outcome = await moving.catch(async (error: unknown) => {
+      if (!isPerhapsDone(error) || !(await doubts.wasDone(refresh, left(patience)))) throw error;
+      return { principal: await findPrincipalBySession(db, shown.id), wasCurrent: true };
+    });
+    if (outcome.principal && left(longest) <= 0) {
+      await doubts.wasDone(refresh, 0);
+      throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason: 'The database was too slow.' });
+    }
+    return outcome;
+  };
+
   /** What is left when a credential could not be exchanged: an old one, shown again. */
   const refuseOrRepeat = async (
     mode: SessionMode,
-    shown: { id: string; generation: number; tokenHash: string | null },
+    shown: ShownCredential,
+    wasCurrent: boolean,
     client: Client,
   ): Promise<IssuedSession> => {
     const session = await findSession(db, shown.id);
     const isSameKind = session && (session.tokenHash === null) === (shown.tokenHash === null);
     const replaced = isSameKind ? replacedAt(shown.generation, session) : undefined;
     if (!session || replaced === undefined) throw new ApiError('INVALID_CREDENTIALS');
-    const isInGrace = replaced !== null && clock().getTime() <= replaced.getTime() + lifetimes.gracePeriod;
+    const isRecent = replaced !== null && clock().getTime() <= replaced.getTime() + lifetimes.gracePeriod;
+    // Who was overtaken while waiting for the database is late, and no thief, however long that took.
+    const isInGrace = wasCurrent || isRecent;
     if (mode === 'session' && isInGrace) {
       const principal = await findPrincipalBySession(db, shown.id);
       if (principal?.status === 'active') return issue(mode, principal, { id: shown.id, ...session }, null, client);
@@ -170,24 +214,19 @@ export function createSessions(deps: Dependencies): Sessions {
     },
 
     refresh: async (credential, client) => {
-      const { mode } = credential;
       const start = performance.now();
+      const { mode } = credential;
       const shown = await read(credential);
       if (!shown) throw new ApiError('INVALID_CREDENTIALS');
-      const { refreshToken, ...position } = next(shown, mode);
-      const tokenHash = refreshToken && hashToken(refreshToken);
-      const to = { generation: position.generation, tokenHash };
       await doubts.resolved(shown.id, patience);
-
-      const { ip, userAgent } = client;
-      const place = { tokenHash, expiresAt: position.expiresAt, ip, userAgent };
-      const moving = advanceSession(db, shown, place, clock(), lifetimes.gracePeriod);
-      const principal = await moving.catch(async (error: unknown) => {
-        const left = start + patience - performance.now();
-        if (!isPerhapsDone(error) || !(await doubts.wasDone({ id: shown.id, from: shown, to }, left))) throw error;
-        return findPrincipalBySession(db, shown.id);
-      });
-      if (!principal) return refuseOrRepeat(mode, shown, client);
+      const { refreshToken, ...position } = next(shown, mode);
+      const place = { ...position, tokenHash: refreshToken && hashToken(refreshToken) };
+      const { principal, wasCurrent } = await advance(shown, place, client, start);
+      if (!principal) {
+        // Whoever was faster here may have been too late for their client, and what they did is taken back.
+        if (wasCurrent) await doubts.resolved(shown.id, 0);
+        return refuseOrRepeat(mode, shown, wasCurrent, client);
+      }
       deps.onUse(principal.id);
       return issue(mode, principal, position, refreshToken, client);
     },

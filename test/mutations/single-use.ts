@@ -8,8 +8,8 @@ export const singleUse: readonly Mutation[] = [
     edits: [
       {
         file: 'db/queries/principals.ts',
-        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
-        replace: "where s.id = ${value('id')}\n",
+        find: 'where ${isAt(value)} and s.expires_at',
+        replace: "where s.id = ${value('id')} and s.expires_at",
       },
     ],
     tests: ['test/auth/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
@@ -20,14 +20,14 @@ export const singleUse: readonly Mutation[] = [
     edits: [
       {
         file: 'db/queries/principals.ts',
-        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
-        replace: "where s.id = ${value('id')}\n",
+        find: 'where ${isAt(value)} and s.expires_at',
+        replace: "where s.id = ${value('id')} and s.expires_at",
       },
       {
         file: 'db/queries/principals.ts',
-        find: '  const [moved] = await advance(executor, {',
+        find: '  const [outcome] = await advance(executor, {',
         replace:
-          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${shown.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== shown.generation || seen.token_hash !== shown.tokenHash) return undefined;\n  const [moved] = await advance(executor, {',
+          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${shown.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== shown.generation || seen.token_hash !== shown.tokenHash) return { principal: undefined, wasCurrent: false };\n  const [outcome] = await advance(executor, {',
       },
     ],
     tests: ['test/auth/refresh.test.ts'],

@@ -135,8 +135,8 @@ export const tokens: readonly Mutation[] = [
       },
       {
         file: 'db/queries/principals.ts',
-        find: "where s.id = ${value('id')} and s.generation = ${value('generation')}\n      and s.token_hash is not distinct from ${value('tokenHash')}::varchar\n",
-        replace: "where s.id = ${value('id')}\n",
+        find: 'where ${isAt(value)} and s.expires_at',
+        replace: "where s.id = ${value('id')} and s.expires_at",
       },
     ],
     tests: ['test/tokens/kinds.test.ts'],

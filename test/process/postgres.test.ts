@@ -7,12 +7,10 @@ import {
   engine,
   launchService,
   logIn,
-  logInUntilKilled,
   refusedService,
   type Service,
   startService,
 } from '../helpers/service.js';
-import { claimsOf } from '../helpers/sessions.js';
 import { askStored } from '../helpers/stored.js';
 import { cheapHashing } from '../helpers/variables.js';
 
@@ -40,21 +38,6 @@ t.test('instances that are killed while they start leave nothing half done', { s
   }
   const service = await startService(home, variables);
   t.equal((await logIn(service, 'the password')).status, 200);
-  await service.stop();
-});
-
-t.test('kill -9 while logins run loses nothing acknowledged', { skip }, async (t) => {
-  const home = await createHome(t);
-  let service = await startService(home, variables);
-  for (const ms of [200, 500, 800]) {
-    const acknowledged = await logInUntilKilled(service, 'the password', ms);
-    t.ok(acknowledged.length > 0, `${acknowledged.length} logins before the end`);
-    service = await startService(home, variables);
-    const statuses = await Promise.all(
-      acknowledged.map(async (token) => (await service.post('/auth/refresh', { refresh_token: token })).status),
-    );
-    t.strictSame([...new Set(statuses)], [200], 'every session is still there');
-  }
   await service.stop();
 });
 
@@ -169,49 +152,6 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  t.strictSame(await service.stop(), { code: 0, signal: null });
-});
-
-t.test('a refresh of which the database says not what became of it', { skip }, async (t) => {
-  const { proxy, service } = await startBehindProxy(t);
-  const { body } = await logIn(service, 'the password');
-  const { session } = claimsOf(body.data.access_token);
-  let { refresh_token: token } = body.data;
-  const refresh = async () => {
-    const answer = await service.post('/auth/refresh', { refresh_token: token });
-    if (answer.status === 200) token = ((await answer.json()) as typeof body).data.refresh_token;
-    return answer;
-  };
-
-  await t.test('is answered all the same when it was done', async (t) => {
-    proxy.loseStatement(String(session), true);
-    t.equal((await refresh()).status, 200);
-    t.equal((await refresh()).status, 200, 'by the token that counts');
-  });
-
-  await t.test('has used nothing up when it was not done', async (t) => {
-    proxy.loseStatement(String(session), false);
-    t.equal((await refresh()).status, 503);
-    t.equal((await refresh()).status, 200);
-  });
-
-  await t.test('is taken back when the database stays away for longer than the client waits', async (t) => {
-    proxy.loseStatement(String(session), true);
-    const start = performance.now();
-    const pending = refresh();
-    await sleep(30);
-    await proxy.cut();
-    const answer = await pending;
-    t.equal(answer.status, 503);
-    t.match(answer.headers.get('retry-after'), /^\d+$/);
-    t.ok(performance.now() - start < 7_000, 'nobody is left waiting');
-    const again = refresh();
-    await sleep(300);
-    await proxy.restore();
-    const { status } = await again;
-    t.match(String(status), /^(200|503)$/, 'who asks too soon waits, or is told to come back');
-    if (status === 503) t.equal((await refresh()).status, 200, 'and the token counts again');
-  });
   t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 
