@@ -9,7 +9,7 @@ export async function mailsTo(app: FastifyInstance, email: string): Promise<Kept
 }
 
 /** The link with a token in a mail, if it has one. */
-const findLink = ({ text }: Pick<KeptMail, 'text'>): string | undefined =>
+export const findLink = ({ text }: Pick<KeptMail, 'text'>): string | undefined =>
   /https?:\/\/\S*[?&]token=[\w.-]+\S*/.exec(text)?.[0];
 
 /** The link in a mail. */

@@ -52,18 +52,21 @@ const running = new Map<Home, Set<Service>>();
 
 /**
  * An empty directory and, on PostgreSQL, an empty database; gone when the test ends, with all that runs on them.
+ * @param options.databaseUrl of a server of the test's own, instead of that database
  * @param options.prepared saves the first start on the embedded engine the seconds that it takes to make a database: one
  *   with empty tables is there already
  */
-export async function createHome(t: Test, { prepared = false } = {}): Promise<Home> {
+export async function createHome(
+  t: Test,
+  { prepared = false, databaseUrl }: { prepared?: boolean; databaseUrl?: string } = {},
+): Promise<Home> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   if (prepared && engine === 'embedded') {
     cpSync(await dataDirectory(), join(directory, 'data/database'), { recursive: true });
   }
-  const database = engine === 'postgres' ? await createTestDatabase() : undefined;
-  const variables = database?.url
-    ? { DATABASE_URL: database.url, SECRET: 'a secret for tests, long enough to be taken' }
-    : {};
+  const database = engine === 'postgres' && !databaseUrl ? await createTestDatabase() : undefined;
+  const url = databaseUrl ?? database?.url;
+  const variables = url ? { DATABASE_URL: url, SECRET: 'a secret for tests, long enough to be taken' } : {};
   const home = { directory, variables };
   running.set(home, new Set());
   atEndOf(t, async () => {
@@ -185,25 +188,6 @@ export async function logIn(service: Service, password: string | undefined, emai
   const response = await service.post('/auth/login', { email, password });
   const body = (await response.json()) as { data: { access_token: string; refresh_token: string } };
   return { status: response.status, body };
-}
-
-/** Logs in again and again, four at a time, and kills the service meanwhile: the refresh tokens that came through. */
-export async function logInUntilKilled(service: Service, password: string, ms: number): Promise<string[]> {
-  const tokens: string[] = [];
-  const logInOnAndOn = async () => {
-    for (;;) {
-      const { status, body } = await logIn(service, password).catch(() => ({ status: 0, body: undefined }));
-      if (status !== 200 || !body) return;
-      tokens.push(body.data.refresh_token);
-    }
-  };
-  const all = [0, 1, 2, 3].map(logInOnAndOn);
-  await sleep(ms);
-  // On a slow machine none may have come through yet.
-  for (const end = performance.now() + 20_000; tokens.length === 0 && performance.now() < end; ) await sleep(20);
-  await service.stop('SIGKILL');
-  await Promise.all(all);
-  return tokens;
 }
 
 /** The whole lines of a log in JSON. A line that is none is thrown as an error. */

@@ -5,10 +5,8 @@ import {
   createHome,
   type Ending,
   engine,
-  type Home,
   launchService,
   logIn,
-  logInUntilKilled,
   refusedService,
   type Service,
   startService,
@@ -60,21 +58,6 @@ t.test('of those that start at the same instant exactly one survives', { skip },
   }
 });
 
-t.test('after kill -9 nothing acknowledged is lost, and it starts without a hand', { skip }, async (t) => {
-  const home = await createHome(t, { prepared: true });
-  let service = await startService(home, variables);
-  for (const ms of [300, 1000]) {
-    const acknowledged = await logInUntilKilled(service, 'the password', ms);
-    t.ok(acknowledged.length > 0, `${acknowledged.length} logins before the end`);
-    service = await startAtOnce(home);
-    const statuses = await Promise.all(
-      acknowledged.map(async (token) => (await service.post('/auth/refresh', { refresh_token: token })).status),
-    );
-    t.strictSame([...new Set(statuses)], [200], 'every session is still there');
-  }
-  await service.stop();
-});
-
 t.test('a first start that was killed half way is made up for by the next', { skip }, async (t) => {
   const home = await createHome(t);
   for (const ms of [500, 1500]) {
@@ -82,7 +65,7 @@ t.test('a first start that was killed half way is made up for by the next', { sk
     await sleep(ms);
     await service.stop('SIGKILL');
   }
-  const service = await startAtOnce(home);
+  const service = await startService(home, variables);
   t.equal((await logIn(service, 'the password')).status, 200);
   await service.stop();
 });
@@ -94,6 +77,3 @@ async function readyOrEnded(service: Service): Promise<'ready' | Ending> {
     if (ending) return ending;
   }
 }
-
-/** Starts the service in the place of one that was killed just now: the lock must be free already. */
-const startAtOnce = (home: Home) => startService(home, variables);

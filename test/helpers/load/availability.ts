@@ -1,0 +1,35 @@
+import type { Noted } from './asking.js';
+import { isPassing } from './asking.js';
+
+const second = 1_000;
+const step = 50;
+
+/** The share of requests that had an answer, among those that were asked in a span of time; undefined: there were none. */
+function share(notes: readonly Noted[], from: number, to: number): number | undefined {
+  const asked = notes.filter((note) => note.asked >= from && note.asked < to);
+  return asked.length === 0 ? undefined : asked.filter(({ status }) => !isPassing(status)).length / asked.length;
+}
+
+/**
+ * How long after a moment 99 of 100 requests have an answer again: in the second that follows, and in all the time that
+ * was noted. @returns milliseconds; Infinity: they never had
+ */
+export function recoveryAfter(notes: readonly Noted[], moment: number): number {
+  const end = notes.at(-1)?.answered ?? moment;
+  for (let from = moment; from + second <= end; from += step) {
+    if ((share(notes, from, from + second) ?? 0) >= 0.99 && (share(notes, from, end) ?? 0) >= 0.99)
+      return from - moment;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** The longest that anybody has waited for an answer, in milliseconds. */
+export const longestWait = (notes: readonly Noted[]): number =>
+  Math.max(...notes.map(({ asked, answered }) => answered - asked));
+
+/** How often each status was answered. */
+export function statusesOf(notes: readonly Noted[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status } of notes) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

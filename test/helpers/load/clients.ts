@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { claimsOf } from '../sessions.js';
+import type { Asking } from './asking.js';
+import type { HeldSession, Ledger } from './ledger.js';
+import type { Letters } from './letters.js';
+
+/** What clients go by. */
+export interface World {
+  asking: Asking;
+  letters: Letters;
+  ledger: Ledger;
+  /** The header of an administrator. */
+  authorization: Record<string, string>;
+  /** The role of those who are invited. */
+  role: string;
+  isOver(): boolean;
+}
+
+/** What a client does over and over. @param number no other client of its kind has it */
+type Client = (world: World, number: number) => Promise<void>;
+
+/** Milliseconds between two things that a client does. */
+const breath = 15;
+/** Milliseconds. A mail that was on its way when its service was killed takes a minute; nobody waits for it here. */
+const patience = 3_000;
+/** So often a session is refreshed before another is begun. */
+const longestSession = 12;
+
+const passwordOf = (version: number) => `the password number ${version} of somebody`;
+
+/** Notes an answer that should have been another. @returns whether it was the right one */
+function expect({ ledger }: World, what: string, answer: { status: number; body: unknown }, status: number): boolean {
+  if (answer.status === status) return true;
+  ledger.wrong.push(`${what}: ${answer.status} ${JSON.stringify(answer.body ?? '').slice(0, 300)}`);
+  return false;
+}
+
+/** Has links used whose mails have come by now, whenever they were asked for: mails are late where a service is killed. */
+async function useLinks(
+  { letters, ledger }: World,
+  waiting: Map<string, string>,
+  use: (email: string, token: string, password: string) => Promise<boolean>,
+): Promise<void> {
+  for (const [email, password] of waiting) {
+    const token = await letters.takeToken(email, 0);
+    if (token === undefined) continue;
+    waiting.delete(email);
+    if (await use(email, token, password)) ledger.passwords.set(email, password);
+  }
+}
+
+const registers: Client = async (world, number) => {
+  const { asking, ledger, isOver } = world;
+  const waiting = new Map<string, string>();
+  for (let count = 0; !isOver(); count++) {
+    const email = `registered-${number}-${count}@example.com`;
+    const password = passwordOf(count);
+    const answer = await asking.insist('POST', '/users/register', { email, password });
+    if (!expect(world, `registering ${email}`, answer, 204)) continue;
+    ledger.registered.push(email);
+    if (count % 3 === 2) waiting.set(email, password);
+    await sleep(breath);
+    await useLinks(world, waiting, async (email, token) => {
+      const verified = await asking.insist('GET', `/users/register/verify-email?token=${token}`);
+      // A link works once; here it may have worked although nobody has said so.
+      const isUsed = verified.isInDoubt && verified.status === 400;
+      if (!isUsed && !expect(world, `verifying ${email}`, verified, 204)) return false;
+      ledger.verified.push(email);
+      return true;
+    });
+  }
+};
+
+const invites: Client = async (world, number) => {
+  const { asking, ledger, authorization, role, isOver } = world;
+  const waiting = new Map<string, string>();
+  for (let count = 0; !isOver(); count++) {
+    const email = `invited-${number}-${count}@example.com`;
+    const answer = await asking.insist('POST', '/users/invite', { email, role }, authorization);
+    if (!expect(world, `inviting ${email}`, answer, 204)) continue;
+    ledger.invited.push(email);
+    if (count % 3 === 2) waiting.set(email, passwordOf(count));
+    await sleep(breath);
+    await useLinks(world, waiting, async (email, token, password) => {
+      const accepted = await asking.insist('POST', '/users/invite/accept', { token, password });
+      const isUsed = accepted.isInDoubt && accepted.status === 400;
+      if (!isUsed && !expect(world, `accepting as ${email}`, accepted, 204)) return false;
+      ledger.accepted.push(email);
+      return true;
+    });
+  }
+};
+
+const resets: Client = async (world, number) => {
+  const { asking, letters, ledger, isOver } = world;
+  const email = memberOf('resets', number);
+  const counts = { asked: 0, done: 0 };
+  ledger.resets.set(email, counts);
+  while (!isOver()) {
+    const answer = await asking.insist('POST', '/auth/password/request', { email });
+    if (!expect(world, `asking for a link for ${email}`, answer, 204)) continue;
+    counts.asked++;
+    const token = await letters.takeToken(email, patience);
+    if (token === undefined) continue;
+    const password = passwordOf(counts.done + 1);
+    const reset = await asking.insist('POST', '/auth/password/reset', { token, password });
+    if (reset.status === 403) {
+      // Done without an answer, or void: one mail may come twice, and a link from before the last reset is worth nothing.
+      const login = reset.isInDoubt && (await asking.insist('POST', '/auth/login', { email, password }));
+      if (!login || login.status === 401) continue;
+    } else if (!expect(world, `resetting the password of ${email}`, reset, 204)) continue;
+    counts.done++;
+    ledger.passwords.set(email, password);
+    await sleep(breath);
+  }
+};
+
+const refreshes: Client = async (world, number) => {
+  const { asking, ledger, isOver } = world;
+  const email = memberOf('refreshes', number);
+  while (!isOver()) {
+    const session = await logIn(world, email);
+    let isLost = false;
+    while (session && !isLost && !isOver() && session.generation < longestSession) {
+      await sleep(breath);
+      const { refreshToken: refresh_token } = session;
+      const answer = await asking.insist('POST', '/auth/refresh', { refresh_token });
+      if (answer.status === 200) {
+        if (answer.isInDoubt) ledger.undone++;
+        session.refreshToken = answer.body.data.refresh_token;
+        session.generation++;
+      } else {
+        isLost = true;
+        // The try without an answer has used the token up: that must be so, and the session must be there still.
+        if (answer.isInDoubt && answer.status === 401) {
+          ledger.lostSessions.push({ ...session, generation: session.generation + 1 });
+        } else expect(world, `refreshing a session of ${email}`, answer, 200);
+      }
+    }
+    if (session && !isLost) ledger.sessions.push(session);
+  }
+};
+
+const logsIn: Client = async (world, number) => {
+  const { asking, ledger, isOver } = world;
+  const email = memberOf('logsIn', number);
+  while (!isOver()) {
+    const session = await logIn(world, email);
+    if (session) {
+      const me = await asking.insist('GET', '/users/me?fields=id', undefined, session.headers);
+      expect(world, `reading ${email} by themselves`, me, 200);
+      ledger.sessions.push(session);
+    }
+    await sleep(10 * breath);
+  }
+};
+
+async function logIn(
+  world: World,
+  email: string,
+): Promise<(HeldSession & { headers: { authorization: string } }) | undefined> {
+  const password = world.ledger.passwords.get(email) ?? '';
+  const answer = await world.asking.insist('POST', '/auth/login', { email, password });
+  if (!expect(world, `logging in ${email}`, answer, 200)) return undefined;
+  const { access_token: accessToken, refresh_token: refreshToken } = answer.body.data;
+  const headers = { authorization: `Bearer ${accessToken}` };
+  return { id: String(claimsOf(accessToken).session), email, refreshToken, generation: 0, headers };
+}
+
+const kinds = { registers, invites, resets, refreshes, logsIn };
+
+export type Crowd = Readonly<Record<keyof typeof kinds, number>>;
+
+/** The address of a client that is somebody from the beginning. */
+export const memberOf = (kind: keyof typeof kinds, number: number) => `${kind.toLowerCase()}-${number}@example.com`;
+
+/** Who must be there before they begin. */
+export const membersOf = (crowd: Crowd): string[] =>
+  (['resets', 'refreshes', 'logsIn'] as const).flatMap((kind) =>
+    Array.from({ length: crowd[kind] }, (_, number) => memberOf(kind, number)),
+  );
+
+/** The password that they have then. */
+export const firstPassword = passwordOf(0);
+
+/** Lets clients of each kind go on until it is over. */
+export async function letLoose(world: World, crowd: Crowd): Promise<void> {
+  const all = Object.entries(kinds).flatMap(([kind, client]) =>
+    Array.from({ length: crowd[kind as keyof Crowd] }, (_, number) => client(world, number)),
+  );
+  await Promise.all(all);
+}

@@ -1,0 +1,132 @@
+import type { Test } from 'tap';
+import type { Home } from '../service.js';
+import { askStored, verifyAuditLog } from '../stored.js';
+import type { HeldSession, Ledger } from './ledger.js';
+import type { Load } from './world.js';
+
+/** Holds a service that runs to what it has promised. */
+export async function keepsItsWord(t: Test, { asking, ledger, authorization }: Load): Promise<void> {
+  t.strictSame(ledger.wrong.slice(0, 10), [], 'clients have got no wrong answer');
+  const revoked = await asking.ask(
+    'GET',
+    '/activity?filter[action][_eq]=refresh_reused&aggregate[count]=*',
+    undefined,
+    authorization,
+  );
+  t.match(
+    revoked,
+    { status: 200, body: { data: [{ count: 0 }] } },
+    'no session was ended as if a token had been stolen',
+  );
+
+  for (const [email, password] of ledger.passwords) {
+    const { status } = await asking.ask('POST', '/auth/login', { email, password });
+    if (status !== 200) t.fail(`${email} cannot log in: ${status}`);
+  }
+  t.pass(`${ledger.passwords.size} passwords are in force`);
+  const lost: HeldSession[] = [];
+  for (const session of ledger.sessions) {
+    const { refreshToken: refresh_token } = session;
+    const { status, body } = await asking.ask('POST', '/auth/refresh', { refresh_token });
+    if (status !== 200) lost.push(session);
+    else Object.assign(session, { refreshToken: body.data.refresh_token, generation: session.generation + 1 });
+  }
+  t.strictSame(lost, [], `${ledger.sessions.length} sessions go on`);
+}
+
+/** Holds what is stored to what was promised, when the service has stopped: all of it is there, and nothing by half. */
+export async function isStoredWhole(t: Test, home: Home, variables: Load['variables'], ledger: Ledger): Promise<void> {
+  const [found] = await askStored(home, stateOf(ledger));
+  for (const [what, rows] of Object.entries(found ?? { nothing: null })) t.strictSame(rows, [], what);
+  const { code, said } = await verifyAuditLog(home, [], variables);
+  t.equal(code, 0, said);
+}
+
+/** One row; each column is a list of what should not be, and its name says what should. */
+function stateOf(ledger: Ledger): string {
+  const quoted = (texts: readonly string[]) => `array[${texts.map((text) => `'${text}'`).join(', ')}]::text[]`;
+  const missing = (emails: readonly string[], states: readonly string[]) =>
+    `select email from unnest(${quoted(emails)}) as promised(email)
+     where email not in (select email from people where status = any (${quoted(states)}))`;
+  const people = (condition: string) => `select email from people where ${condition}`;
+
+  const lists: Record<string, string> = {
+    'who was told to be registered is': missing(ledger.registered, ['unverified', 'active']),
+    'whose address was verified is active': missing(ledger.verified, ['active']),
+    'who was invited is': missing(ledger.invited, ['invited', 'active']),
+    'who has accepted is active': missing(ledger.accepted, ['active']),
+    'who waits for a mail has one under way': people("status in ('unverified', 'invited') and mails = 0"),
+    'no mail is about nobody':
+      'select "user" from mails where "user" is not null and "user" not in (select id::text from users)',
+    'no invitation is accepted by half': people("(status = 'invited') <> (password is null)"),
+    'each registration has its record and its mail': people('registered <> registration_mails'),
+    'each invitation has its record and its mail': people('invited <> invite_mails'),
+    'who was to be verified is active when that is recorded, and only then': people(
+      "registered > 0 and verified <> (status = 'active')::int",
+    ),
+    'who was invited is active when that is recorded, and only then': people(
+      "invited > 0 and accepted <> (status = 'active')::int",
+    ),
+    'each new password has its notice': people('reset <> notices'),
+    'each used link is recorded, and no other': people('used_links <> reset + accepted + verified'),
+    'each link that was asked for has its mail': `select 'requests' where (select count(*) from mails where kind = 'reset') <>
+       (select count(*) from activity where action = 'password_reset_request')`,
+    'each link that was acknowledged was asked for':
+      "select email from resets where asked > (select count(*) from mails where kind = 'reset' and mails.email = resets.email)",
+    'each password was reset as often as its user knows':
+      'select email from resets join people using (email) where reset <> done',
+    'each session was begun by a recorded login': people('sessions > logged_in'),
+    'each recorded login has begun a session': people('reset = 0 and sessions <> logged_in'),
+    'each session is where its client has left it': `select held.id from held left join sessions on sessions.id = held.id
+       where sessions.generation is distinct from held.generation`,
+  };
+  const columns = Object.entries(lists).map(
+    ([name, list]) => `coalesce((select json_agg(wrong) from (${list}) as wrong), '[]') as "${name}"`,
+  );
+  const resets = [...ledger.resets].map(([email, { asked, done }]) => `('${email}', ${asked}, ${done})`);
+  const held = [...ledger.sessions, ...ledger.lostSessions].map(
+    ({ id, generation }) => `('${id}'::uuid, ${generation})`,
+  );
+  return `
+    with mails as materialized (
+      select data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email from (
+        select name, data from pgboss.job union all select name, data from pgboss.archive
+      ) as jobs where name = 'mail'
+    ),
+    records as (
+      select item, ${countsOf('action', recordedActions)} from activity where outcome = 'success' group by item
+    ),
+    mails_to as (
+      select "user", count(*) as mails, ${countsOf('kind', mailKinds)} from mails group by "user"
+    ),
+    begun as (select "user", count(*) as sessions from sessions group by "user"),
+    people as materialized (
+      select email, password, status, used_links,
+        ${[...Object.keys(recordedActions), ...Object.keys(mailKinds), 'mails', 'sessions']
+          .map((name) => `coalesce(${name}, 0) as ${name}`)
+          .join(', ')}
+      from users
+      left join records on records.item = users.id::text
+      left join mails_to on mails_to."user" = users.id::text
+      left join begun on begun."user" = users.id
+    ),
+    resets (email, asked, done) as (values ${resets.join(', ')}),
+    held (id, generation) as (values ${held.join(', ')})
+    select ${columns.join(',\n')}`;
+}
+
+/** Columns, and what is counted in each. */
+const recordedActions = {
+  registered: 'register',
+  verified: 'email_verified',
+  invited: 'invite',
+  accepted: 'invite_accept',
+  reset: 'password_reset',
+  logged_in: 'login',
+};
+const mailKinds = { registration_mails: 'registration', invite_mails: 'invite', notices: 'notice' };
+
+const countsOf = (column: string, names: Readonly<Record<string, string>>): string =>
+  Object.entries(names)
+    .map(([name, value]) => `count(*) filter (where ${column} = '${value}') as ${name}`)
+    .join(', ');

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import PostalMime from 'postal-mime';
+import type { Test } from 'tap';
+import { findLink } from '../mails.js';
+import { freePort } from '../service.js';
+import { startSmtp } from '../smtp.js';
+
+/** The mails that people get, on a mail server of the test's own. */
+export interface Letters {
+  /** What a service needs to be told to send them there. */
+  variables: Record<string, string>;
+  /** The token in a mail to somebody, each taken once; undefined when none comes in so many milliseconds. */
+  takeToken(address: string, patience: number): Promise<string | undefined>;
+}
+
+export async function startLetters(t: Test): Promise<Letters> {
+  const port = await freePort();
+  const { mails } = await startSmtp(t, port);
+  const tokens = new Map<string, string>();
+  let read = 0;
+
+  const readOn = async () => {
+    while (read < mails.length) {
+      const { raw = '', to = [] } = mails[read++] ?? {};
+      const { text = '' } = await PostalMime.parse(raw);
+      const link = findLink({ text });
+      // A notice that something was changed has none.
+      if (link) tokens.set(to[0] ?? '', new URL(link).searchParams.get('token') ?? '');
+    }
+  };
+
+  return {
+    variables: {
+      EMAIL_TRANSPORT: 'smtp',
+      EMAIL_SMTP_HOST: '127.0.0.1',
+      EMAIL_SMTP_PORT: String(port),
+      EMAIL_RETRY_DELAY: '1s',
+    },
+    takeToken: async (address, patience) => {
+      for (const end = performance.now() + patience; ; await sleep(20)) {
+        await readOn();
+        const token = tokens.get(address);
+        tokens.delete(address);
+        if (token !== undefined || performance.now() >= end) return token;
+      }
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Test } from 'tap';
+import { createAsking } from './asking.js';
+import { type Crowd, firstPassword, letLoose, membersOf, type World } from './clients.js';
+import { createLedger } from './ledger.js';
+import { startLetters } from './letters.js';
+
+const token = 'the-static-token-of-the-administrator';
+
+/** Clients of a service that goes away and comes back, and what it has promised them. */
+export interface Load extends Pick<World, 'asking' | 'ledger' | 'authorization'> {
+  /** What the service needs to be told. */
+  variables: Record<string, string>;
+  /** Makes those who must be there, and lets the clients begin. */
+  begin(): Promise<void>;
+  /** Comes back when every client has an answer to what it asked for last. */
+  end(): Promise<void>;
+}
+
+/**
+ * @param origin where the service is to be found just now
+ * @param from address of this machine that a request comes from, where that matters
+ */
+export async function createLoad(t: Test, origin: () => string, crowd: Crowd, from?: () => string): Promise<Load> {
+  const asking = createAsking(origin, from);
+  const letters = await startLetters(t);
+  const ledger = createLedger();
+  const authorization = { authorization: `Bearer ${token}` };
+  let isOver = false;
+  let clients: Promise<void> = Promise.resolve();
+
+  const call = async (method: string, path: string, body: object) => {
+    const answer = await asking.ask(method, path, body, authorization);
+    if (answer.status >= 300 || answer.status === 0) throw new Error(`${method} ${path}: ${answer.status}`);
+    return answer.body?.data;
+  };
+
+  return {
+    asking,
+    ledger,
+    authorization,
+    variables: {
+      ADMIN_TOKEN: token,
+      ADMIN_PASSWORD: 'the password of the administrator',
+      PASSWORD_HASH_MEMORY: '8192',
+      PASSWORD_HASH_TIME: '1',
+      REGISTRATION_ANSWER_TIME: '5ms',
+      ...letters.variables,
+    },
+    begin: async () => {
+      const { id: role } = await call('POST', '/roles', { name: 'Invited' });
+      await call('PATCH', '/settings', { public_registration: true });
+      const members = membersOf(crowd);
+      const people = members.map((email) => ({ email, password: firstPassword }));
+      await call('POST', '/users', people);
+      for (const email of members) ledger.passwords.set(email, firstPassword);
+      const world = { asking, letters, ledger, authorization, role, isOver: () => isOver };
+      clients = letLoose(world, crowd);
+    },
+    end: async () => {
+      isOver = true;
+      await clients;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { longestWait, recoveryAfter, statusesOf } from '../helpers/load/availability.js';
+import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
+import { summaryOf } from '../helpers/load/ledger.js';
+import { createLoad, type Load } from '../helpers/load/world.js';
+import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
+import { createHome, engine, freePort, type Home, type Service, startService } from '../helpers/service.js';
+import { askStored } from '../helpers/stored.js';
+
+/** `npm run test:soak` does it more often. */
+const { OUTAGES } = process.env;
+const rounds = Number(OUTAGES ?? 1);
+
+const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutPrograms;
+/** What takes long, and finds no more than the others as a rule. */
+const onlyLong = OUTAGES === undefined && 'in the long form only';
+const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 8, logsIn: 2 };
+
+/** Milliseconds: mostly short; the third time longer than a client waits, and than the grace period of a refresh. */
+const downtime = (round: number) => (round % 4 === 2 ? 12_000 : 300 + ((round * 700) % 2_500));
+
+/** Waits until clients are answered again. @param from when the database went away; now it is back */
+type Recovers = (what: string, from: number, within: number) => Promise<void>;
+
+/** Lets clients ask a service while its database has outages, and holds it to what it has promised them. */
+async function holdsThrough(
+  t: Test,
+  databaseUrl: string,
+  outages: (recovers: Recovers) => Promise<void>,
+): Promise<void> {
+  const home = await createHome(t, { databaseUrl });
+  let origin = '';
+  const load = await createLoad(t, () => origin, crowd);
+  const service = await startService(home, load.variables);
+  origin = service.url;
+  await load.begin();
+  const health = watchHealth(service);
+  await sleep(1_000);
+  await outages((...outage) => recovers(t, load, health.seen, ...outage));
+  health.stop();
+  await worksOn(t, home, load);
+  await load.end();
+  t.comment(summaryOf(load.ledger));
+  t.strictSame(load.ledger.lostSessions, [], 'no refresh has used up a token for nothing');
+  await keepsItsWord(t, load);
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+  await isStoredWhole(t, home, load.variables, load.ledger);
+}
+
+/** What a load balancer sees of a service. */
+function watchHealth(service: Service): { seen: { status: number; at: number }[]; stop(): void } {
+  const seen: { status: number; at: number }[] = [];
+  const timer = setInterval(async () => {
+    const { status } = await service.get('/server/health');
+    seen.push({ status, at: performance.now() });
+  }, 200);
+  return { seen, stop: () => clearInterval(timer) };
+}
+
+async function recovers(
+  t: Test,
+  { asking }: Load,
+  health: readonly { status: number; at: number }[],
+  ...[what, from, within]: Parameters<Recovers>
+): Promise<void> {
+  const back = performance.now();
+  await sleep(2_000);
+  for (const end = back + within; performance.now() < end; await sleep(500)) {
+    if (recoveryAfter(asking.notes, back) < Number.POSITIVE_INFINITY) break;
+  }
+  const notes = asking.notes.filter(({ answered }) => answered >= from);
+  const recovery = Math.round(recoveryAfter(notes, back));
+  // Inviting a thousand people at once may take minutes, and so nobody is told to come back before.
+  const wait = Math.round(longestWait(notes.filter(({ what }) => what !== 'POST /users/invite')));
+  const away = Math.round(back - from);
+  t.comment(
+    `${what}: away for ${away} ms, 99 % after ${recovery} ms, longest wait ${wait} ms, ${JSON.stringify(statusesOf(notes))}`,
+  );
+  t.ok(recovery <= within, `${what}: 99 of 100 requests are answered ${recovery} ms after it is back`);
+  t.ok(wait < 11_000, `nobody has waited for longer than ${wait} ms`);
+  const failures = notes.filter(({ status }) => status === 0 || status >= 500);
+  t.ok(failures.length > 0, 'clients have noticed');
+  const others = failures.filter(({ status, retryAfter }) => status !== 503 || !/^\d+$/.test(retryAfter ?? ''));
+  t.strictSame(others, [], 'and were told to come back, and when');
+  if (away > 2_500) {
+    const answers = health.filter(({ at }) => at >= from).map(({ status }) => status);
+    t.ok(answers.includes(503), 'a load balancer was told');
+  }
+  for (const end = performance.now() + 5_000; health.at(-1)?.status !== 200 && performance.now() < end; )
+    await sleep(50);
+  t.equal(health.at(-1)?.status, 200, 'a load balancer is told that it is over');
+}
+
+/** What goes on in the background goes on again. */
+async function worksOn(t: Test, home: Home, { ledger }: Load): Promise<void> {
+  const reset = () => [...ledger.resets.values()].reduce((sum, { done }) => sum + done, 0);
+  const before = reset();
+  const unlinked = async () => {
+    const [found] = await askStored(
+      home,
+      `select count(*)::int as count from activity where position is null and timestamp < now() - interval '5 seconds'`,
+    );
+    return found?.count;
+  };
+  const isDone = async () => reset() > before + 1 && (await unlinked()) === 0;
+  for (const end = performance.now() + 20_000; !(await isDone()) && performance.now() < end; ) await sleep(200);
+  t.ok(reset() > before + 1, 'mails are sent');
+  t.equal(await unlinked(), 0, 'the audit log is linked');
+}
+
+/** How a primary is stopped and started again, and what becomes of it, another time, before its standby is promoted. */
+const fates = [
+  { restarted: 'immediate', lost: 'killed', lose: (primary: Cluster) => primary.kill() },
+  { restarted: 'fast', lost: 'hanging', lose: async (primary: Cluster) => primary.freeze() },
+] as const;
+
+for (const { restarted, lost, lose } of fates) {
+  const title = `PostgreSQL restarted under load (${restarted}), and then lost to a synchronous standby (${lost})`;
+  t.test(title, { skip: skip || (lost === 'hanging' && onlyLong) }, async (t) => {
+    let primary = await startCluster(t);
+    let freed = await freePort();
+    const hosts = [freed, primary.port].map((port) => `127.0.0.1:${port}`).join(',');
+    const url = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
+    await holdsThrough(t, url, async (recovers) => {
+      for (let round = 0; round < rounds; round++) {
+        const from = performance.now();
+        await primary.stop(restarted);
+        await sleep(downtime(round));
+        await primary.start();
+        await recovers(`restart ${round + 1} (${restarted})`, from, 10_000);
+      }
+      for (let round = 0; round < rounds; round++) {
+        const standby = await primary.startSynchronousStandby(t, freed);
+        await sleep(500);
+        const from = performance.now();
+        await lose(primary);
+        await sleep(downtime(round));
+        await standby.promote();
+        await recovers(`failover ${round + 1} (${lost})`, from, 30_000);
+        await primary.kill();
+        freed = primary.port;
+        primary = standby;
+      }
+    });
+  });
+}
+
+t.test('a synchronous standby lost, without which nothing is committed', { skip: skip || onlyLong }, async (t) => {
+  const primary = await startCluster(t);
+  const standby = await primary.startSynchronousStandby(t);
+  const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`).join(',');
+  await holdsThrough(t, `postgres://postgres@${hosts}/postgres`, async (recovers) => {
+    for (let round = 0; round < Math.min(rounds, 3); round++) {
+      const from = performance.now();
+      await standby.kill();
+      await sleep(14_000);
+      await standby.start();
+      await recovers(`standby ${round + 1}`, from, 30_000);
+    }
+  });
+});
