@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
 import type { Service } from './service.js';
@@ -35,6 +37,29 @@ export async function startBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: quiet });
   atEndOf(t, () => browser.close());
   return browser;
+}
+
+/**
+ * A browser with a profile of its own that lets the cookies of third parties through, as most people's does; one without a
+ * profile does not, nor does that of Debian. Closed when the test ends.
+ */
+export async function startProfile(t: Test, args: string[]): Promise<BrowserContext> {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-profile-'));
+  mkdirSync(join(directory, 'Default'));
+  const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
+  writeFileSync(join(directory, 'Default/Preferences'), JSON.stringify(preferences));
+  const context = await chromium.launchPersistentContext(directory, {
+    executablePath,
+    args: [...quiet, ...args],
+    // What is called from our own page is called by no script of ours, which its CSP would not have.
+    bypassCSP: true,
+  });
+  context.setDefaultTimeout(20_000);
+  atEndOf(t, async () => {
+    await context.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return context;
 }
 
 export async function newPerson(

@@ -1,0 +1,332 @@
+/**
+ * Pages elsewhere, in a real browser that holds our cookies: whatever they send arrives, cookies and all, and does nothing. In
+ * `http/cross-site.test.ts` the same by hand, with every spelling of an origin.
+ */
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { admin, startTestApp } from '../helpers/app.js';
+import {
+  type Attack,
+  attackerPage,
+  type Deed,
+  formTypes,
+  guises,
+  guisesOf,
+  leavingPage,
+  sandboxedPage,
+} from '../helpers/attacker-page.js';
+import { startProfile } from '../helpers/browser.js';
+import { dumpDatabase } from '../helpers/dump.js';
+import { providerVariables } from '../helpers/openid-provider.js';
+import { createUser } from '../helpers/records.js';
+import { freePort } from '../helpers/service.js';
+import { refreshCookie, sessionCookie } from '../helpers/sessions.js';
+import { startWebServer } from '../helpers/web-server.js';
+
+// Whatever ends in `localhost` counts as secure, so that browsers say `Sec-Fetch-Site` to it and take `Secure` cookies.
+const context = await startProfile(t, ['--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP *.test 127.0.0.1']);
+const page = await context.newPage();
+
+/** What there is to see elsewhere, under whatever name one comes. */
+let shown: { html: string; headers: Record<string, string> };
+const elsewhere = await startWebServer(
+  t,
+  () => (response) => response.writeHead(200, { 'content-type': 'text/html', ...shown.headers }).end(shown.html),
+);
+const at = (host: string) => `http://${host}:${new URL(elsewhere).port}`;
+
+async function visit(host: string, html: string, headers: Record<string, string> = {}): Promise<void> {
+  shown = { html, headers };
+  await page.goto(at(host));
+}
+
+/** What arrived at the service, and what came of it. */
+interface Arrival {
+  method: string;
+  path: string;
+  type: string | undefined;
+  headers: IncomingMessage['headers'];
+  status: number;
+  setCookie: unknown;
+}
+
+async function startTarget(host: string, variables: Record<string, string> = {}) {
+  const port = await freePort();
+  const url = `http://${host}:${port}`;
+  const { app } = await startTestApp(t, {
+    PORT: String(port),
+    PUBLIC_URL: url,
+    AUTH_PROVIDERS: 'alpha',
+    ...providerVariables('alpha', {
+      DRIVER: 'oauth2',
+      CLIENT_ID: 'x',
+      CLIENT_SECRET: 'x',
+      AUTHORIZE_URL: 'http://127.0.0.1:9/authorize',
+      ACCESS_URL: 'http://127.0.0.1:9/token',
+      PROFILE_URL: 'http://127.0.0.1:9/user',
+    }),
+    ...variables,
+  });
+  await app.listen({ host: '127.0.0.1', port });
+  const arrivals: Arrival[] = [];
+  app.server.on('request', ({ method = '', url: path = '', headers }, response) => {
+    response.on('finish', () => {
+      const { statusCode: status } = response;
+      const type = headers['content-type']?.split(';')[0];
+      arrivals.push({ method, path, type, headers, status, setCookie: response.getHeader('set-cookie') });
+    });
+  });
+
+  return {
+    url,
+    app,
+    /** Calls it from a page of its own. @returns the status */
+    async call(method: string, path: string, body?: object): Promise<unknown> {
+      if (!page.url().startsWith(`${url}/server/ping`)) await page.goto(`${url}/server/ping`);
+      const headers = body ? { 'content-type': 'application/json' } : {};
+      const options = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+      return page.evaluate(
+        `fetch(${JSON.stringify(path)}, ${JSON.stringify(options)}).then((response) => response.status)`,
+      );
+    },
+    async cookies(): Promise<string[]> {
+      return (await context.cookies(url)).map(({ name, value }) => `${name}=${value}`).sort();
+    },
+    /** Everything that is stored, without what the audit log adds to its rows some time later. */
+    async stored(): Promise<string[]> {
+      const lines = (await dumpDatabase(app, 'changes')).split('\n');
+      return lines
+        .filter((line) => !/^(public\.activity_chain|pgboss\.queue) /.test(line))
+        .map((line) =>
+          line.startsWith('public.activity ') ? line.replaceAll(/"(hash|position)": [^,]+, /g, '') : line,
+        )
+        .sort();
+    },
+    /** What has arrived since this was last asked, the last of so many posts included: beacons take their time. */
+    async arrived(posts = 0): Promise<Arrival[]> {
+      const isThere = () => arrivals.filter(({ method }) => method === 'POST').length >= posts;
+      for (let tries = 0; !isThere() && tries < 500; tries++) await sleep(10);
+      return arrivals.splice(0);
+    },
+  };
+}
+type Target = Awaited<ReturnType<typeof startTarget>>;
+
+/** Cookies that go along from everywhere. */
+const open = await startTarget('accounts.bank.localhost', {
+  SESSION_COOKIE_SECURE: 'true',
+  SESSION_COOKIE_SAME_SITE: 'none',
+  REFRESH_TOKEN_COOKIE_SECURE: 'true',
+  REFRESH_TOKEN_COOKIE_SAME_SITE: 'none',
+});
+/** As it is when nothing is said; and to what it does not take for secure a browser only says the origin of a page. */
+const plain = await startTarget('accounts.bank.test');
+
+interface Stranger {
+  what: string;
+  target: Target;
+  host: string;
+  wrap?: (page: string) => string;
+  headers?: Record<string, string>;
+  /** What the browser says of where requests come from; a page may keep back its origin, but not where it is to read. */
+  origin: string;
+  site: string | undefined;
+}
+
+const evil = { target: open, host: 'evil.localhost', site: 'cross-site' };
+const strangers: Stranger[] = [
+  { what: 'a page of another site', ...evil, origin: at('evil.localhost') },
+  { what: 'a sandboxed frame on another site', ...evil, wrap: sandboxedPage, origin: 'null' },
+  {
+    what: 'a page that keeps back whose it is',
+    ...evil,
+    headers: { 'referrer-policy': 'no-referrer' },
+    origin: 'null',
+  },
+  {
+    what: 'a neighbour on the same site',
+    target: open,
+    host: 'blog.bank.localhost',
+    origin: at('blog.bank.localhost'),
+    site: 'same-site',
+  },
+  {
+    what: 'the same host on another port',
+    target: plain,
+    host: 'accounts.bank.test',
+    origin: at('accounts.bank.test'),
+    site: undefined,
+  },
+  {
+    what: 'a neighbour, where browsers name no site',
+    target: plain,
+    host: 'blog.bank.test',
+    origin: at('blog.bank.test'),
+    site: undefined,
+  },
+];
+
+const someDeeds: Deed[] = [
+  { path: '/auth/logout', body: { mode: 'session' } },
+  { path: '/users', body: { email: 'planted@example.com' } },
+  { path: '/auth/login', body: { ...admin, mode: 'session' } },
+];
+/** Each would change something if it were done. */
+const allDeeds: Deed[] = [
+  ...someDeeds,
+  { path: '/auth/logout', body: { mode: 'cookie' } },
+  { path: '/auth/refresh', body: { mode: 'cookie' } },
+  { path: '/roles', body: { name: 'planted' } },
+  { path: '/users/register', body: { email: 'registered@example.com', password: 'the password of a page' } },
+  { path: '/auth/password/request', body: { email: admin.email } },
+  { path: '/users/me/tfa/generate', body: { password: admin.password } },
+];
+const rename: Deed = { path: '/users/me', body: { first_name: 'Mallory' } };
+const reads = [
+  '/auth/logout',
+  '/auth/logout?_method=POST',
+  '/auth/refresh?mode=cookie',
+  `/auth/login?${new URLSearchParams({ ...admin, mode: 'session' })}`,
+  '/users/me?_method=PATCH&first_name=Mallory',
+  '/users/me/sessions?_method=DELETE',
+];
+/** By GET too. A browser that names no site says nothing at all of where a plain link came from. */
+const linking = '/auth/login/alpha?link=true';
+
+/** Has the page of a stranger send everything, and gives what arrived. No answer may be read. */
+async function suffer(t: Test, { target, host, wrap = (html) => html, headers }: Stranger, attack: Attack) {
+  await target.arrived();
+  await visit(host, wrap(attackerPage(attack)), headers);
+  await page.waitForFunction("document.title.startsWith('done')", undefined, { polling: 20 });
+  t.equal(await page.title(), 'done, answers read: 0');
+  const arrivals = await target.arrived(attack.deeds.length);
+  const posts = arrivals.filter(({ method }) => method === 'POST');
+  t.strictSame(
+    posts.map(({ path, type }) => `${path} ${type}`).sort(),
+    attack.deeds.map(([guise, { path }]) => `${path} ${guises[guise]}`).sort(),
+    'every post arrived, and none of those that need to be asked for',
+  );
+  const loaded = arrivals.filter(({ method }) => method === 'GET');
+  t.equal(loaded.length, attack.reads.length, 'and every part of a page');
+  const others = arrivals.filter((arrival) => !posts.includes(arrival) && !loaded.includes(arrival));
+  t.strictSame([...new Set(others.map(({ method }) => method))], ['OPTIONS'], 'for the rest the browser has asked');
+  t.strictSame(
+    arrivals.filter(({ setCookie }) => setCookie !== undefined),
+    [],
+    'no answer sets a cookie, or takes one away',
+  );
+  return { posts, loaded };
+}
+
+for (const stranger of strangers) {
+  const { what, target, host, origin, site } = stranger;
+  const isShy = stranger.headers !== undefined;
+  t.test(`${what} does nothing with the cookies of who looks at it`, async (t) => {
+    await context.clearCookies();
+    for (const mode of ['cookie', 'session'])
+      t.equal(await target.call('POST', '/auth/login', { ...admin, mode }), 200);
+    const cookies = await target.cookies();
+    t.match(cookies, [new RegExp(`^${refreshCookie}=.`), new RegExp(`^${sessionCookie}=.`)]);
+    const before = await target.stored();
+
+    const deeds = stranger === strangers[0] ? allDeeds : someDeeds;
+    const { posts, loaded } = await suffer(t, stranger, {
+      target: target.url,
+      deeds: guisesOf(deeds),
+      questions: [
+        ...deeds.map((deed) => ['json', deed] as const),
+        ['method', rename, 'PATCH'],
+        ['method', { path: '/users/me/sessions', body: {} }, 'DELETE'],
+        ['method', { path: '/users', body: {} }, 'SEARCH'],
+        ['header', rename],
+        ['beacon', someDeeds[1] as Deed],
+      ],
+      reads: (['img', 'iframe', 'script', 'stylesheet', 'fetch'] as const).flatMap((part) =>
+        [...reads, ...(site === undefined ? [] : [linking])].map((path) => [part, path] as const),
+      ),
+    });
+    const seen = (wanted: (arrival: Arrival) => boolean, message: string) =>
+      t.strictSame(
+        posts.filter((arrival) => !wanted(arrival)),
+        [],
+        message,
+      );
+    const carries = ({ headers }: Arrival) =>
+      [refreshCookie, sessionCookie].every((name) => headers.cookie?.includes(`${name}=`));
+    seen(carries, 'both cookies came along');
+    seen(({ headers: sent }) => sent.origin === origin || (isShy && sent.origin === at(host)), `from ${origin}`);
+    seen(({ headers }) => headers['sec-fetch-site'] === site, `that is: ${site}`);
+    seen(({ status }) => status === 403, 'and were refused');
+    t.ok(loaded.every(carries), 'with parts of a page they came along too');
+    const links = loaded.filter(({ path }) => path.includes('link=true'));
+    if (site !== undefined)
+      t.ok(
+        links.every(({ status }) => status === 403),
+        'no account is linked',
+      );
+
+    t.strictSame(await target.stored(), before, 'nothing has changed');
+    t.strictSame(await target.cookies(), cookies, 'the cookies are what they were');
+    t.equal(await target.call('GET', '/users/me?fields=id'), 200, 'who looked at it is signed in');
+    t.equal(await target.call('POST', '/auth/logout', { mode: 'session' }), 204);
+    t.strictSame(await target.cookies(), [], 'until they choose not to be');
+  });
+
+  t.test(`${what} signs nobody in, to whatever account`, async (t) => {
+    await context.clearCookies();
+    const { email, password } = await createUser(target.app);
+    const before = await target.stored();
+    const logins = ['session', 'cookie'].map((mode) => ({ path: '/auth/login', body: { email, password, mode } }));
+    const { posts } = await suffer(t, stranger, {
+      target: target.url,
+      deeds: guisesOf(logins),
+      questions: logins.flatMap((deed) => [['json', deed] as const, ['beacon', deed] as const]),
+      reads: [['img', `/auth/login?${new URLSearchParams({ email, password, mode: 'session' })}`]],
+    });
+    t.ok(posts.every(({ status }) => status === 400 || status === 403));
+    t.strictSame(await target.stored(), before, 'no session has begun');
+    t.strictSame(await target.cookies(), [], 'nobody is signed in');
+    t.equal(
+      await target.call('POST', '/auth/login', { email, password, mode: 'session' }),
+      200,
+      'but who does it here',
+    );
+  });
+}
+
+for (const { what, target, host } of strangers.filter(({ origin, host }) => origin === at(host))) {
+  t.test(`${what}: nor does it by leaving for the service`, async (t) => {
+    const leave = async (type: string, deed: Deed) => {
+      await target.arrived();
+      await visit(host, leavingPage(`${target.url}${deed.path}`, type, deed));
+      await page.waitForURL(`${target.url}${deed.path}`);
+      const [arrival] = (await target.arrived(1)).filter(({ method }) => method === 'POST');
+      t.match(arrival, { path: deed.path, type, setCookie: undefined }, `${type} ${deed.path}`);
+      return arrival;
+    };
+    await context.clearCookies();
+    const before = await target.stored();
+    for (const type of formTypes) {
+      const arrival = await leave(type, someDeeds[2] as Deed);
+      t.ok([400, 403].includes(arrival?.status ?? 0), 'signs nobody in');
+    }
+    t.strictSame(await target.cookies(), []);
+    t.strictSame(await target.stored(), before);
+
+    t.equal(await target.call('POST', '/auth/login', { ...admin, mode: 'session' }), 200);
+    const [signedIn, cookies] = [await target.stored(), await target.cookies()];
+    for (const type of formTypes) {
+      for (const deed of someDeeds) {
+        const arrival = await leave(type, deed);
+        t.equal(arrival?.status, 403);
+        t.match(arrival?.headers.cookie, `${sessionCookie}=`);
+      }
+    }
+    await visit(host, '<title>Cats</title>');
+    await page.evaluate(`location.href = ${JSON.stringify(`${target.url}/auth/logout`)}`);
+    await page.waitForURL(`${target.url}/auth/logout`);
+    t.strictSame(await target.cookies(), cookies);
+    t.strictSame(await target.stored(), signedIn);
+  });
+}
