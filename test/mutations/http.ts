@@ -44,7 +44,7 @@ export const http: readonly Mutation[] = [
           "      if (safeMethods.has(request.method)) return;\n      const [, subtype] = (request.headers['content-type'] ?? 'a/b').split('/');\n      subtype!.trim();\n",
       },
     ],
-    tests: ['test/http/body.test.ts'],
+    tests: ['test/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2022-41919'],
@@ -56,7 +56,7 @@ export const http: readonly Mutation[] = [
         replace: "  headers['content-type'] ?? '';",
       },
     ],
-    tests: ['test/http/cross-site.test.ts'],
+    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -69,7 +69,7 @@ export const http: readonly Mutation[] = [
           "      if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\n      const { origin, ",
       },
     ],
-    tests: ['test/http/cross-site.test.ts'],
+    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -81,7 +81,7 @@ export const http: readonly Mutation[] = [
         replace: "      return site !== undefined && !site.startsWith('same-') && site !== 'none';",
       },
     ],
-    tests: ['test/http/cross-site.test.ts'],
+    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2026-3635'],
@@ -107,7 +107,7 @@ export const http: readonly Mutation[] = [
           "  return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",
       },
     ],
-    tests: ['test/http/hostile.test.ts'],
+    tests: ['test/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['GHSA-8fpg-xm3f-6cx3'],

@@ -9,6 +9,7 @@ import { allOperations } from '../helpers/operations.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { logIn } from '../helpers/sessions.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 const operations = allOperations();
@@ -110,6 +111,75 @@ t.test(
     t.ok(refusals > 25, `${refusals} refuse it`);
   },
 );
+
+/** What changes something, or would: whatever a page elsewhere must not have a browser do. */
+const changing = operations.filter(({ method }) => (method as string) !== 'GET');
+
+t.test(
+  'no operation that changes something takes our cookie from a page elsewhere, or from a form (CVE-2022-41919, CVE-2023-27495)',
+  async (t) => {
+    const service = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com' });
+    const { app, request } = service;
+    const sessions = await Promise.all((['cookie', 'session'] as const).map((mode) => logIn(service, mode)));
+    const json = { 'content-type': 'application/json' };
+    const strange: Record<string, string>[] = [
+      { ...json, origin: 'https://evil.example' },
+      { ...json, origin: 'https://blog.example.com' },
+      { ...json, origin: 'null' },
+      { ...json, 'sec-fetch-site': 'cross-site' },
+      { ...json, 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example' },
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-type': 'multipart/form-data; boundary=x' },
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'text/plain;charset=UTF-8' },
+    ];
+    t.ok(changing.length > 40, `${changing.length} operations`);
+    await leavesAlone(t, app, 'what pages elsewhere want', async () => {
+      for (const { operationId, method, url } of changing) {
+        for (const { carrier } of sessions) {
+          for (const headers of strange) {
+            const answer = await request({ method, url, payload: '{}', headers: { ...carrier.headers, ...headers } });
+            refused(t, answer, 'FORBIDDEN', `${operationId}: ${JSON.stringify(headers)}`);
+            if (answer.headers['set-cookie']) t.fail(`${operationId}: ${answer.headers['set-cookie']}`);
+          }
+        }
+      }
+    });
+  },
+);
+
+t.test('every operation goes on whatever the content type is (CVE-2022-39288)', async (t) => {
+  const service = await startTestApp(t);
+  const { headers } = await tokenHolder(service.app);
+  const types = ['/', 'application', 'application/', '/json', ';', 'a/b/c', ' ', '"', 'text/plain; =', '\u00e9/\u00ff'];
+  for (const { operationId, method, url } of operations) {
+    for (const type of types) {
+      const response = await service.request({
+        method,
+        url,
+        headers: { ...headers, 'content-type': type },
+        ...(method === 'GET' ? {} : { payload: '{}' }),
+      });
+      if (response.statusCode >= 500) t.fail(`${operationId}: ${JSON.stringify(type)}: ${response.body}`);
+    }
+  }
+  t.equal((await service.get('/server/ping')).statusCode, 200);
+});
+
+t.test('every operation goes on whatever the credentials look like (GHSA-xmf8-cvqr-rfgj)', async (t) => {
+  const service = await startTestApp(t);
+  const rubbish = ['', ' ', 'Bearer', 'Bearer ', 'Bearer %', 'Bearer %zz', 'Bearer a.b.c', 'Basic YTpi', '"', '\u00e9'];
+  for (const { operationId, method, url } of operations) {
+    for (const text of rubbish) {
+      for (const headers of [{ authorization: text }, { cookie: `gatehouse_session_token=${text}; ${text}` }]) {
+        const { statusCode, body } = await service.request({ method, url, headers });
+        if (statusCode >= 500) t.fail(`${operationId}: ${JSON.stringify(headers)}: ${body}`);
+      }
+    }
+  }
+  t.equal((await service.get('/server/ping')).statusCode, 200);
+});
 
 t.test('every operation but those that set it up is closed until a demand for a second factor is met', async (t) => {
   const service = await startTestApp(t);

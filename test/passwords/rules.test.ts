@@ -82,8 +82,9 @@ t.test('the policy of the settings holds on every route', async (t) => {
 });
 
 t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
-  const { app, post, get } = service;
+  const { app, post, get, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const role = await createRole(app);
   const pairs = [
     [`${'x'.repeat(200)}1`, `${'x'.repeat(200)}2`],
     ['Straße 12345', 'STRASSE 12345'],
@@ -91,10 +92,43 @@ t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
     ['e\u0301'.repeat(8), '\u00e9'.repeat(8)],
   ] as const;
   for (const [index, [password, other]] of pairs.entries()) {
-    const email = `untouched-${index}@example.com`;
-    await post('/users', { email, password }, admin.headers);
-    t.equal((await post('/auth/login', { email, password })).statusCode, 200);
-    t.equal((await post('/auth/login', { email, password: other })).statusCode, 401);
+    const { headers } = admin;
+    /** Each way to a password gives the address of who has it then. */
+    const ways: Record<string, (email: string) => Promise<unknown>> = {
+      'create one': (email) => post('/users', { email, password }, headers),
+      'create many': (email) => post('/users', [{ email, password }], headers),
+      'update one': async (email) => {
+        const { id } = await createUser(app, { email });
+        return request({ method: 'PATCH', url: `/users/${id}`, headers, payload: { password } });
+      },
+      'update many': async (email) => {
+        const { id } = await createUser(app, { email });
+        return request({ method: 'PATCH', url: '/users', headers, payload: { keys: [id], data: { password } } });
+      },
+      'update me': async (email) => {
+        const own = await tokenHolder(app, { email, policies: [await createPolicy(app, { adminAccess: true })] });
+        return request({ method: 'PATCH', url: '/users/me', headers: own.headers, payload: { password } });
+      },
+      'accept an invitation': async (email) => {
+        await post('/users/invite', { email, role }, headers);
+        return post('/users/invite/accept', { token: await tokenFor(app, email), password });
+      },
+      reset: async (email) => {
+        await createUser(app, { email });
+        await post('/auth/password/request', { email });
+        return post('/auth/password/reset', { token: await tokenFor(app, email), password });
+      },
+      register: async (email) => {
+        await post('/users/register', { email, password });
+        return service.get(`/users/register/verify-email?token=${await tokenFor(app, email)}`);
+      },
+    };
+    for (const [way, setPassword] of Object.entries(ways)) {
+      const email = `untouched-${index}-${way.replaceAll(' ', '-')}@example.com`;
+      await setPassword(email);
+      t.equal((await post('/auth/login', { email, password })).statusCode, 200, way);
+      t.equal((await post('/auth/login', { email, password: other })).statusCode, 401, way);
+    }
   }
   t.equal((await get('/server/ping')).statusCode, 200);
 });

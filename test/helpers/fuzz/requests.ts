@@ -26,15 +26,18 @@ interface Operation {
 /**
  * Draws requests for the operations of a document: as it describes them, or with one thing wrong somewhere in the path, the
  * query, the headers or the body.
+ * @param weightOf how often an operation is to come, as a whole number
  */
-export function createRequestDraw(document: OpenApiDocument) {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      path,
-      method: method.replace(/^x-/, '').toUpperCase(),
-      operation: operation as unknown as Operation,
-    })),
-  );
+export function createRequestDraw(document: OpenApiDocument, weightOf: (operationId: string) => number = () => 1) {
+  const operations = Object.entries(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        path,
+        method: method.replace(/^x-/, '').toUpperCase(),
+        operation: operation as unknown as Operation,
+      })),
+    )
+    .flatMap((one) => Array.from({ length: weightOf(one.operation.operationId) }, () => one));
 
   /** @param credentials the headers of who asks */
   return (draw: Draw, known: Known, credentials: Record<string, string>): WireRequest => {

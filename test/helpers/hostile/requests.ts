@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import type { OpenApiDocument } from '../document.js';
+import type { Known } from '../fuzz/draw.js';
+import { createRequestDraw, type WireRequest } from '../fuzz/requests.js';
+import type { Sending } from './connection.js';
+import { host, malformed } from './malformed.js';
+
+/** Who asks, and whether they may lay hands on many things at once. */
+export interface Caller {
+  headers: Record<string, string>;
+  isAdmin: boolean;
+}
+
+/** Something to be sent, and how many requests it is. */
+export interface HostileAct {
+  kind: keyof typeof shares;
+  sending: Sending;
+  amount: number;
+}
+
+/**
+ * How often what is sent. Most are requests by the document, with one thing wrong in more than half of them; of the others
+ * most are such requests with bytes changed, which may be HTTP or not.
+ */
+const shares = { drawn: 68, altered: 22, malformed: 5, cut: 3, slow: 2, oversized: 0.05 };
+
+/**
+ * Hashing a password takes as long as ten other requests, and the audit log grows with every refusal and is slow to look
+ * through for it: a fifth as often as others.
+ */
+const isCostly = (operationId: string) =>
+  /^(login|register|resetPassword|acceptInvite|createUsers|updateUsers?|updateMe|generateTfaSecret|disableTfa|createRecoveryCodes|(list|search)Activities)$/.test(
+    operationId,
+  );
+
+const costlyToo = (operationId: string) => (isCostly(operationId) ? 1 : 5);
+
+const bytesOf = ({ method, url, headers, payload = '' }: WireRequest): Buffer => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const body = Buffer.from(payload);
+  if (body.length > 0 || method !== 'GET') lines.push(`content-length: ${body.length}\r\n`);
+  return Buffer.concat([Buffer.from(`${method} ${url} HTTP/1.1\r\n${host}${lines.join('')}\r\n`), body]);
+};
+
+const random = (below: number) => Math.floor(Math.random() * below);
+const pick = <T>(values: readonly T[]): T => values[random(values.length)] as T;
+
+const splinters = [
+  '\r\n',
+  '\r\n\r\n',
+  '\0',
+  '"',
+  '{',
+  '[',
+  '%',
+  '%00',
+  ':',
+  ' ',
+  '\t',
+  '-',
+  '9'.repeat(20),
+  '\xff',
+  '../',
+  ',',
+];
+
+/** Changes a few bytes somewhere: others in their place, fewer, more, some of them twice, or those of another request. */
+function alter(bytes: Buffer, other: Buffer): Buffer {
+  let changed = bytes;
+  for (let times = 1 + random(4); times > 0; times--) {
+    const at = random(changed.length + 1);
+    const end = Math.min(changed.length, at + 1 + random(20));
+    const [before, part, after] = [changed.subarray(0, at), changed.subarray(at, end), changed.subarray(end)];
+    const instead = pick([
+      () => Buffer.from(pick(splinters), 'latin1'),
+      () => Buffer.concat([part, Buffer.from(pick(splinters), 'latin1')]),
+      () => Buffer.alloc(0),
+      () => Buffer.from(part.map((byte) => byte ^ (1 << random(8)))),
+      () => Buffer.concat([part, part]),
+      () => other.subarray(random(other.length), random(other.length)),
+    ])();
+    changed = Buffer.concat([before, instead, after]);
+  }
+  return changed;
+}
+
+/** Requests for one world, drawn from the document once and used several times, alone, in rows, and with bytes changed. */
+export function createHostileActs(
+  document: OpenApiDocument,
+  known: Known,
+  callers: readonly Caller[],
+  options: { size: number; seed: number },
+): () => HostileAct {
+  const drawRequest = createRequestDraw(document, costlyToo);
+  const drawn = fc.sample(
+    fc.tuple(fc.constantFrom(...callers), fc.gen()).map(([caller, draw]) => {
+      const request = drawRequest(draw, known, caller.headers);
+      // By one request an administrator can do away with everybody, and with who makes the next world.
+      const isSweeping =
+        caller.isAdmin && ['PATCH', 'DELETE'].includes(request.method) && !request.url.slice(1).includes('/');
+      return isSweeping ? { ...request, headers: {} } : request;
+    }),
+    { numRuns: options.size, seed: options.seed },
+  );
+  const pool = drawn.map((request) => ({ method: request.method, bytes: bytesOf(request) }));
+  const broken = Object.values(malformed).map((bytes) => Buffer.from(bytes));
+  const huge = [
+    Buffer.concat([
+      Buffer.from(
+        `POST /auth/login HTTP/1.1\r\n${host}content-type: application/json\r\ncontent-length: 2000000\r\n\r\n`,
+      ),
+      Buffer.alloc(2_000_000, 'x'),
+    ]),
+    Buffer.from(
+      `POST /users HTTP/1.1\r\n${host}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${`10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(20)}0\r\n\r\n`,
+    ),
+  ];
+
+  const acts: Record<keyof typeof shares, () => Sending> = {
+    drawn: () => {
+      const row = Array.from({ length: 1 + random(4) }, () => pick(pool));
+      const bytes = Buffer.concat(row.map((one) => one.bytes));
+      return { pieces: [bytes], methods: row.map(({ method }) => method), ending: 'answers' };
+    },
+    altered: () => ({
+      pieces: [alter(pick(pool).bytes, pick(pool).bytes)],
+      methods: ['altered'],
+      ending: 'half-close',
+    }),
+    malformed: () => ({ pieces: [pick(broken)], methods: ['malformed'], ending: 'half-close' }),
+    cut: () => {
+      const { bytes, method } = pick(pool);
+      return { pieces: [bytes.subarray(0, random(bytes.length))], methods: [method], ending: 'reset' };
+    },
+    slow: () => {
+      const { bytes, method } = pick(pool);
+      const size = Math.ceil(bytes.length / (2 + random(10)));
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      return { pieces, pause: 1 + random(10), methods: [method], ending: 'answers' };
+    },
+    oversized: () => ({ pieces: [pick(huge)], methods: ['POST'], ending: 'half-close' }),
+  };
+  const kinds = Object.entries(shares).flatMap(([kind, share]) =>
+    Array.from({ length: share * 20 }, () => kind as keyof typeof shares),
+  );
+  return () => {
+    const kind = pick(kinds);
+    const sending = acts[kind]();
+    return { kind, sending, amount: sending.methods.length };
+  };
+}

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { committedDocument } from '../helpers/document.js';
+import { createConnection } from '../helpers/hostile/connection.js';
+import { type MemorySample, memoryGrowth, residentMemory } from '../helpers/hostile/memory.js';
+import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
+import { renewWorld } from '../helpers/hostile/world.js';
+import { variables } from '../helpers/people.js';
+import { createHome, engine, logLines, startService } from '../helpers/service.js';
+
+/**
+ * A service in a process of its own, and clients that send whatever there is: requests by the document with something wrong in
+ * them, in rows on connections that are kept; such requests with bytes changed; what is no HTTP; what breaks off, comes in
+ * small pieces, or is too large. No answer is a fault of the service, every connection is answered or closed, the process
+ * lives, and needs no more memory in the end than after the beginning. `npm run test:soak` sends a million.
+ */
+
+const amount = Number(process.env.HOSTILE_REQUESTS ?? 2_000);
+const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
+const connections = 24;
+/** Requests in one world, and how many different ones are drawn for it. */
+const [inWorld, poolSize] = [20_000, Math.min(2_500, amount)];
+/** Megabytes that memory may grow by after a quarter of the requests. With fewer requests than this it is still warming up. */
+const [mostGrowth, enoughForMemory] = [64, 80_000];
+
+const said = (line: string) => process.stderr.write(`${line}\n`);
+const readable = ({ sending }: HostileAct) =>
+  JSON.stringify(Buffer.concat(sending.pieces.slice(0, 50)).toString('latin1').slice(0, 3_000));
+
+t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
+  const service = await startService(await createHome(t, { prepared: true }), {
+    ...variables,
+    LOG_LEVEL: 'warn',
+    REGISTRATION_ANSWER_TIME: '1ms',
+    // A list without a limit would be all of an audit log that only grows.
+    QUERY_LIMIT_MAX: '1000',
+    PASSWORD_RESET_URL_ALLOW_LIST: 'https://app.example/reset',
+    USER_INVITE_URL_ALLOW_LIST: 'https://app.example/invite',
+    USER_REGISTER_URL_ALLOW_LIST: 'https://app.example/verify',
+  });
+  const port = Number(new URL(service.url).port);
+  const statuses = new Map<number, number>();
+  const kinds = new Map<string, { requests: number; ms: number }>();
+  const faults: string[] = [];
+  const samples: MemorySample[] = [];
+  let [sent, unanswered, overloaded, slowest] = [0, 0, 0, 0];
+  const start = performance.now();
+  const isEnded = () => faults.length >= 5;
+
+  const perform = async (connection: ReturnType<typeof createConnection>, act: HostileAct) => {
+    const { kind, sending } = act;
+    const began = performance.now();
+    const { answers, isStuck } = await connection.send(sending);
+    const ms = performance.now() - began;
+    if (kind !== 'slow') slowest = Math.max(slowest, ms);
+    if (isStuck) faults.push(`${kind}: neither answered nor closed: ${readable(act)}`);
+    // What stood behind a request that ends the connection was not looked at, and is none of those that count.
+    const isCutOff = kind === 'drawn' && answers.at(-1)?.isLast;
+    const counted = isCutOff ? answers.length : act.amount;
+    if (sending.ending === 'answers' && !isCutOff && answers.length < act.amount && !isEnded()) {
+      faults.push(
+        `${kind}: ${answers.length} of ${act.amount} answered, then the connection was closed: ${readable(act)}`,
+      );
+    }
+    for (const { status, retryAfter, body } of answers) {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 503 && retryAfter !== undefined) overloaded++;
+      else if (status >= 500) faults.push(`${status} ${body}: ${readable(act)}`);
+    }
+    sent += counted;
+    unanswered += Math.max(0, counted - answers.length);
+    const sum = kinds.get(kind) ?? { requests: 0, ms: 0 };
+    kinds.set(kind, { requests: sum.requests + counted, ms: sum.ms + ms });
+  };
+
+  // Some say nothing for a while after half a line, and keep their connection all the time.
+  const idlers = Array.from({ length: 20 }, () => createConnection(port));
+  let isOver = false;
+  const idling = idlers.map(async (connection) => {
+    while (!isOver) {
+      await connection.send({
+        pieces: [Buffer.from('GET /server/ping HT'), Buffer.from('TP/1.1\r\nHost: x\r\n\r\n')],
+        pause: 1_000,
+        methods: ['GET'],
+        ending: 'answers',
+      });
+    }
+    connection.close();
+  });
+
+  let progress = 0;
+  const timer = setInterval(() => {
+    if (service.pid && !isOver) samples.push({ requests: sent, megabytes: residentMemory(service.pid) });
+    if (amount >= 20_000 && ++progress % 40 === 0) {
+      const seconds = (performance.now() - start) / 1000;
+      const [rate, megabytes] = [sent / seconds, samples.at(-1)?.megabytes ?? 0];
+      said(`${sent} of ${amount} requests, ${rate.toFixed(0)} a second, ${megabytes.toFixed(0)} MB`);
+    }
+  }, 250);
+  let ending: unknown;
+  service.ended.then((how) => {
+    ending = how;
+    if (!isOver) faults.push(`The process has ended: ${JSON.stringify(how)} ${service.stderr.slice(-2_000)}`);
+  });
+
+  try {
+    for (let round = 0; sent < amount && !isEnded() && !ending; round++) {
+      const { known, callers } = await renewWorld(service);
+      const next = createHostileActs(committedDocument(), known, callers, { size: poolSize, seed: seed + round });
+      const until = Math.min(amount, sent + inWorld);
+      await Promise.all(
+        Array.from({ length: connections }, async () => {
+          const connection = createConnection(port);
+          while (sent < until && !isEnded() && !ending) await perform(connection, next());
+          connection.close();
+        }),
+      );
+    }
+  } finally {
+    isOver = true;
+    clearInterval(timer);
+  }
+  await Promise.all(idling);
+
+  const seconds = (performance.now() - start) / 1000;
+  const { before, after, growth, most } = memoryGrowth(samples, amount);
+  const lines = [
+    `${sent} requests in ${seconds.toFixed(0)} s on the ${engine} engine: ${(sent / seconds).toFixed(0)} a second`,
+    [...kinds].map(([kind, { requests, ms }]) => `${kind} ${requests} (${(ms / requests).toFixed(1)} ms)`).join(', '),
+    [...statuses]
+      .sort(([a], [b]) => a - b)
+      .map(([status, times]) => `${times} × ${status}`)
+      .join(', '),
+    `${unanswered} without an answer: they broke off, or what was changed made them wait for more; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
+    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB in the end, ${most.toFixed(0)} MB at the most; grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
+  ];
+  for (const line of lines) said(line);
+  for (const line of lines) t.comment(line);
+  for (const fault of faults) t.fail(fault);
+  t.ok(sent >= amount || faults.length > 0, `${sent} were sent`);
+  for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some were answered ${status}`);
+  t.equal(overloaded, 0, 'none was too many: they come one by one on each connection');
+  if (amount >= enoughForMemory) t.ok(growth <= mostGrowth, `memory has grown by ${growth.toFixed(0)} MB`);
+
+  const health = await service.get('/server/ping');
+  t.equal(health.status, 200, 'the service is well');
+  await sleep(100);
+  const complaints = logLines(service.stdout).filter(({ level }) => Number(level) >= 50);
+  t.strictSame(complaints.slice(0, 3), [], 'no error in the log');
+  t.strictSame(await service.stop(), { code: 0, signal: null }, 'and ends in order');
+});
