@@ -91,6 +91,20 @@ export async function startService(home: Home, variables: Variables = {}, file =
   return service;
 }
 
+/** Starts a service that logs no requests, as for a great many of them; so it does not say either where it listens. */
+export async function startQuietService(home: Home, variables: Variables = {}): Promise<Service> {
+  const port = await freePort();
+  const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
+  Object.defineProperty(service, 'url', { value: `http://127.0.0.1:${port}` });
+  const patience = AbortSignal.timeout(30_000);
+  while ((await service.get('/server/ping').catch(() => undefined)) === undefined) {
+    const ending = await Promise.race([service.ended, sleep(50)]);
+    if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
+    patience.throwIfAborted();
+  }
+  return service;
+}
+
 /** Runs a service that is not expected to start, and gives what became of it. */
 export async function refusedService(home: Home, variables: Variables = {}, user: { uid?: number; gid?: number } = {}) {
   const start = performance.now();

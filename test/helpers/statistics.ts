@@ -14,16 +14,8 @@ const variance = (values: readonly number[]): number => {
 
 export const standardDeviation = (values: readonly number[]): number => Math.sqrt(variance(values));
 
-/** Welch's t-test: whether the means of two samples, whose variances may differ, are alike. */
-export function welch(a: readonly number[], b: readonly number[]) {
-  const [errorA, errorB] = [variance(a) / a.length, variance(b) / b.length];
-  const difference = mean(a) - mean(b);
-  const standardError = Math.sqrt(errorA + errorB);
-  return {
-    difference,
-    standardError,
-    t: difference / standardError,
-    // Welch and Satterthwaite's approximation.
-    degreesOfFreedom: (errorA + errorB) ** 2 / (errorA ** 2 / (a.length - 1) + errorB ** 2 / (b.length - 1)),
-  };
+/** Where the mean lies with a probability of 95 %, by as many values that the normal distribution will do. */
+export function interval(values: readonly number[]): { low: number; high: number } {
+  const margin = (1.96 * standardDeviation(values)) / Math.sqrt(values.length);
+  return { low: mean(values) - margin, high: mean(values) + margin };
 }

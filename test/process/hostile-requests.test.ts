@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { committedDocument } from '../helpers/document.js';
 import { createConnection } from '../helpers/hostile/connection.js';
-import { type MemorySample, memoryGrowth, residentMemory } from '../helpers/hostile/memory.js';
+import { type MemorySample, memoryGrowth, processorTime, residentMemory } from '../helpers/hostile/memory.js';
 import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
 import { renewWorld } from '../helpers/hostile/world.js';
 import { variables } from '../helpers/people.js';
-import { createHome, engine, logLines, startService } from '../helpers/service.js';
+import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
 
 /**
  * A service in a process of its own, and clients that send whatever there is: requests by the document with something wrong in
@@ -28,9 +28,8 @@ const readable = ({ sending }: HostileAct) =>
   JSON.stringify(Buffer.concat(sending.pieces.slice(0, 50)).toString('latin1').slice(0, 3_000));
 
 t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
-  const service = await startService(await createHome(t, { prepared: true }), {
+  const service = await startQuietService(await createHome(t, { prepared: true }), {
     ...variables,
-    LOG_LEVEL: 'warn',
     REGISTRATION_ANSWER_TIME: '1ms',
     // A list without a limit would be all of an audit log that only grows.
     QUERY_LIMIT_MAX: '1000',
@@ -45,6 +44,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   const samples: MemorySample[] = [];
   let [sent, unanswered, overloaded, slowest] = [0, 0, 0, 0];
   const start = performance.now();
+  const cpuAtStart = { service: processorTime(service.pid), clients: processorTime(process.pid) };
   const isEnded = () => faults.length >= 5;
 
   const perform = async (connection: ReturnType<typeof createConnection>, act: HostileAct) => {
@@ -123,9 +123,11 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   await Promise.all(idling);
 
   const seconds = (performance.now() - start) / 1000;
+  const cpu = (pid: number, from: number) => (((processorTime(pid) - from) * 1000) / sent).toFixed(2);
   const { before, after, growth, most } = memoryGrowth(samples, amount);
   const lines = [
     `${sent} requests in ${seconds.toFixed(0)} s on the ${engine} engine: ${(sent / seconds).toFixed(0)} a second`,
+    `of the processor, ${cpu(service.pid, cpuAtStart.service)} ms a request were the service's and ${cpu(process.pid, cpuAtStart.clients)} ms the clients'`,
     [...kinds].map(([kind, { requests, ms }]) => `${kind} ${requests} (${(ms / requests).toFixed(1)} ms)`).join(', '),
     [...statuses]
       .sort(([a], [b]) => a - b)
