@@ -113,7 +113,7 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     'invite-forged': ofLink('an invitation that is forged', 403, (user) =>
       post('/users/invite/accept', { token: link('invite', user, 'x'), password }),
     ),
-    verify: ofLink('a verification that is used', 403, (user) => verify(link('pending-registration', user))),
+    verify: ofLink('a verification that is used', 400, (user) => verify(link('pending-registration', user))),
     'verify-forged': ofLink('a verification that is forged', 403, (user) =>
       verify(link('pending-registration', user, 'x')),
     ),

@@ -119,17 +119,20 @@ async function measure(one: TimingCase, amount: number, heldUp: number): Promise
   return times;
 }
 
-/** @returns whether they cannot be told apart */
-function report(name: string, { unknown, known }: Record<Side, number[]>): boolean {
+type Verdict = 'alike' | 'TOLD APART' | 'too noisy to tell: a quieter machine, or more pairs';
+
+function report(name: string, { unknown, known }: Record<Side, number[]>): Verdict {
   const differences = unknown.map((time, index) => time - (known[index] ?? Number.NaN));
   const { low, high } = interval(differences);
-  const isAlike = low >= -bound && high <= bound;
+  const isWithin = low >= -bound && high <= bound;
+  const isBeyond = low > bound || high < -bound;
+  const verdict = isWithin ? 'alike' : isBeyond ? 'TOLD APART' : 'too noisy to tell: a quieter machine, or more pairs';
   const [middle, spread] = [median(known), standardDeviation(known)].map((ms) => ms.toFixed(2));
   const range = `${low.toFixed(3)} to ${high.toFixed(3)} ms`;
   console.log(
-    `${name.padEnd(16)} ${known.length} pairs, median ${middle} ms ± ${spread}: difference ${range}: ${isAlike ? 'alike' : 'CAN BE TOLD APART'}`,
+    `${name.padEnd(16)} ${known.length} pairs, median ${middle} ms ± ${spread}: difference ${range}: ${verdict}`,
   );
-  return isAlike;
+  return verdict;
 }
 
 /** Makes those whom the cases are about. */
@@ -184,14 +187,14 @@ try {
   let isGood = true;
   for (const name of chosen) {
     const start = performance.now();
-    const isAlike = report(name, await measure(cases[name] as TimingCase, pairs, delay));
+    const verdict = report(name, await measure(cases[name] as TimingCase, pairs, delay));
     console.log(`  ${cases[name]?.what}, ${((performance.now() - start) / 1000).toFixed(0)} s`);
-    isGood &&= isAlike;
+    isGood &&= verdict === 'alike';
   }
   if (values.case === undefined && delay === 0) {
     const times = await measure(cases['reset-error'] as TimingCase, Math.min(pairs, 2_000), 3);
-    const isFound = !report('held up by 3 ms', times);
-    console.log(isFound ? '  and so it should.' : '  It should be told apart: this measures nothing.');
+    const isFound = report('held up by 3 ms', times) === 'TOLD APART';
+    console.log(isFound ? '  and so it should.' : '  It should be told apart: nothing was measured here.');
     isGood &&= isFound;
   }
   console.log(isGood ? 'All is as it should be.' : 'Not all is as it should be.');
