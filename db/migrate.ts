@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
-import type { DatabaseConnection, Executor } from './client.js';
+import { type DatabaseConnection, type Executor, rows } from './client.js';
 import { ensureSearchIndex } from './postgres/search-index.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
@@ -10,17 +11,25 @@ const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 /** Any number that no other program on the same database is likely to lock. */
 const lockKey = 0x6761_7465;
 
+/** Milliseconds after which an instance looks again whether another is done. */
+const lookAgainAfter = 100;
+
 /**
  * Does what every start does to the tables. On PostgreSQL any number of instances may start at once: one does the work
- * while the others wait, and find it done. They wait for a lock in a transaction of its own, which needs a second
- * connection but works behind a pooler, too. The embedded database has one process only, by the lock on its directory.
+ * while the others wait, and find it done. Its lock is that of a transaction of its own, which needs a second connection but
+ * works behind a pooler, too. Who waits holds no connection meanwhile: a pooler may have no more than two for all. The embedded
+ * database has one process only, by the lock on its directory.
  */
 export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
   if (engine === 'embedded') return work();
-  return db.transaction(async (guard) => {
-    await guard.execute(sql`select pg_advisory_xact_lock(${lockKey})`);
-    return work();
-  });
+  for (;;) {
+    const done = await db.transaction(async (guard) => {
+      const [lock] = await rows<{ ours: boolean }>(guard, sql`select pg_try_advisory_xact_lock(${lockKey}) as ours`);
+      return lock?.ours ? { result: await work() } : undefined;
+    });
+    if (done) return done.result;
+    await sleep(lookAgainAfter);
+  }
 }
 
 /** Brings the tables up to date, then runs `bootstrap`; each in a transaction, so a crash leaves nothing half done. */

@@ -1,10 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import fastq from 'fastq';
 import type postgres from 'postgres';
-import { isReadOnlyFailure } from '../failures.js';
+import { isReadOnlyFailure, sqlStateOf } from '../failures.js';
 import type { ObserveStatement } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
-import { createPreparing } from './prepared.js';
+import { createPreparing, isPreparedKept } from './prepared.js';
 import { createServers } from './servers.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
@@ -71,7 +71,9 @@ export function createPostgresPool(
     const connection = takeIdle() ?? createConnection(servers, types);
     busy.set(connection, begun);
     try {
-      return await connection.use(work);
+      return await connection.use((sql) =>
+        sql.options.prepare === isKept ? work(sql) : decide(sql).then(() => work(sql)),
+      );
     } catch (error) {
       // It leads to a standby: names and proxies do, for a moment, when the primary has changed.
       if (isReadOnlyFailure(error)) connection.destroy(error as Error);
@@ -110,6 +112,24 @@ export function createPostgresPool(
   housekeeping.unref();
 
   const preparing = createPreparing();
+  /** Undefined until the first connection has found out; those that are opened meanwhile do without. */
+  let isKept: boolean | undefined = servers.target.prepare === false ? false : undefined;
+  /** The driver itself prepares what ends a transaction: it is told by its options. */
+  const decide = async (sql: postgres.Sql) => {
+    if (isKept === undefined) {
+      isKept = false;
+      try {
+        isKept = await isPreparedKept(sql);
+      } catch (error) {
+        // What does not understand the question does without. All else is a fault of the connection: the next one finds out.
+        if (!/^(42|0A)/.test(sqlStateOf(error) ?? '')) {
+          isKept = undefined;
+          throw error;
+        }
+      }
+    }
+    Object.assign(sql.options, { prepare: isKept === true });
+  };
   const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
     // What has no parameters may be several statements, which cannot be prepared.
     const isScript = parameters.length === 0 && text.includes(';');

@@ -1,3 +1,5 @@
+import type postgres from 'postgres';
+
 /** Which statements are worth preparing, on every connection that they are sent on. */
 export interface Preparing {
   /** Notes that a statement is about to be sent. @returns whether it is to be prepared */
@@ -32,4 +34,20 @@ export function createPreparing({ most = 500, noted = 2_000 } = {}): Preparing {
       return false;
     },
   };
+}
+
+/** Its own text is among those that it finds. */
+const question = `select pg_backend_pid() as session, string_agg(name, ' ') as names
+  from pg_prepared_statements where statement like '%whether it is kept here%'`;
+
+/**
+ * Whether what is prepared on a connection is there when it is used again. Behind a pooler that lends sessions by the transaction
+ * it may be in another one. A pooler shows by the number of the session, which it has made up; and it keeps track of prepared
+ * statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) when they have other names in the session than here.
+ */
+export async function isPreparedKept(sql: Pick<postgres.Sql, 'unsafe'>): Promise<boolean> {
+  const options = { prepare: true, simple: false } as { prepare: true };
+  const { 0: found, state, statement } = await sql.unsafe(question, [], options);
+  const names = String(found?.names ?? '').split(' ');
+  return found?.session === state.pid || !names.includes(statement.name);
 }

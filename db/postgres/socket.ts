@@ -12,6 +12,8 @@ export interface PostgresTarget {
   readonly ssl?: unknown;
   /** `direct` begins with TLS and asks no leave (PostgreSQL 17). */
   readonly sslnegotiation?: unknown;
+  /** False: no statement is prepared. */
+  readonly prepare?: unknown;
 }
 
 /** One of them. */

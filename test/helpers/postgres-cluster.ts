@@ -134,7 +134,8 @@ function newestPrograms(): string | undefined {
   }
 }
 
-function ownerByName(name: string): { uid: number; gid: number } | undefined {
+/** The numbers of a user of this machine and of their group. */
+export function ownerByName(name: string): { uid: number; gid: number } | undefined {
   const { stdout, status } = spawnSync('sh', ['-c', `id -u ${name} && id -g ${name}`], { encoding: 'utf8' });
   const [uid, gid] = stdout.split('\n').map(Number);
   return status === 0 && uid && gid ? { uid, gid } : undefined;

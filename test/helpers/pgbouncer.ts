@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { readGuide } from './guide.js';
+import { databaseUrl } from './outage.js';
+import { ownerByName } from './postgres-cluster.js';
+import { freePort, type Home } from './service.js';
+import { atEndOf } from './teardown.js';
+
+/** PGBOUNCER is for another one than that of the package. */
+const program = process.env.PGBOUNCER ?? 'pgbouncer';
+const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+const [, major = 0, minor = 0] = (/PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? []).map(Number);
+
+/** Why tests of PgBouncer are skipped; false: they are not. */
+export const withoutPgBouncer = status !== 0 && 'there is no pgbouncer on this machine';
+
+export const pgBouncerVersion = `${major}.${minor}`;
+
+/** Whether it can keep track of prepared statements: 1.21 and newer. */
+export const canTrack = major > 1 || minor >= 21;
+
+/** A PgBouncer of a test's own before the database of a home, set up as the guide has it. */
+export interface PgBouncer {
+  /** Of the database, through it. */
+  readonly url: URL;
+  start(): Promise<void>;
+  /** `kill -9`: its clients lose their connections, and no new ones are taken. */
+  kill(): Promise<void>;
+  /** Asks its console, such as `show pools`. */
+  ask(question: string): Promise<Record<string, unknown>[]>;
+}
+
+/** It refuses to run for root. */
+const user = process.getuid?.() === 0 ? ownerByName('nobody') : undefined;
+const clientPassword = 'of clients of PgBouncer';
+
+/** @param changes settings that are others than those of the guide; undefined takes one away */
+export async function startPgBouncer(
+  t: Test,
+  home: Home,
+  changes: Readonly<Record<string, string | undefined>> = {},
+): Promise<PgBouncer> {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-pgbouncer-'));
+  chmodSync(directory, 0o755);
+  const port = await freePort();
+  const server = databaseUrl(home);
+  const name = server.pathname.slice(1);
+  const userName = decodeURIComponent(server.username) || 'postgres';
+  const password = decodeURIComponent(server.password) || clientPassword;
+  const settings: Record<string, string | undefined> = {
+    ...guideSettings(),
+    listen_port: String(port),
+    auth_file: join(directory, 'userlist.txt'),
+    admin_users: userName,
+    unix_socket_dir: '',
+    // The server of the tests may have no certificate.
+    server_tls_sslmode: 'prefer',
+    server_tls_ca_file: undefined,
+    ...(canTrack ? {} : { max_prepared_statements: undefined }),
+    ...changes,
+  };
+  const lines = Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : `${key} = ${value}`));
+  const place = `${name} = host=${server.hostname} port=${server.port || 5432}`;
+  writeFileSync(join(directory, 'pgbouncer.ini'), `[databases]\n${place}\n[pgbouncer]\n${lines.join('\n')}\n`);
+  writeFileSync(join(directory, 'userlist.txt'), `"${userName}" "${password}"\n`);
+
+  const url = new URL(server);
+  Object.assign(url, { hostname: '127.0.0.1', port: String(port), password: encodeURIComponent(password) });
+  let child: ChildProcess | undefined;
+  let said = '';
+
+  const ask = async (question: string) => {
+    const console = new URL(url);
+    console.pathname = '/pgbouncer';
+    const sql = postgres(console.href, { max: 1, onnotice: () => {}, fetch_types: false });
+    try {
+      return [...(await sql.unsafe(question).simple())];
+    } finally {
+      await sql.end();
+    }
+  };
+  const kill = async () => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const start = async () => {
+    child = spawn(program, [join(directory, 'pgbouncer.ini')], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+    });
+    for (let tries = 0; ; tries++) {
+      const answer = await ask('show version').catch(() => undefined);
+      if (answer) return;
+      if (tries > 100 || child.exitCode !== null) throw new Error(`PgBouncer does not start: ${said}`);
+      await sleep(50);
+    }
+  };
+  const killAtExit = () => child?.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  atEndOf(t, async () => {
+    await kill();
+    process.removeListener('exit', killAtExit);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await start();
+  return { url, start, kill, ask };
+}
+
+/** The settings in the example of the guide. */
+function guideSettings(): Record<string, string> {
+  const block = readGuide('docs/deployment.md').find(({ text }) => text.includes('[pgbouncer]'));
+  if (!block) throw new Error('The guide has no example of PgBouncer.');
+  const [, lines = ''] = block.text.split('[pgbouncer]\n');
+  const pairs = lines.matchAll(/^(\w+) = (.+)$/gm);
+  return Object.fromEntries([...pairs].map(([, key = '', value = '']) => [key, value]));
+}
