@@ -68,7 +68,8 @@ export function createJobQueue<Data extends object>(
     start: () =>
       oneAtATime(connection, async () => {
         await boss.start();
-        const queue = { name, ...options, retryBackoff: true, retentionDays: 30 };
+        // Of the units that pg-boss takes for a single job, a queue knows this one only.
+        const queue = { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 };
         await boss.createQueue(name, queue);
         await boss.updateQueue(name, queue);
         // What was left behind by a process that is gone by now: on the embedded engine all of it.

@@ -411,7 +411,7 @@ const mail = {
   EMAIL_TRANSPORT: choice(['mailbox', 'smtp', 'sendmail'], {
     default: 'mailbox',
     description:
-      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue, for two weeks at the most, until another transport is set.',
+      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue, for 30 days at the most, until another transport is set.',
   }),
   EMAIL_FROM: Type.String({
     format: 'sender',

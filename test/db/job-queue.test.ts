@@ -67,12 +67,13 @@ t.test('many jobs at once are like one and one and one', async (t) => {
       throw new Error('never mind');
     })
     .catch(() => {});
-  const stored = await rows<object>(
+  const stored = await rows<{ kept: string }>(
     connection.db,
     sql`select distinct name, priority, state, retry_limit, retry_delay, retry_backoff, expire_in::text,
       (keep_until - created_on)::text as kept, singleton_key, dead_letter, policy from pgboss.job`,
   );
   t.equal(stored.length, 1, 'with all that the queue says of its jobs');
+  t.match(stored[0]?.kept, /^30 days/, 'however long nobody takes it');
   const jobs = await queue.take(300);
   t.strictSame(texts(jobs), ['alone', ...list.map(({ text }) => text)].sort());
 });
