@@ -23,6 +23,8 @@ const engine = { browser: 'embedded', process: wanted }[suite] ?? suite;
 const cores = availableParallelism();
 /** In a process of their own: what measures time or memory, lest it measure others too, and what a start makes anew. */
 const loners = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
+/** Nothing to do with a database: once is enough. */
+const withoutEngine = ['process/release.test.js'];
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
@@ -101,6 +103,7 @@ function filesOf(suite) {
   const ending = suite === 'browser' ? '.browser.js' : '.test.js';
   return readdirSync(`${root}dist/test`, { recursive: true })
     .filter((name) => name.endsWith(ending) && name.startsWith('process/') === (suite === 'process'))
+    .filter((name) => engine === 'embedded' || !withoutEngine.includes(name))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }
