@@ -91,7 +91,8 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
 
   let progress = 0;
   const timer = setInterval(() => {
-    if (service.pid && !isOver) samples.push({ requests: sent, megabytes: residentMemory(service.pid) });
+    if (ending) return;
+    samples.push({ requests: sent, megabytes: residentMemory(service.pid) });
     if (amount >= 20_000 && ++progress % 40 === 0) {
       const seconds = (performance.now() - start) / 1000;
       const [rate, megabytes] = [sent / seconds, samples.at(-1)?.megabytes ?? 0];
@@ -117,11 +118,15 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
         }),
       );
     }
+  } catch (error) {
+    faults.push(`The next world cannot be made: ${error}`);
   } finally {
     isOver = true;
     clearInterval(timer);
   }
   await Promise.all(idling);
+  for (const fault of faults) t.fail(fault);
+  if (ending) return;
 
   const seconds = (performance.now() - start) / 1000;
   const cpu = (pid: number, from: number) => (((processorTime(pid) - from) * 1000) / sent).toFixed(2);
@@ -139,7 +144,6 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   ];
   for (const line of lines) said(line);
   for (const line of lines) t.comment(line);
-  for (const fault of faults) t.fail(fault);
   t.ok(sent >= amount || faults.length > 0, `${sent} were sent`);
   for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some were answered ${status}`);
   t.equal(overloaded, 0, 'none was too many: they come one by one on each connection');
