@@ -20,7 +20,7 @@ const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
 const connections = 24;
 /** Requests in one world, of which there are two at the least, and how many different ones are drawn for it. */
 const inWorld = Math.min(20_000, Math.ceil(amount / 2));
-const poolSize = Math.min(600, inWorld);
+const poolSize = Math.min(600, Math.ceil(inWorld / 4));
 /** Megabytes that memory may grow by after a quarter of the requests. A few thousand are over before it is warm. */
 const mostGrowth = amount >= 80_000 ? 64 : 256;
 
