@@ -21,6 +21,8 @@ export interface LoadResult {
   statuses: Record<string, number>;
   /** Answers of 503 that do not say when to come back. */
   withoutRetryAfter: number;
+  /** How long answers took, in whole milliseconds. */
+  latency: { median: number; p99: number };
 }
 
 /** Asks for some seconds, on each connection one request after the other. @throws when a connection fails */
@@ -59,5 +61,6 @@ export async function load({ url, path, method = 'GET', next, onSuccess, ...opti
     (sum, [status, count]) => (status.startsWith('2') ? sum + count : sum),
     0,
   );
-  return { rate: succeeded / result.duration, statuses, withoutRetryAfter };
+  const latency = { median: result.latency.p50, p99: result.latency.p99 };
+  return { rate: succeeded / result.duration, statuses, withoutRetryAfter, latency };
 }

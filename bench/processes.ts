@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +10,7 @@ export interface Server {
   url: string;
   /** Resident memory in MB, now and at its highest; undefined where there is no /proc. */
   memory(): { now: number; highest: number } | undefined;
+  pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -34,6 +35,7 @@ export async function startServer(file: string, variables: Readonly<Record<strin
   }
   return {
     url,
+    pid: child.pid,
     memory: () => memoryOf(child.pid),
     stop: async () => {
       child.kill();
@@ -76,7 +78,67 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function freePort(): Promise<number> {
+/** Starts a program that is no server of ours, and waits until its port is open. Stopped by what it gives. */
+export async function startProgram(command: string, parameters: readonly string[], port: number) {
+  const child = spawn(command, parameters, { stdio: ['ignore', 'ignore', 'inherit'] });
+  running.add(child);
+  let failure: Error | undefined;
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      running.delete(child);
+      resolve();
+    };
+    child.once('exit', end).once('error', (error) => {
+      failure = error;
+      end();
+    });
+  });
+  while (!(await isOpen(port))) {
+    if (failure || child.exitCode !== null) throw failure ?? new Error(`${command} did not start.`);
+    await sleep(20);
+  }
+  return {
+    pid: child.pid,
+    stop: async () => {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+const isOpen = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+
+/** Seconds of a processor that these processes have had, with those of their children; 0 where there is no /proc. */
+export function processorTime(pids: readonly (number | undefined)[]): number {
+  const ticks = pids.flatMap((pid) => (pid === undefined ? [] : [pid, ...childrenOf(pid)])).map(ticksOf);
+  return ticks.reduce((sum, one) => sum + one, 0) / 100;
+}
+
+function ticksOf(pid: number): number {
+  try {
+    // The second field may have spaces in it, and ends with the last parenthesis.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return 0;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;

@@ -1,10 +1,16 @@
 /**
- * `npm run bench:smoke`: the shares of the floor in a minute, as a guard against a fall. Noise fails nothing; what is below half
- * of what is wanted does.
+ * `npm run bench:smoke`: the shares of the floor in a minute, as a guard against a fall. Noise fails nothing: what is below half of
+ * what is wanted is measured once more, and fails only when it is below it again.
  */
 import { fillDatabase } from './database.js';
-import { measurePaired, pairedCases, percent } from './paired.js';
+import { measurePaired, type PairedCase, pairedCases, percent } from './paired.js';
 import { startSetting } from './setting.js';
+
+const start = performance.now();
+const isFallen = async (one: PairedCase, rounds: number) => {
+  const { ratio, target } = await measurePaired(one, { rounds, seconds: 1 });
+  return ratio.median < target / 2 ? `${one.name}: ${percent(ratio.median)}, wanted ${percent(target)}` : undefined;
+};
 
 const database = await fillDatabase(process.env.DATABASE_URL ? 'postgres' : 'embedded', 10_000);
 const fallen: string[] = [];
@@ -12,8 +18,10 @@ try {
   const setting = await startSetting(database);
   try {
     for (const one of pairedCases(setting)) {
-      const { name, ratio, target } = await measurePaired(one, { rounds: 3, seconds: 1.5 });
-      if (ratio.median < target / 2) fallen.push(`${name}: ${percent(ratio.median)}, wanted ${percent(target)}`);
+      if (!(await isFallen(one, 2))) continue;
+      console.log('… once more:');
+      const again = await isFallen(one, 5);
+      if (again) fallen.push(again);
     }
   } finally {
     await setting.stop();
@@ -21,6 +29,7 @@ try {
 } finally {
   await database.drop();
 }
+console.log(`${Math.round((performance.now() - start) / 1_000)} seconds`);
 if (fallen.length > 0) {
   console.error(`Below half of what is wanted:\n${fallen.join('\n')}`);
   process.exitCode = 1;

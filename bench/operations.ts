@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type postgres from 'postgres';
+import { admin, type FilledDatabase, memberEmail } from './database.js';
+import { load } from './load.js';
+import { serviceFile, startServer } from './processes.js';
+import { startRecorder } from './statements.js';
+
+/** What one request of a kind makes PostgreSQL do. */
+export interface OperationResult {
+  name: string;
+  /** Those that the request waits for. */
+  statements: number;
+  commits: number;
+  rowsWritten: number;
+  /** Bytes of the write-ahead log. */
+  wal: number;
+}
+
+export interface ConnectionResult {
+  name: string;
+  /** Requests a second for each connection, as many as there can be. */
+  rate: number;
+}
+
+const agent = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+const operations = { me: 'GET /users/me', refresh: 'POST /auth/refresh', login: 'POST /auth/login' };
+
+/** Counts what happens in the database, on a server that nobody else uses. */
+export async function measureOperations(database: FilledDatabase, sql: postgres.Sql): Promise<OperationResult[]> {
+  const statements = await countStatements(database);
+  const service = await startServer(serviceFile, database.variables);
+  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+    const answer = await fetch(service.url + path, {
+      method,
+      headers: { 'user-agent': agent, 'x-forwarded-for': '203.0.113.77', ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status}`);
+    return ((await answer.json()) as { data: { access_token: string; refresh_token: string } }).data;
+  };
+  const json = { 'content-type': 'application/json' };
+  let number = 0;
+  const logIn = () =>
+    ask('POST', '/auth/login', json, { email: memberEmail(number++ % 200), password: admin.password });
+  let session = await logIn();
+  const works = {
+    me: () => ask('GET', '/users/me', { authorization: `Bearer ${session.access_token}` }),
+    refresh: async () => {
+      session = await ask('POST', '/auth/refresh', json, { refresh_token: session.refresh_token });
+    },
+    login: logIn,
+  };
+  const times = { me: 500, refresh: 500, login: 150 };
+  const counters = async () => {
+    // Until what follows a request is done, and told: a second after it at the latest.
+    await sleep(3_000);
+    const [found] =
+      await sql`select xact_commit::float8 as commits, (tup_inserted + tup_updated + tup_deleted)::float8 as written,
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal from pg_stat_database where datname = current_database()`;
+    return { at: performance.now(), ...(found as unknown as { commits: number; written: number; wal: number }) };
+  };
+  try {
+    const start = await counters();
+    await sleep(5_000);
+    const idle = await counters();
+    const results: OperationResult[] = [];
+    for (const [key, name] of Object.entries(operations) as [keyof typeof operations, string][]) {
+      const before = await counters();
+      for (let time = 0; time < times[key]; time++) await works[key]();
+      const after = await counters();
+      // Without what the service does anyhow, such as looking for mails.
+      const each = (what: 'commits' | 'written' | 'wal') => {
+        const anyhow = ((idle[what] - start[what]) / (idle.at - start.at)) * (after.at - before.at);
+        return Math.max(0, after[what] - before[what] - anyhow) / times[key];
+      };
+      const result = { name, statements: statements[key], commits: each('commits') };
+      results.push({ ...result, rowsWritten: each('written'), wal: each('wal') });
+      console.log(`${name}: ${JSON.stringify(results.at(-1))}`);
+    }
+    return results;
+  } finally {
+    await service.stop();
+  }
+}
+
+async function countStatements(database: FilledDatabase) {
+  const recorder = await startRecorder(database.variables);
+  const logIn = async () => {
+    const payload = { email: memberEmail(0), password: admin.password };
+    const { body, sent } = await recorder.record({ method: 'POST', url: '/auth/login', payload });
+    return { ...(JSON.parse(body).data as { access_token: string; refresh_token: string }), sent };
+  };
+  try {
+    await logIn();
+    const { access_token, refresh_token, sent: login } = await logIn();
+    const headers = { authorization: `Bearer ${access_token}` };
+    const { sent: me } = await recorder.record({ url: '/users/me', headers });
+    const { sent: refresh } = await recorder.record({
+      method: 'POST',
+      url: '/auth/refresh',
+      payload: { refresh_token },
+    });
+    return { me: me.length, refresh: refresh.length, login: login.length };
+  } finally {
+    await recorder.close();
+  }
+}
+
+/** How many requests a connection serves: of two, as an instance has at least, under more clients than these can take. */
+export async function measureConnections(
+  database: FilledDatabase,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<ConnectionResult[]> {
+  const pool = 2;
+  const service = await startServer(serviceFile, { ...database.variables, DATABASE_POOL_MAX: String(pool) });
+  const login = await fetch(`${service.url}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: memberEmail(0), password: admin.password }),
+  });
+  const { data } = (await login.json()) as { data: { access_token: string } };
+  const unused = [...database.refreshTokens.service];
+  const cases = [
+    { name: operations.me, path: '/users/me', next: () => ({ token: data.access_token }) },
+    {
+      name: operations.refresh,
+      path: '/auth/refresh',
+      method: 'POST' as const,
+      next: () => ({ body: { refresh_token: unused.shift() } }),
+      onSuccess: (answer: string) => unused.push(JSON.parse(answer).data.refresh_token),
+    },
+  ];
+  try {
+    const results: ConnectionResult[] = [];
+    for (const { name, ...what } of cases) {
+      let best = 0;
+      for (let round = 0; round < rounds; round++) {
+        const { rate } = await load({ ...what, url: service.url, connections: 16, seconds });
+        best = Math.max(best, rate / pool);
+      }
+      results.push({ name, rate: best });
+      console.log(`${name}: ${best.toFixed(0)} a second and connection`);
+    }
+    return results;
+  } finally {
+    await service.stop();
+  }
+}
