@@ -23,8 +23,11 @@ const engine = { browser: 'embedded', process: wanted }[suite] ?? suite;
 const cores = availableParallelism();
 /** In a process of their own: what measures time or memory, lest it measure others too, and what a start makes anew. */
 const loners = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
-/** Nothing to do with a database: once is enough. */
-const withoutEngine = ['process/release.test.js'];
+/** Of the proofs with processes, those that have little to do with the engine: run on one of them, or on the one that asks more. */
+const onOneEngine = {
+  embedded: ['container', 'hostile-requests', 'release', 'start', 'tracing'],
+  postgres: ['audit-verify', 'keys-rotate', 'proxies', 'rotation-under-load'],
+};
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
@@ -101,9 +104,11 @@ async function runAll() {
 /** The larger ones first, so that the processes come to their end together. */
 function filesOf(suite) {
   const ending = suite === 'browser' ? '.browser.js' : '.test.js';
+  const others = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
+  const elsewhere = others.map((name) => `process/${name}.test.js`);
   return readdirSync(`${root}dist/test`, { recursive: true })
     .filter((name) => name.endsWith(ending) && name.startsWith('process/') === (suite === 'process'))
-    .filter((name) => engine === 'embedded' || !withoutEngine.includes(name))
+    .filter((name) => !elsewhere.includes(name))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }

@@ -10,14 +10,16 @@ const niceness = 10;
  * nobody else wants a processor nothing gets slower. Linux only: there each thread has a priority (setpriority(2)).
  * @returns how many threads give way: none where the system does not let us
  */
-export async function lowerPriorityOfPool(size = Number(process.env.UV_THREADPOOL_SIZE) || 4): Promise<number> {
+export async function lowerPriorityOfPool(): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const threads = new Set<number>();
   try {
-    // This link leads to the thread that reads it, which is one of the pool; until each has had its turn.
-    for (let round = 0; round < 100 && threads.size < size; round++) {
-      const links = await Promise.all(Array.from({ length: size }, () => readlink('/proc/thread-self')));
+    // This link leads to the thread that reads it, which is one of the pool; until no other has had its turn for a while.
+    for (let withoutNew = 0; withoutNew < 10; withoutNew++) {
+      const links = await Promise.all(Array.from({ length: 16 }, () => readlink('/proc/thread-self')));
+      const before = threads.size;
       for (const link of links) threads.add(Number(link.split('/').at(-1)));
+      if (threads.size > before) withoutNew = 0;
     }
     for (const thread of threads) setPriority(thread, niceness);
     return threads.size;

@@ -21,7 +21,9 @@ for (const guide of guides) {
     for (const block of blocks) checkForm(t, block);
     const mine = blocks.filter((block) => block.engine === undefined || block.engine === engine);
     const isRun = ({ language, notRun }: Block) => (language === 'sh' || language === 'ts') && notRun === undefined;
-    if (mine.some(isRun))
+    // A guide without commands for PostgreSQL says the same there: once is enough.
+    const isForThisEngine = engine === 'embedded' || blocks.some((block) => block.engine === engine);
+    if (isForThisEngine && mine.some(isRun))
       await runAll(
         t,
         mine.filter((block) => isRun(block) || block.restart),
