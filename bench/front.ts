@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readGuide } from '../test/helpers/guide.js';
-import { freePort, type Server, startProgram } from './processes.js';
+import { freePort } from '../test/helpers/ports.js';
+import { type Server, startProgram } from './processes.js';
 
 /** What stands before several instances, and beside them. */
 export interface Front {

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
-import { listen } from './service.js';
+import { freePort } from './ports.js';
 import { atEndOf } from './teardown.js';
 
 /** Why tests of Redis are skipped; false: they are not. */
@@ -75,12 +74,4 @@ export async function startRedis(t: Test): Promise<RedisServer> {
     start,
     ask,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  server.close();
-  await once(server, 'close');
-  return port;
 }

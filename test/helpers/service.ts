@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { createTestDatabase, dataDirectory, engine } from './databases.js';
 import { checkedFetch } from './document.js';
+import { freePort } from './ports.js';
 import { atEndOf } from './teardown.js';
 import { noLimits } from './variables.js';
 
@@ -213,26 +213,5 @@ export function logLines(log: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** Lets a server listen on a free port of this machine, and gives the port. */
-export async function listen(server: ReturnType<typeof createServer>, port = 0): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  return address.port;
-}
-
 export { engine } from './databases.js';
+export { freePort, listen } from './ports.js';

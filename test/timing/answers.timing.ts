@@ -13,13 +13,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createTestDatabase, engine } from '../helpers/databases.js';
+import { freePort } from '../helpers/ports.js';
 import { interval, median, standardDeviation } from '../helpers/statistics.js';
 import { type TimedRequest, type TimingCase, timingCases } from '../helpers/timing-cases.js';
 import { noLimits } from '../helpers/variables.js';
@@ -68,16 +68,6 @@ async function send(agent: Agent, { method, path, headers = {}, body }: TimedReq
   let answer = '';
   for await (const chunk of response.setEncoding('utf8')) answer += chunk;
   return { status: response.statusCode as number, answer };
-}
-
-/** Not that of the helpers: with them tap comes along, which would give up after a while. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const newAgent = () => new Agent({ keepAlive: true, maxSockets: 1 });
