@@ -23,6 +23,9 @@ await app.db.update(settings).set({ publicRegistration: true });
 const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const role = await createRole(app);
 
+/** What of them shows that one was believed. Each has a sign that no token has, since a token may spell any word by chance. */
+const believed = /evil\.example|\/evil|:8443/;
+
 const poison: Record<string, string>[] = [
   { host: 'evil.example' },
   { host: 'accounts.example.com:8443' },
@@ -53,7 +56,7 @@ t.test('links in mails (GHSA-3529-5m8x-rpv3, CVE-2025-64101, GHSA-93m4-mfpg-c3xf
       const [mail] = await mailsTo(app, email);
       const { origin, pathname } = linkIn(mail ?? { text: '' });
       t.strictSame([origin, pathname], [publicUrl, path], `${path}: ${what}`);
-      t.notMatch(`${mail?.html}${mail?.text}${mail?.subject}`, /evil|8443/, `nothing else in it: ${what}`);
+      t.notMatch(`${mail?.html}${mail?.text}${mail?.subject}`, believed, `nothing else in it: ${what}`);
     }
   }
 });
@@ -70,7 +73,7 @@ t.test(
       const browser = { accept: 'text/html', ...headers };
       for (const url of ['/users/register/verify-email?token=x', '/account/sessions', '/']) {
         const { headers: told, body } = await get(url, browser);
-        t.notMatch(`${told.location} ${told.link} ${body}`, /evil|8443/, `${url}: ${what}`);
+        t.notMatch(`${told.location} ${told.link} ${body}`, believed, `${url}: ${what}`);
       }
     }
   },
