@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../test/helpers/ports.js';
+import * as proc from '../test/helpers/proc.js';
 
 /** Something that is measured: a server in a process of its own. */
 export interface Server {
@@ -37,7 +38,7 @@ export async function startServer(file: string, variables: Readonly<Record<strin
   return {
     url,
     pid: child.pid,
-    memory: () => memoryOf(child.pid),
+    memory: () => orNothing(() => proc.memoryOf(child.pid ?? 0)),
     stop: async () => {
       child.kill();
       await ended;
@@ -47,7 +48,8 @@ export async function startServer(file: string, variables: Readonly<Record<strin
 
 /** Runs a program to its end. @returns what it wrote, which is JSON */
 export async function runProgram<Result>(file: string, input: object): Promise<Result> {
-  const child = start(dist(file), { INPUT: JSON.stringify(input) }, 'pipe');
+  const child = start(dist(file), {}, ['pipe', 'pipe', 'inherit']);
+  child.stdin?.end(JSON.stringify(input));
   let written = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     written += chunk;
@@ -58,13 +60,17 @@ export async function runProgram<Result>(file: string, input: object): Promise<R
 }
 
 /** What a program was given to do by {@link runProgram}. */
-export const inputOfProgram = <Input>(): Input => JSON.parse(process.env.INPUT ?? '{}') as Input;
+export const inputOfProgram = <Input>(): Input => JSON.parse(readFileSync(process.stdin.fd, 'utf8')) as Input;
 
-function start(file: string, variables: Readonly<Record<string, string>>, stdout: 'ignore' | 'pipe' = 'ignore') {
+function start(
+  file: string,
+  variables: Readonly<Record<string, string>>,
+  stdio: StdioOptions = ['ignore', 'ignore', 'inherit'],
+) {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [file], {
     env: { PATH, NODE_ENV: 'production', ...variables },
-    stdio: ['ignore', stdout, 'inherit'],
+    stdio,
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
@@ -115,35 +121,14 @@ const isOpen = (port: number) =>
 
 /** Seconds of a processor that these processes have had, with those of their children; 0 where there is no /proc. */
 export function processorTime(pids: readonly (number | undefined)[]): number {
-  const ticks = pids.flatMap((pid) => (pid === undefined ? [] : [pid, ...childrenOf(pid)])).map(ticksOf);
-  return ticks.reduce((sum, one) => sum + one, 0) / 100;
+  const own = pids.filter((pid) => pid !== undefined);
+  const all = own.flatMap((pid) => [pid, ...(orNothing(() => proc.childrenOf(pid)) ?? [])]);
+  return all.reduce((sum, pid) => sum + (orNothing(() => proc.processorTime(pid)) ?? 0), 0);
 }
 
-function ticksOf(pid: number): number {
+function orNothing<T>(read: () => T): T | undefined {
   try {
-    // The second field may have spaces in it, and ends with the last parenthesis.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  } catch {
-    return 0;
-  }
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
-
-function memoryOf(pid: number | undefined) {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const megabytes = (name: string) => Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'))?.[1]) / 1024;
-    return { now: megabytes('VmRSS'), highest: megabytes('VmHWM') };
+    return read();
   } catch {
     return undefined;
   }

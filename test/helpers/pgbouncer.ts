@@ -1,16 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { createDaemon } from './daemon.js';
 import { readGuide } from './guide.js';
 import { databaseUrl } from './outage.js';
 import { ownerByName } from './postgres-cluster.js';
 import { freePort, type Home } from './service.js';
-import { atEndOf } from './teardown.js';
 
 /** PGBOUNCER is for another one than that of the package. */
 const program = process.env.PGBOUNCER ?? 'pgbouncer';
@@ -72,8 +70,6 @@ export async function startPgBouncer(
 
   const url = new URL(server);
   Object.assign(url, { hostname: '127.0.0.1', port: String(port), password: encodeURIComponent(password) });
-  let child: ChildProcess | undefined;
-  let said = '';
 
   const ask = async (question: string) => {
     const console = new URL(url);
@@ -85,30 +81,11 @@ export async function startPgBouncer(
       await sql.end();
     }
   };
-  const kill = async () => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  };
-  const start = async () => {
-    child = spawn(program, [join(directory, 'pgbouncer.ini')], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      said += chunk;
-    });
-    for (let tries = 0; ; tries++) {
-      const answer = await ask('show version').catch(() => undefined);
-      if (answer) return;
-      if (tries > 100 || child.exitCode !== null) throw new Error(`PgBouncer does not start: ${said}`);
-      await sleep(50);
-    }
-  };
-  const killAtExit = () => child?.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  atEndOf(t, async () => {
-    await kill();
-    process.removeListener('exit', killAtExit);
-    rmSync(directory, { recursive: true, force: true });
+  const { start, kill } = createDaemon(t, {
+    name: 'PgBouncer',
+    directory,
+    launch: () => spawn(program, [join(directory, 'pgbouncer.ini')], { ...user, stdio: ['ignore', 'ignore', 'pipe'] }),
+    answers: async () => (await ask('show version')).length > 0,
   });
   await start();
   return { url, start, kill, ask };

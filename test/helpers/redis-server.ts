@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import { createDaemon } from './daemon.js';
 import { freePort } from './ports.js';
-import { atEndOf } from './teardown.js';
 
 /** Why tests of Redis are skipped; false: they are not. */
 export const withoutRedis =
@@ -30,7 +28,6 @@ export async function startRedis(t: Test): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
-  let child: ChildProcess | undefined;
 
   const ask: RedisServer['ask'] = async (question) => {
     const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
@@ -42,36 +39,22 @@ export async function startRedis(t: Test): Promise<RedisServer> {
       client.disconnect();
     }
   };
-  const kill = async () => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  };
-  const start = async () => {
-    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory];
-    child = spawn('redis-server', options, { stdio: 'ignore' });
-    for (let tries = 0; ; tries++) {
-      const answer = await ask((client) => client.ping()).catch(() => undefined);
-      if (answer === 'PONG') return;
-      if (tries > 100) throw new Error('Redis does not start.');
-      await sleep(50);
-    }
-  };
-  const killAtExit = () => child?.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  atEndOf(t, async () => {
-    await kill();
-    process.removeListener('exit', killAtExit);
-    rmSync(directory, { recursive: true, force: true });
+  const daemon = createDaemon(t, {
+    name: 'Redis',
+    directory,
+    launch: () => {
+      const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory];
+      return spawn('redis-server', options, { stdio: 'ignore' });
+    },
+    answers: async () => (await ask((client) => client.ping())) === 'PONG',
   });
-  await start();
+  await daemon.start();
   return {
     url,
-    pause: () => void child?.kill('SIGSTOP'),
-    resume: () => void child?.kill('SIGCONT'),
-    kill,
-    start,
+    pause: () => daemon.signal('SIGSTOP'),
+    resume: () => daemon.signal('SIGCONT'),
+    kill: daemon.kill,
+    start: daemon.start,
     ask,
   };
 }

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { committedDocument } from '../helpers/document.js';
 import { createConnection } from '../helpers/hostile/connection.js';
-import { type MemorySample, memoryGrowth, processorTime, residentMemory } from '../helpers/hostile/memory.js';
+import { type MemorySample, memoryGrowth } from '../helpers/hostile/memory.js';
 import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
 import { renewWorld } from '../helpers/hostile/world.js';
 import { variables } from '../helpers/people.js';
+import { memoryOf, processorTime } from '../helpers/proc.js';
 import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
 
 /**
@@ -92,7 +93,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   let progress = 0;
   const timer = setInterval(() => {
     if (ending) return;
-    samples.push({ requests: sent, megabytes: residentMemory(service.pid) });
+    samples.push({ requests: sent, megabytes: memoryOf(service.pid).now });
     if (amount >= 20_000 && ++progress % 40 === 0) {
       const seconds = (performance.now() - start) / 1000;
       const [rate, megabytes] = [sent / seconds, samples.at(-1)?.megabytes ?? 0];

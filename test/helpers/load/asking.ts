@@ -25,7 +25,7 @@ export interface Asking {
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
   /**
    * Asks until there is an answer that says yes or no, as clients do when there was none, or one that tells them to come
-   * back. `isInDoubt`: there was none at first, and what was asked for may have been done all the same.
+   * back. `isInDoubt`: there may have been none at first, and what was asked for may have been done all the same.
    */
   insist(
     method: string,
@@ -45,7 +45,7 @@ export const isPassing = (status: number): boolean => [0, 502, 503, 504].include
 
 /**
  * @param origin where the service is to be found just now
- * @param from address of this machine that a request comes from; then each has a connection to itself
+ * @param from address of this machine that a request comes from, by way of a proxy; then each has a connection to itself
  */
 export function createAsking(origin: () => string, from?: () => string): Asking {
   const notes: Noted[] = [];
@@ -66,7 +66,9 @@ export function createAsking(origin: () => string, from?: () => string): Asking 
     notes,
     ask,
     insist: async (...what) => {
-      for (let isInDoubt = false; ; isInDoubt = true) {
+      const [method] = what;
+      // A proxy sends a GET once more by itself when the instance that had it first is gone.
+      for (let isInDoubt = from !== undefined && method === 'GET'; ; isInDoubt = true) {
         const answer = await ask(...what);
         if (!isPassing(answer.status)) return { ...answer, isInDoubt };
         await sleep(pause);

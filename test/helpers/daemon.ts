@@ -1,0 +1,62 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { atEndOf } from './teardown.js';
+
+/** A server of a test's own that is no service of ours, to be lost and started again. */
+export interface Daemon {
+  /** The same again. @throws when it does not answer within a few seconds */
+  start(): Promise<void>;
+  /** `kill -9`, and waits until it is gone. */
+  kill(): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Nothing is started yet. At the end of the test, or of the process, it is killed, and its directory goes. */
+export function createDaemon(
+  t: Test,
+  {
+    name,
+    directory,
+    launch,
+    answers,
+  }: {
+    name: string;
+    directory: string;
+    launch(): ChildProcess;
+    /** Whether it can be asked something. */
+    answers(): Promise<boolean>;
+  },
+): Daemon {
+  let child: ChildProcess | undefined;
+  const kill = async () => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const killAtExit = () => child?.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  atEndOf(t, async () => {
+    await kill();
+    process.removeListener('exit', killAtExit);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return {
+    start: async () => {
+      child = launch();
+      let said = '';
+      child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+        said += chunk;
+      });
+      for (let tries = 0; !(await answers().catch(() => false)); tries++) {
+        if (tries > 100 || child.exitCode !== null) throw new Error(`${name} does not start: ${said}`);
+        await sleep(50);
+      }
+    },
+    kill,
+    signal: (signal) => void child?.kill(signal),
+  };
+}
