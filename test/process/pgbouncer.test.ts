@@ -52,10 +52,13 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
     const [found] = await askStored(
       home,
       `select (select count(*)::int from users where email like 'somebody-%' and status = 'active') as users,
-        (select count(*)::int from sessions join users u on u.id = "user" where email like 'somebody-%') as sessions,
-        (select count(*)::int from pgboss.job where name = 'mail' and state in ('created', 'retry', 'failed')) as mails_left`,
+        (select count(*)::int from sessions join users u on u.id = "user" where email like 'somebody-%') as sessions`,
     );
-    t.strictSame(found, { users: people, sessions: people, mails_left: 0 });
+    t.strictSame(found, { users: people, sessions: people });
+    // The last mails, of new passwords, are waited for by nobody.
+    let mails = await mailJobs(home);
+    for (let tries = 0; tries < 200 && mails.left > 0; tries++, mails = await mailJobs(home)) await sleep(100);
+    t.strictSame(mails, { done: 3 * people, left: 0 });
   });
 
   await t.test('no session of PostgreSQL has kept anything for the next who gets it', async (t) => {
@@ -200,6 +203,16 @@ async function tokenMailed(service: Service, email: string, nth: number): Promis
     if (latest) return linkIn(latest).searchParams.get('token') ?? '';
   }
   throw new Error(`No mail comes to ${email}.`);
+}
+
+/** Mails that were sent, and those that wait or have failed. */
+async function mailJobs(home: Home) {
+  const [jobs] = await askStored(
+    home,
+    `select count(*) filter (where state = 'completed')::int as done, count(*) filter (where state <> 'completed')::int as left
+      from pgboss.job where name = 'mail'`,
+  );
+  return { done: Number(jobs?.done), left: Number(jobs?.left) };
 }
 
 /** Looks again and again how many sessions PostgreSQL has, and how many clients wait for one. */
