@@ -16,6 +16,7 @@ import {
   varchar,
 } from 'drizzle-orm/pg-core';
 import type { KeyPairAlgorithm } from '../schemas/jwks.js';
+import { inLowerCase } from './lower-case.js';
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 const key = () => uuid('id').primaryKey().defaultRandom();
@@ -110,8 +111,7 @@ export const users = pgTable(
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
   },
   (table) => [
-    // By the rules of "C", not of the database's locale: a Turkish one, say, has another lower case for `I`.
-    uniqueIndex('users_email_unique').on(sql`lower(${table.email} collate "C")`),
+    uniqueIndex('users_email_unique').on(inLowerCase(table.email)),
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, sql`lower(${table.externalIdentifier})`),
     index('users_role_index').on(table.role),
@@ -250,10 +250,7 @@ export const identities = pgTable(
     lastUsedAt: moment('last_used_at'),
   },
   (table) => [
-    uniqueIndex('identities_external_identifier_unique').on(
-      table.provider,
-      sql`lower(${table.identifier} collate "C")`,
-    ),
+    uniqueIndex('identities_external_identifier_unique').on(table.provider, inLowerCase(table.identifier)),
     uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
     index('identities_user_index').on(table.user),
   ],

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
+import { inLowerCase } from '../lower-case.js';
 import { identities, spentStates, users } from '../schema.js';
 import type { Key } from './writes.js';
 
@@ -17,9 +18,8 @@ export interface IdentityHolder {
   tfaLastStep: number | null;
 }
 
-/** By the rules of "C", like addresses: not of the database's locale. */
 const isIdentifier = (identifier: string) =>
-  eq(sql`lower(${identities.identifier} collate "C")`, sql`lower(${identifier}::text collate "C")`);
+  eq(inLowerCase(identities.identifier), inLowerCase(sql`${identifier}::text`));
 
 const holder = {
   identity: identities.id,

@@ -1,5 +1,6 @@
 import { eq, inArray, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
+import { inLowerCase } from '../lower-case.js';
 import { users } from '../schema.js';
 
 /** A user as mails and the links in them need to know them. */
@@ -39,7 +40,7 @@ export async function lockRecipient(tx: Executor, id: string): Promise<Recipient
   return found;
 }
 
-const hasAddress = (email: string) => eq(sql`lower(${users.email} collate "C")`, email.toLowerCase());
+const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());
 
 /** The user with this address in any letter case. */
 export async function findRecipientByEmail(executor: Executor, email: string): Promise<Recipient | undefined> {

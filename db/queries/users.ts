@@ -1,6 +1,7 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { fixedStatement } from '../fixed-statement.js';
+import { inLowerCase } from '../lower-case.js';
 import { users } from '../schema.js';
 
 export interface LoginCandidate {
@@ -15,7 +16,7 @@ export interface LoginCandidate {
 const candidate = fixedStatement<{ email: string }, LoginCandidate>(
   (value) => sql`
     select id, password, status, provider, tfa_secret as "tfaSecret", tfa_last_step as "tfaLastStep"
-    from ${users} where lower(email collate "C") = ${value('email')}`,
+    from ${users} where ${inLowerCase(sql`email`)} = ${value('email')}`,
 );
 
 /** The user with this e-mail address in any letter case, with what a login is judged by. */

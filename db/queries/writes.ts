@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { inChunks } from '../chunks.js';
 import { type Executor, rows } from '../client.js';
+import { inLowerCase } from '../lower-case.js';
 import type { AccessView } from '../query-language/access-view.js';
 import type { Collection, ListField } from '../query-language/collections.js';
 import { createCompiler } from '../query-language/compile.js';
@@ -119,7 +120,7 @@ export async function rowsWithValues(
   letterCase: 'exact' | 'any',
 ): Promise<{ id: Key; value: string; stored: string }[]> {
   const stored = sql.identifier(column);
-  const name = letterCase === 'any' ? sql`lower(${stored})` : stored;
+  const name = letterCase === 'any' ? inLowerCase(stored) : stored;
   return inChunks(letterCase === 'any' ? values.map((value) => value.toLowerCase()) : values, (chunk) =>
     rows<{ id: Key; value: string; stored: string }>(
       executor,

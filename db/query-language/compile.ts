@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Operator } from '../../schemas/operators.js';
+import { inLowerCase } from '../lower-case.js';
 import { type AccessView, isReadable, seesAll } from './access-view.js';
 import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
 import { invalidQuery } from './faults.js';
@@ -223,7 +224,7 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
     // Addresses are indexed in lower case: that they are the same in it is said besides.
     eq: () =>
       field.folded
-        ? sql`(lower(${value} collate "C") = lower(${first} collate "C") and ${value} = ${first})`
+        ? sql`(${inLowerCase(value)} = ${inLowerCase(first)} and ${value} = ${first})`
         : sql`${value} = ${first}`,
     neq: () => sql`${value} <> ${first}`,
     in: () => sql`${value} = any(${arrayOf(field, values)})`,

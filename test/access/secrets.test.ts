@@ -211,6 +211,20 @@ for (const [who, { headers }] of Object.entries(callers)) {
   );
 }
 
+// Of them a search is asked in another way: not of all texts of a row at once.
+t.test('nor does a search tell whoever sees but some texts (CVE-2025-30352, CVE-2025-64748)', async (t) => {
+  const fields = ['id', 'email', 'token', 'tfa_secret'];
+  const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields }]);
+  const { headers } = await tokenHolder(app, { policies: [policy] });
+  await changeUser(app, subject.id, states[0]);
+  for (const search of ['aaa-secret', 'secret-tfa', 'token-hash', 'password-hash']) {
+    const question = { url: '/users', query: { search, fields: 'id' } };
+    t.strictSame(await answers(headers, [question]), ['200 {"data":[]}'], search);
+  }
+  const byAddress = { url: '/users', query: { search: subject.email, fields: 'id' } };
+  t.strictSame(await answers(headers, [byAddress]), [`200 {"data":[{"id":"${subject.id}"}]}`]);
+});
+
 t.test('neither by what an update or a deletion selects', async (t) => {
   const { headers } = callers['all but admin access'];
   for (const [title, state] of states.entries()) {

@@ -6,6 +6,7 @@ import { migrate } from '../../db/migrate.js';
 import { ensureSearchIndex } from '../../db/postgres/search-index.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
+import { hearStatements, type Sent } from '../helpers/statements.js';
 
 const skip = engine === 'postgres' ? false : 'the embedded database has no such index';
 
@@ -29,15 +30,10 @@ async function emptyDatabase(t: Test) {
 t.test('users are searched by an index that the query has word for word', { skip }, async (t) => {
   const { app, get, post } = await startTestApp(t);
   const token = (await post('/auth/login', admin)).json().data.access_token;
-  const sent: { text: string; parameters: unknown[] }[] = [];
-  const { $client } = app.db as unknown as { $client: Record<string, (...parameters: unknown[]) => unknown> };
-  const original = $client.unsafe as (...parameters: unknown[]) => unknown;
-  $client.unsafe = (text, parameters) => {
-    sent.push({ text: String(text), parameters: parameters as unknown[] });
-    return original(text, parameters);
-  };
+  const sent: Sent[] = [];
+  const stop = hearStatements(app, (statement) => void sent.push(statement));
   t.equal((await get('/users?search=admin', bearer(token))).json().data.length, 1);
-  $client.unsafe = original;
+  stop();
   const search = sent.find(({ text }) => text.includes('ilike'));
   const plan = await app.databaseConnection.db.transaction(async (tx) => {
     // In a table of one row nothing is faster than to read it.
@@ -81,4 +77,34 @@ t.test('a server that does not let us have the extension is no obstacle', { skip
   t.equal(await ensureSearchIndex(connection.db), false);
   await connection.close();
   t.equal(await ensureSearchIndex(owner.db), true, 'and it comes when the server does');
+});
+
+t.test('an address is found as a whole, though the index is asked for its first part only', async (t) => {
+  const { get, post } = await startTestApp(t);
+  const token = (await post('/auth/login', admin)).json().data.access_token;
+  const password = 'the password of all of them';
+  const emails = ['ada.allen@example.com', 'ada.allen@example.org', 'xy@example.com', 'bob@example.net'];
+  const users = emails.map((email) => ({ email, password }));
+  t.equal((await post('/users', users, bearer(token))).statusCode, 200);
+  const titled = { email: 'carol@example.net', password, title: 'writes to ada.allen@example.com@night' };
+  t.equal((await post('/users', titled, bearer(token))).statusCode, 200);
+  for (const [term, expected] of [
+    ['ada.allen@example.org', ['ada.allen@example.org']],
+    ['ADA.Allen@Example.C', ['ada.allen@example.com', 'carol@example.net']],
+    ['len@example.com@ni', ['carol@example.net']],
+    ['xy@example.com', ['xy@example.com']],
+    ['@example.net', ['bob@example.net', 'carol@example.net']],
+    ['ada.allen@', ['ada.allen@example.com', 'ada.allen@example.org', 'carol@example.net']],
+    ['ada_allen@example.com', []],
+    ['%@example.com', []],
+  ] as const) {
+    const found = (
+      await get(`/users?fields=email&sort=email&search=${encodeURIComponent(term)}`, bearer(token))
+    ).json();
+    t.strictSame(
+      found.data.map(({ email }: { email: string }) => email),
+      expected,
+      term,
+    );
+  }
 });

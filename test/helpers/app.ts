@@ -5,6 +5,7 @@ import { loadConfig } from '../../plugins/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { checkAnswer } from './document.js';
+import { watchPlans } from './plans.js';
 import { atEndOf } from './teardown.js';
 import { noLimits } from './variables.js';
 
@@ -48,13 +49,19 @@ export async function startTestApp(
   const options = { clock: clock.now, database: database.location, ...overrides };
   const app = await buildApp(testConfig(variables), options);
   await app.ready();
+  const plans = watchPlans(app);
   atEndOf(t, async () => {
-    await app.close();
-    await database.drop();
+    try {
+      await plans.check();
+    } finally {
+      plans.stop();
+      await app.close();
+      await database.drop();
+    }
   });
 
   const request = async (options: InjectOptions) => {
-    const response = await app.inject(options);
+    const response = await plans.during(async () => app.inject(options));
     const { statusCode: status, headers, body } = response;
     checkAnswer({ method: options.method ?? 'GET', url: String(options.url), status, headers, body });
     return response;

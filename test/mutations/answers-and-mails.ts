@@ -133,9 +133,9 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         file: 'db/queries/recipients.ts',
-        find: 'const hasAddress = (email: string) => eq(sql`lower(${users.email} collate "C")`, email.toLowerCase());',
+        find: 'const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());',
         replace:
-          "const hasAddress = (email: string) => eq(sql`lower(${users.email} collate \"C\")`, email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
+          "const hasAddress = (email: string) => eq(inLowerCase(users.email), email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
