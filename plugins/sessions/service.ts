@@ -18,6 +18,7 @@ import { hashToken } from '../tokens/refresh-tokens.js';
 import type { Doubts } from './doubts.js';
 import { createIssuing, type IssuedSession, type Issuing, type IssuingDependencies } from './issuing.js';
 import { replacedAt } from './rotation.js';
+import { createUnderWay } from './under-way.js';
 
 export type { IssuedSession } from './issuing.js';
 
@@ -77,10 +78,14 @@ const patience = 5_000;
 /** After so long the client has been told to come back, or is about to be: nothing may be done for it any more. */
 const longest = 9_000;
 
+const tooSlow = () =>
+  new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason: 'The database was too slow.' });
+
 export function createSessions(deps: Dependencies): Sessions {
   const { db, doubts, passwords, passwordChecks, secondFactor } = deps;
   const { accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
   const { begin, next, issue } = createIssuing(deps);
+  const advances = createUnderWay();
 
   /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
   const renewedHash = async (stored: string, password: string): Promise<string> => {
@@ -172,7 +177,7 @@ export function createSessions(deps: Dependencies): Sessions {
     });
     if (outcome.principal && left(longest) <= 0) {
       await doubts.wasDone(refresh, 0);
-      throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason: 'The database was too slow.' });
+      throw tooSlow();
     }
     return outcome;
   };
@@ -221,10 +226,13 @@ export function createSessions(deps: Dependencies): Sessions {
       await doubts.resolved(shown.id, patience);
       const { refreshToken, ...position } = next(shown, mode);
       const place = { ...position, tokenHash: refreshToken && hashToken(refreshToken) };
-      const { principal, wasCurrent } = await advance(shown, place, client, start);
+      const { principal, wasCurrent } = await advances.run(shown.id, () => advance(shown, place, client, start));
       if (!principal) {
-        // Whoever was faster here may have been too late for their client, and what they did is taken back.
-        if (wasCurrent) await doubts.resolved(shown.id, 0);
+        if (wasCurrent) {
+          // Whoever was faster here may have been too late for their client, and what they did is taken back.
+          if (await advances.hasFailed(shown.id)) throw tooSlow();
+          await doubts.resolved(shown.id, 0);
+        }
         return refuseOrRepeat(mode, shown, wasCurrent, client);
       }
       deps.onUse(principal.id);
