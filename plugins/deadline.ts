@@ -23,7 +23,8 @@ export const deadlinePlugin = plugin(
           service: 'gatehouse',
           reason: 'The answer took too long.',
         });
-        if (!reply.sent) reply.send(error);
+        // Of several requests sent at once, only that whose turn it is hears of it when the client hangs up.
+        if (!reply.sent && !request.raw.socket.destroyed) reply.send(error);
       }, request.routeOptions.config.deadline ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));
     });
