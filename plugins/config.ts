@@ -44,8 +44,8 @@ export function loadConfig(env: Environment = process.env): Config {
     SECRET: config.SECRET ?? keptSecret(config.DATA_DIR),
     REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
-    // libuv has four threads unless told otherwise: one is left for files and name look-ups.
-    PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(availableParallelism(), 3),
+    // A processor is left for everything else, and of libuv's four threads one for files and name look-ups.
+    PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(Math.max(availableParallelism() - 1, 1), 3),
     PROVIDERS: providers.configs,
   });
 }

@@ -3,6 +3,8 @@ import { setPriority } from 'node:os';
 
 /** The niceness of these threads: others get about nine tenths of a processor that both want. */
 const niceness = 10;
+/** Threads of the pool, unless UV_THREADPOOL_SIZE says otherwise. */
+const usualThreads = 4;
 
 /**
  * Lets everything else go first where processors are short. Passwords are hashed on the threads of libuv's pool, each for as
@@ -15,7 +17,8 @@ export async function lowerPriorityOfPool(): Promise<number> {
   const threads = new Set<number>();
   try {
     // This link leads to the thread that reads it, which is one of the pool; until no other has had its turn for a while.
-    for (let withoutNew = 0; withoutNew < 10; withoutNew++) {
+    // On a busy machine some of them may be late.
+    for (let withoutNew = 0; withoutNew < (threads.size < usualThreads ? 200 : 10); withoutNew++) {
       const links = await Promise.all(Array.from({ length: 16 }, () => readlink('/proc/thread-self')));
       const before = threads.size;
       for (const link of links) threads.add(Number(link.split('/').at(-1)));

@@ -52,7 +52,7 @@ t.test('without any variable but SECRET, the defaults count', async (t) => {
     PASSWORD_HASH_MEMORY: 19_456,
     PASSWORD_HASH_TIME: 2,
     PASSWORD_HASH_PARALLELISM: 1,
-    PASSWORD_HASH_QUEUE: 500,
+    PASSWORD_HASH_QUEUE: 250,
     PASSWORD_MIN_LENGTH: 8,
     PASSWORD_REJECT_COMMON: true,
     RATE_LIMITER_ENABLED: true,
