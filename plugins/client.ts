@@ -24,6 +24,8 @@ export interface Origin {
 declare module 'fastify' {
   interface FastifyRequest {
     client: Client;
+    /** What `client` has found out; null until it is asked. */
+    knownClient: Client | null;
   }
 }
 
@@ -38,19 +40,25 @@ export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
   return address === undefined ? 'unknown' : normalizeIP(withoutZone(address), 64);
 }
 
+function clientOf(request: FastifyRequest): Client {
+  const userAgent = request.headers['user-agent'];
+  return {
+    ip: isIP(request.ip) === 0 ? null : withoutZone(request.ip),
+    // No half of a character: JSON with one is refused by the database.
+    userAgent: userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null,
+    network: networkOf(request),
+    requestId: request.id,
+  };
+}
+
 /** `request.client`: the address and the user agent, checked and cut to what is kept of them. */
 export const clientPlugin = plugin(
   async (app) => {
+    app.decorateRequest('knownClient', null);
     app.decorateRequest('client', {
       getter(this: FastifyRequest): Client {
-        const userAgent = this.headers['user-agent'];
-        return {
-          ip: isIP(this.ip) === 0 ? null : withoutZone(this.ip),
-          // No half of a character: JSON with one is refused by the database.
-          userAgent: userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null,
-          network: networkOf(this),
-          requestId: this.id,
-        };
+        this.knownClient ??= clientOf(this);
+        return this.knownClient;
       },
     });
   },

@@ -44,11 +44,11 @@ export const lastAccessPlugin = plugin(
     app.addHook('onResponse', async ({ principal, client }) => {
       if (!principal) return;
       const now = clock();
-      const aMinuteAgo = new Date(now.getTime() - minute);
+      const aMinuteAgo = now.getTime() - minute;
       const { userId, lastAccess, sessionId, sessionLastUsed } = principal;
       if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
       if (sessionId && sessionLastUsed && sessionLastUsed < aMinuteAgo) {
-        note(sessionId, () => touchSession(db, sessionId, client, now, aMinuteAgo));
+        note(sessionId, () => touchSession(db, sessionId, client, now, new Date(aMinuteAgo)));
       }
     });
     // Hooks of this kind run last one first: the database, registered earlier, is still open.

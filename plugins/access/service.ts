@@ -32,11 +32,12 @@ export interface Caller extends Rights {
 /** A caller who has proved who they are. */
 export interface Principal extends Caller {
   userId: string;
-  lastAccess: Date | null;
+  /** Milliseconds since 1970. */
+  lastAccess: number | null;
   /** The user's own row, where it was asked for and there is a right to see all of it. */
   ownRow: Item | undefined;
-  /** When the session was last used, as far as that was noted; null without one. */
-  sessionLastUsed: Date | null;
+  /** When the session was last used, as far as that was noted, in milliseconds since 1970; null without one. */
+  sessionLastUsed: number | null;
 }
 
 export interface Access {
@@ -90,9 +91,9 @@ export function createAccess(deps: {
         roles: found.roles,
         sessionId: found.session?.id ?? null,
         client,
-        lastAccess: found.last_access === null ? null : new Date(found.last_access),
+        lastAccess: found.last_access,
         ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
-        sessionLastUsed: found.session ? new Date(found.session.last_used_at) : null,
+        sessionLastUsed: found.session?.last_used_at ?? null,
       };
     },
 

@@ -27,6 +27,7 @@ export const rateLimitsPlugin = plugin(
       global: false,
       max: config.RATE_LIMITER_POINTS,
       timeWindow: config.RATE_LIMITER_DURATION * 1_000,
+      // Not `request.client`: a request whose URL cannot be read has nothing of ours on it, and is counted too.
       keyGenerator: networkOf,
       store: storeOver(count),
     });
