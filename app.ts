@@ -55,8 +55,10 @@ import { accessMap, beforeTfa, recordedAs, routes, unrecorded } from './routes/i
 import { formats, namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
-/** What tests bring of their own. */
+/** What a process or a test brings of its own. */
 export interface Overrides {
+  /** Done when all is done that was left for after the start. */
+  onSettled?: () => Promise<void>;
   clock?: Clock;
   database?: DatabaseLocation;
   logger?: NonNullable<FastifyServerOptions['logger']>;
@@ -102,7 +104,10 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // After the start, so that no client waits for it either.
-  app.addHook('onListen', () => void compilers.compileAll().catch((error: unknown) => app.log.error(error)));
+  app.addHook('onListen', () => {
+    const settled = compilers.compileAll().then(overrides.onSettled);
+    settled.catch((error: unknown) => app.log.error(error));
+  });
   app.addHttpMethod('SEARCH', { hasBody: true });
   for (const schema of namedSchemas()) app.addSchema(schema);
 

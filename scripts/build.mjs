@@ -73,7 +73,9 @@ const { outputFiles: browserFiles } = await build({
   logLevel: 'warning',
   write: false,
 });
-for (const { path, contents } of [...outputFiles, ...serviceFiles, ...browserFiles]) writeIfChanged(path, contents);
+for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
+for (const { path, text } of serviceFiles)
+  writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
@@ -88,12 +90,27 @@ function keepPlaces({ onLoad }) {
   });
 }
 
-/** What a start loads only if it is asked for stays outside, where the first build has put it. */
-function leaveForLater({ onResolve }) {
+/** What a start loads only if it is asked for stays outside, where the first build, or its package, has put it. */
+function leaveForLater({ onLoad, onResolve }) {
   onResolve({ filter: /^\.\/sdk\.js$/ }, ({ kind, resolveDir }) => {
     if (kind !== 'dynamic-import') return;
     return { path: `./${join(relative(root, resolveDir), 'sdk.js').replaceAll('\\', '/')}`, external: true };
   });
+  // The query builder, which is loaded on demand itself, imports the embedded database: the bundle would do so at its start.
+  onResolve({ filter: /^@electric-sql\/pglite$/ }, ({ kind, path }) =>
+    kind === 'import-statement' ? { path, namespace: 'later' } : undefined,
+  );
+  onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
+    contents: `const { PGlite, types } = await import('${path}'); export { PGlite, types };`,
+  }));
+}
+
+/**
+ * The bundler escapes what is not ASCII, but for regular expressions. One such character, and V8 keeps the whole text of several
+ * megabytes with two bytes for each character.
+ */
+function inAscii(text) {
+  return text.replaceAll(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Leaves alone what is right, and replaces the rest at a stroke: another service may be starting from here just now. */

@@ -2,13 +2,14 @@
 // a filled data directory and, when DATABASE_URL is set, on PostgreSQL; and the memory it has after ten idle seconds.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
+import { freePort } from '../dist/test/helpers/ports.js';
+import { memoryOf } from '../dist/test/helpers/proc.js';
 
 const server = fileURLToPath(new URL('../dist/server.js', import.meta.url));
 const runs = Number(process.argv[2] ?? 5);
@@ -20,7 +21,7 @@ await measure('embedded, first start', 8_000, async () => ({ DATA_DIR: emptyDire
 
 const filled = { DATA_DIR: emptyDirectory() };
 await startOnce(filled);
-await measure('embedded, warm start', 3_000, async () => filled);
+await measure('embedded, warm start', 2_000, async () => filled);
 
 if (DATABASE_URL) {
   const sql = postgres(DATABASE_URL, { max: 1, onnotice() {} });
@@ -34,7 +35,7 @@ if (DATABASE_URL) {
     return variables;
   };
   await measure('PostgreSQL, first start', undefined, recreate);
-  await measure('PostgreSQL, warm start', 1_500, async () => variables, 200);
+  await measure('PostgreSQL, warm start', 800, async () => variables, 110);
   await sql.unsafe(`drop database ${database} with (force)`);
   await sql.end();
 } else {
@@ -73,7 +74,7 @@ async function startOnce(variables) {
 async function idleMemory(variables) {
   const { pid, stop } = await start(variables);
   await sleep(10_000);
-  const megabytes = Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^VmRSS:\s+(\d+) kB$/m)?.[1]) / 1024;
+  const { now: megabytes } = memoryOf(pid);
   await stop();
   return megabytes;
 }
@@ -103,14 +104,6 @@ async function answers(port) {
   } catch {
     return false;
   }
-}
-
-async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 function emptyDirectory() {

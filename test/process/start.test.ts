@@ -161,3 +161,7 @@ t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN are honoured at the first st
   t.equal((await second.get(`/users/me?${query}`)).status, 200);
   await second.stop();
 });
+
+t.test('what is loaded at the start is plain ASCII, or it would take twice the memory', async (t) => {
+  t.notMatch(readFileSync(serverFile, 'utf8'), /[^\0-\x7f]/);
+});
