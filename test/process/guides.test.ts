@@ -12,7 +12,7 @@ const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name
   (name) => name.endsWith('.md'),
 );
 /** What else may stand in a guide: checked elsewhere, or no command. */
-const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini']);
+const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql']);
 const configuration = readFileSync('docs/configuration.md', 'utf8');
 
 for (const guide of guides) {

@@ -1,0 +1,44 @@
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { migrate } from '../../db/migrate.js';
+import { engine } from '../helpers/databases.js';
+import { readGuide } from '../helpers/guide.js';
+import { createUser } from '../helpers/records.js';
+import { logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
+import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
+
+const skip = engine === 'embedded' ? 'PostgreSQL only' : false;
+
+t.test('sessions in partitions, made as the guide has it, are sessions like any others', { skip }, async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, get } = service;
+  const user = await createUser(app);
+  const before = await Promise.all(modes.map((mode) => logIn(service, mode, user)));
+
+  const script = readGuide('docs/capacity.md').find(({ language }) => language === 'sql')?.text ?? '';
+  await app.databaseConnection.runScript(script);
+  await migrate(app.databaseConnection, async () => {});
+
+  for (const session of before) {
+    t.equal((await readMe(service, session)).statusCode, 200, `${session.mode}: it goes on`);
+    const next = sessionOf(session.mode, await refresh(service, session));
+    t.equal((await readMe(service, next)).statusCode, 200);
+    t.equal((await logOut(service, next)).statusCode, 204);
+    t.equal((await refresh(service, next)).statusCode, 401);
+  }
+  const after = await Promise.all(Array.from({ length: 16 }, () => logIn(service, 'json', user)));
+  const listed = (await get(`/users/${user.id}/sessions`, asAdmin)).json().data;
+  t.equal(listed.length, after.length);
+  const spread = await rows(app.db, sql`select distinct tableoid from sessions`);
+  t.ok(spread.length > 1, `${spread.length} partitions have some`);
+
+  const plan = await rows<Record<string, string>>(
+    app.db,
+    sql`explain select 1 from sessions where id = ${listed[0].id}`,
+  );
+  t.equal(JSON.stringify(plan).match(/Scan/g)?.length, 1, 'one partition is read for one session');
+  t.equal((await remove(service, `/users/${user.id}`)).statusCode, 204);
+  const left = await rows(app.db, sql`select 1 from sessions where "user" = ${user.id}`);
+  t.equal(left.length, 0, 'they go with their user');
+});
