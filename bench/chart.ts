@@ -1,6 +1,7 @@
 import type { PairedResult } from './paired.js';
 
 const [width, left, line, top] = [820, 330, 46, 56];
+const title = 'Share of the floor (dashed: what is wanted; line: lowest to highest round)';
 const asText = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 
 /** The share of the floor that the service reaches, a bar a case, with what is wanted and the spread of the rounds. */
@@ -17,9 +18,10 @@ export function chart(results: readonly PairedResult[]): string {
 <text x="${at(Math.max(ratio.highest, target))}" dx="8" y="${y + 16}">${(ratio.median * 100).toFixed(0)} %</text>`;
   });
   const height = top + results.length * line + 8;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14" role="img">
+<title>${title}</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
-<text x="16" y="28" font-size="16" font-weight="600">Share of the floor (dashed: what is wanted; line: lowest to highest round)</text>
+<text x="16" y="28" font-size="16" font-weight="600">${title}</text>
 ${bars.join('\n')}
 </svg>
 `;

@@ -1,6 +1,5 @@
-import { availableParallelism } from 'node:os';
-
-import { admin, memberEmail } from './database.js';
+import { loadConfig } from '../plugins/config.js';
+import { admin, memberEmail, secret } from './database.js';
 import type { HashingInput } from './hashing.js';
 import { load } from './load.js';
 import { runProgram } from './processes.js';
@@ -26,7 +25,8 @@ export interface PairedResult extends Pick<PairedCase, 'name' | 'floor' | 'unit'
 }
 
 const connections = 16;
-export const concurrency = Math.min(availableParallelism(), 3);
+/** Passwords at a time: as many as the service hashes by default. */
+export const concurrency = loadConfig({ SECRET: secret }).PASSWORD_HASH_CONCURRENCY;
 
 /** The cases of a setting. */
 export function pairedCases(setting: Setting): PairedCase[] {
@@ -108,7 +108,8 @@ export async function measurePaired(
   { name, floor, unit, target, measure }: PairedCase,
   { rounds: count, seconds }: { rounds: number; seconds: number },
 ): Promise<PairedResult> {
-  for (const side of ['service', 'floor'] as const) await measure(side, Math.min(seconds, 2));
+  // Code that has hardly run yet is slow, on either side.
+  for (const side of ['service', 'floor'] as const) await measure(side, seconds);
   const rounds: PairedResult['rounds'] = [];
   for (let round = 0; round < count; round++) {
     const rates = { service: 0, floor: 0 };

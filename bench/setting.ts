@@ -17,6 +17,8 @@ export const reads = {
   },
 } as const;
 
+const memberCount = 20;
+
 /** A filled database with the service and the floor on it. */
 export interface Setting {
   database: FilledDatabase;
@@ -33,7 +35,7 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
     admin: (await logIn(recorder, admin.email)).access_token,
     members: [] as string[],
   };
-  for (let number = 0; number < 20; number++) {
+  for (let number = 0; number < memberCount; number++) {
     tokens.members.push((await logIn(recorder, memberEmail(number))).access_token);
   }
   const specification: FloorSpecification = {
@@ -46,11 +48,12 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
   const expected = new Map<string, string>();
   for (const { path, caller, answer } of Object.values(reads)) {
     const token = caller === 'admin' ? tokens.admin : (tokens.members[0] ?? '');
-    const { body, sent } = await recordRead(recorder, path, token);
+    const { body, headers, sent } = await recordRead(recorder, path, token);
     expected.set(path, body);
     specification.reads.push({
       path,
       answer,
+      headers,
       sent,
       recorded: { session: decodeClaims(token).session, time: Date.now() },
     });
@@ -94,10 +97,11 @@ async function recordRead(recorder: Recorder, url: string, token: string) {
 }
 
 async function recordRefresh(recorder: Recorder): Promise<FloorSpecification['refresh']> {
-  let { refresh_token: token } = await logIn(recorder, memberEmail(0));
+  // None of those whose own row is read: a refresh writes the time of it there, some time after.
+  let { refresh_token: token } = await logIn(recorder, memberEmail(memberCount));
   // So that the number of the generation is no number that stands in a statement for something else.
   for (let generation = 0; ; generation++) {
-    const { body, sent } = await recorder.record({
+    const { body, headers, sent } = await recorder.record({
       method: 'POST',
       url: '/auth/refresh',
       payload: { refresh_token: token },
@@ -109,7 +113,7 @@ async function recordRefresh(recorder: Recorder): Promise<FloorSpecification['re
       generation,
       time: Date.now(),
     };
-    if (generation === 7) return { sent, recorded };
+    if (generation === 7) return { headers, sent, recorded };
     token = refresh_token;
   }
 }

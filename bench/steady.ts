@@ -8,6 +8,7 @@ import { inputOfProgram } from './processes.js';
 
 export interface SteadyInput {
   url: string;
+  /** After a first one that does not count: a process that has just been started is slow itself, and slows others down. */
   seconds: number;
   /** Requests a second. */
   rate: number;
@@ -37,7 +38,7 @@ const ask = (number: number) =>
   new Promise<void>((resolve) => {
     const start = performance.now();
     const note = (status: number | string) => {
-      result.times.push(performance.now() - start);
+      if (number >= rate) result.times.push(performance.now() - start);
       result.statuses[status] = (result.statuses[status] ?? 0) + 1;
       resolve();
     };
@@ -51,7 +52,7 @@ const ask = (number: number) =>
 
 const asked: Promise<void>[] = [];
 const start = performance.now();
-for (let number = 0; number < seconds * rate; number++) {
+for (let number = 0; number < (seconds + 1) * rate; number++) {
   asked.push(ask(number));
   const wait = start + ((number + 1) * 1000) / rate - performance.now();
   if (wait > 0) await sleep(wait);

@@ -1,6 +1,6 @@
 /**
  * The floor: a bare server that does only what cannot be left out. It verifies the token with the same library, sends the
- * statements that the service would send, and answers with the same bytes. What the service takes beyond that is ours.
+ * statements that the service would send, and answers with the same bytes, headers included. What the service takes beyond that is ours.
  */
 import jwt from '@fastify/jwt';
 import fastify from 'fastify';
@@ -10,15 +10,22 @@ import type { Sent } from '../statements.js';
 import { type Connection, openConnection } from './connection.js';
 import { parametersFor, type Standing } from './parameters.js';
 
+/** A request to the service, as it was answered. */
+interface Recorded {
+  headers: Record<string, string>;
+  sent: Sent[];
+  recorded: Standing;
+}
+
 /** What the floor is told, as JSON in FLOOR. */
 export interface FloorSpecification {
   engine: 'postgres' | 'embedded';
   place: string;
   secret: string;
   /** What is answered to GET: the statements for it, and how their rows make the answer. */
-  reads: { path: string; sent: Sent[]; recorded: Standing; answer: 'own row' | 'rows' }[];
+  reads: (Recorded & { path: string; answer: 'own row' | 'rows' })[];
   /** The two statements of a refresh. */
-  refresh: { sent: Sent[]; recorded: Standing };
+  refresh: Recorded;
 }
 
 interface Claims {
@@ -52,7 +59,7 @@ for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))
     for (const statement of read.sent) {
       rows = await database.query(statement.text, parametersFor(statement, read.recorded, caller));
     }
-    reply.header('content-type', 'application/json; charset=utf-8');
+    reply.headers(read.headers);
     return JSON.stringify({ data: read.answer === 'own row' ? rows[0]?.own : rows });
   });
 }
@@ -60,7 +67,7 @@ for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))
 const refreshTokens = createRefreshTokens([deriveKey(secret, 'refresh-token')]);
 const quarterHour = 900;
 
-app.post('/auth/refresh', async (request) => {
+app.post('/auth/refresh', async (request, reply) => {
   const { refresh_token: shown } = request.body as { refresh_token: string };
   const read = refreshTokens.read(shown);
   if (!read) throw new Error('That is no refresh token.');
@@ -76,6 +83,7 @@ app.post('/auth/refresh', async (request) => {
     const [found] = rows;
     return { id: found?.id, role: found?.role, app_access: true, admin_access: false, session: sessionId };
   });
+  reply.headers(refresh.headers);
   const now = Math.floor(Date.now() / 1000);
   const accessToken = app.jwt.sign({ ...claims, iat: now, exp: now + quarterHour, iss: 'gatehouse' });
   return { data: { access_token: accessToken, refresh_token: next, expires: quarterHour * 1000 } };
