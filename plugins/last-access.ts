@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
-import { touchSession } from '../db/queries/sessions.js';
-import { touchLastAccess } from '../db/queries/users.js';
+import { type SessionUse, type Use, writeUsesOfSessions, writeUsesOfUsers } from '../db/queries/uses.js';
+import { createTogether } from './together.js';
 
 export interface LastAccess {
   /**
@@ -17,6 +17,14 @@ declare module 'fastify' {
 }
 
 const minute = 60_000;
+/** Milliseconds between two writings under load. */
+const pause = 100;
+
+/** Of two uses the later one; it is due if either was. */
+const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
+  const [earlier, later] = one.now <= other.now ? [one, other] : [other, one];
+  return { ...later, before: earlier.before > later.before ? earlier.before : later.before };
+};
 
 /**
  * `app.lastAccess`: keeps `last_access`, off the request's path; for plain requests at most once a minute (contract 4). The
@@ -25,19 +33,17 @@ const minute = 60_000;
 export const lastAccessPlugin = plugin(
   async (app) => {
     const { db, clock } = app;
-    const underWay = new Map<string, Promise<void>>();
-
-    /** One at a time for each user or session; what comes meanwhile says the same. */
-    const note = (key: string, write: () => Promise<void>) => {
-      if (underWay.has(key)) return;
-      const writing = write()
-        .catch((error: unknown) => app.log.warn(error, 'the time of a use could not be written'))
-        .finally(() => underWay.delete(key));
-      underWay.set(key, writing);
+    const how = {
+      merge: laterOf,
+      pause,
+      onFailure: (error: unknown) => app.log.warn(error, 'times of use could not be written'),
     };
+    const users = createTogether<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
+    const sessions = createTogether<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
+
     const touch = (userId: string, interval: number) => {
       const now = clock();
-      note(userId, () => touchLastAccess(db, userId, now, new Date(now.getTime() - interval)));
+      users.add(userId, { now, before: new Date(now.getTime() - interval) });
     };
     app.decorate('lastAccess', { touch });
 
@@ -48,12 +54,13 @@ export const lastAccessPlugin = plugin(
       const { userId, lastAccess, sessionId, sessionLastUsed } = principal;
       if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
       if (sessionId && sessionLastUsed && sessionLastUsed < aMinuteAgo) {
-        note(sessionId, () => touchSession(db, sessionId, client, now, new Date(aMinuteAgo)));
+        const { ip, userAgent } = client;
+        sessions.add(sessionId, { now, before: new Date(aMinuteAgo), ip, userAgent });
       }
     });
     // Hooks of this kind run last one first: the database, registered earlier, is still open.
     app.addHook('onClose', async () => {
-      await Promise.all(underWay.values());
+      await Promise.all([users.stop(), sessions.stop()]);
     });
   },
   { name: 'last-access', dependencies: ['database', 'clock'] },

@@ -135,17 +135,3 @@ export async function deleteSessionOf(executor: Executor, user: string, id: stri
     .returning({ id: sessions.id });
   return ended.length === 1;
 }
-
-/** Notes from where a session was used, unless a later time than `before` stands there already. */
-export async function touchSession(
-  executor: Executor,
-  id: string,
-  use: { ip: string | null; userAgent: string | null },
-  now: Date,
-  before: Date,
-): Promise<void> {
-  await executor
-    .update(sessions)
-    .set({ ...use, lastUsedAt: now })
-    .where(and(eq(sessions.id, id), lt(sessions.lastUsedAt, before)));
-}

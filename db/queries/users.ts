@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
 import { fixedStatement } from '../fixed-statement.js';
 import { inLowerCase } from '../lower-case.js';
@@ -52,14 +52,6 @@ export async function recordLogin(
 ): Promise<boolean> {
   const recorded = await recording(executor, { id, tfaSecret, password, newPassword, now: now.toISOString() });
   return recorded.length === 1;
-}
-
-/** Writes the time of a user's last use of the API, unless a later one than `before` stands there already. */
-export async function touchLastAccess(executor: Executor, id: string, now: Date, before: Date): Promise<void> {
-  await executor
-    .update(users)
-    .set({ lastAccess: now })
-    .where(and(eq(users.id, id), or(isNull(users.lastAccess), lt(users.lastAccess, before))));
 }
 
 export async function writeLastPage(executor: Executor, id: string, page: string): Promise<void> {

@@ -84,8 +84,13 @@ export function createAccess(deps: {
       const found = await find(token, ownFields);
       if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
       const rights = rightsOf(found, client.ip);
+      const { admin, app, mustSetUpTfa, policies } = rights;
+      // Each by its name, at every request: spread, they would take three kilobytes.
       return {
-        ...rights,
+        admin,
+        app,
+        mustSetUpTfa,
+        policies,
         userId: found.id,
         role: found.role,
         roles: found.roles,

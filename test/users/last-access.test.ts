@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/uses.js';
+import { sessions, users } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+import { engine } from '../helpers/databases.js';
+import { watchPlans } from '../helpers/plans.js';
+import { changeUser, createUser } from '../helpers/records.js';
+import { logIn, refresh } from '../helpers/sessions.js';
+import { hearStatements } from '../helpers/statements.js';
+
+/** Times of use: written behind the answers, many at a time. */
+
+const service = await startTestApp(t);
+const { app, clock } = service;
+const minute = 60_000;
+
+const lastAccess = async (id: string) => {
+  const [row] = await app.db.select({ at: users.lastAccess }).from(users).where(eq(users.id, id));
+  return row?.at?.getTime() ?? null;
+};
+
+t.test('refreshes that come together are noted together, each at its own time', async (t) => {
+  const people = await Promise.all(Array.from({ length: 30 }, () => createUser(app)));
+  const held = [];
+  for (const person of people) held.push(await logIn(service, 'json', person));
+  clock.advance(minute);
+  // The first one is written at once, and so a pause begins.
+  const [first, ...others] = held;
+  if (first) await refresh(service, first);
+  const sent: string[] = [];
+  const stop = hearStatements(app, ({ text }) => sent.push(text));
+  const before = clock.now().getTime();
+  for (const { statusCode } of await Promise.all(others.map((session) => refresh(service, session))))
+    t.equal(statusCode, 200);
+  const noted = async () => (await Promise.all(people.slice(1).map(({ id }) => lastAccess(id)))).map(Number);
+  for (let tries = 0; tries < 500 && Math.min(...(await noted())) < before; tries++) await sleep(10);
+  stop();
+  const now = clock.now().getTime();
+  t.ok((await noted()).every((at) => at >= before && at <= now));
+  const writings = sent.filter((text) => /update "users"[^;]*last_access/.test(text)).length;
+  t.ok(writings > 0 && writings <= 10, `${writings} statements for 29 refreshes`);
+});
+
+t.test('what is written of users', async (t) => {
+  const [now, before] = [new Date('2030-01-01T12:00:00Z'), new Date('2030-01-01T11:59:00Z')];
+  const cases = [
+    ['never here before', null, now],
+    ['here long ago', new Date('2029-01-01T00:00:00Z'), now],
+    ['here a moment before that', new Date(before.getTime() - 1), now],
+    ['here at that time', before, before],
+    ['here later than that', new Date('2031-01-01T00:00:00Z'), new Date('2031-01-01T00:00:00Z')],
+  ] as const;
+  const made = await Promise.all(cases.map(([, at]) => createUser(app, { lastAccess: at })));
+  const bystander = await createUser(app, { lastAccess: null });
+  const uses = new Map(made.map(({ id }) => [id, { now, before }]));
+  uses.set('00000000-0000-4000-8000-000000000000', { now, before });
+  const plans = watchPlans(app);
+  t.strictSame(await plans.during(() => writeUsesOfUsers(app.db, uses)), []);
+  await t.resolves(plans.check(), 'without reading all users');
+  plans.stop();
+  for (const [index, [what, , expected]] of cases.entries())
+    t.equal(await lastAccess(made[index]?.id ?? ''), expected.getTime(), what);
+  t.equal(await lastAccess(bystander.id), null);
+  t.strictSame(await writeUsesOfUsers(app.db, new Map()), []);
+});
+
+t.test('what is written of sessions', async (t) => {
+  const person = await createUser(app);
+  const [one, other] = [await logIn(service, 'json', person), await logIn(service, 'json', person)];
+  const stored = async () =>
+    (await app.db.select().from(sessions).where(eq(sessions.user, person.id))).map((row) => ({
+      at: row.lastUsedAt.getTime(),
+      ip: row.ip,
+      userAgent: row.userAgent,
+    }));
+  const ids = (await app.db.select({ id: sessions.id }).from(sessions).where(eq(sessions.user, person.id))).map(
+    ({ id }) => id,
+  );
+  t.ok(one && other && ids.length === 2);
+  const now = new Date(clock.now().getTime() + 10 * minute);
+  const use = { now, before: now, ip: '2001:db8::9', userAgent: 'a "quoted" agent\\ of 😀' };
+  const plans = watchPlans(app);
+  const written = () => writeUsesOfSessions(app.db, new Map(ids.map((id) => [id, use])));
+  t.strictSame(await plans.during(written), []);
+  await t.resolves(plans.check());
+  plans.stop();
+  const { ip, userAgent } = use;
+  t.strictSame(
+    await stored(),
+    [1, 2].map(() => ({ at: now.getTime(), ip, userAgent })),
+  );
+  const earlier = { now: new Date(now.getTime() - 1), before: now, ip: null, userAgent: null };
+  t.strictSame(await writeUsesOfSessions(app.db, new Map(ids.map((id) => [id, earlier]))), []);
+  t.strictSame(
+    await stored(),
+    [1, 2].map(() => ({ at: now.getTime(), ip, userAgent })),
+    'no earlier one',
+  );
+});
+
+const skip = engine === 'embedded' && 'there is but one connection';
+
+t.test('a user whom another transaction holds is neither waited for nor forgotten', { skip }, async (t) => {
+  const [held, free] = [await createUser(app, { lastAccess: null }), await createUser(app, { lastAccess: null })];
+  const session = await logIn(service, 'json', held);
+  await changeUser(app, held.id, { lastAccess: null });
+  const use = { now: clock.now(), before: clock.now() };
+  await app.db.transaction(async (tx) => {
+    await tx.update(users).set({ title: 'held' }).where(eq(users.id, held.id));
+    const left = await writeUsesOfUsers(app.db, new Map([held, free].map(({ id }) => [id, use])));
+    t.strictSame(left, [held.id]);
+    t.equal(await lastAccess(free.id), use.now.getTime(), 'the others are written');
+    t.equal((await refresh(service, session)).statusCode, 200, 'nor does a refresh wait');
+    await sleep(300);
+    t.equal(await lastAccess(held.id), null);
+  });
+  for (let tries = 0; tries < 500 && (await lastAccess(held.id)) === null; tries++) await sleep(10);
+  t.ok(Number(await lastAccess(held.id)) >= use.now.getTime(), 'it is written when it is free again');
+});
