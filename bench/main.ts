@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures the service against what cannot be left out, on databases of its own (README.md).
  *
- *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 5] [--seconds 5]
+ *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 9] [--seconds 4]
  */
 import { parseArgs } from 'node:util';
 import { measureCounting } from './counting.js';
@@ -17,8 +17,8 @@ const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: process.env.DATABASE_URL ? 'postgres' : 'embedded' },
     users: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '4' },
   },
 });
 const engine = values.engine as Engine;
