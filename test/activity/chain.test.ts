@@ -109,7 +109,7 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
   ['all removed', 'delete from activity', /^Positions 1 to 6 are missing at the end/],
   [
     'removed, and the gap closed',
-    'delete from activity where position = 3; update activity set position = position - 1 where position > 3',
+    'delete from activity where position = 3; update activity set position = -position where position > 3; update activity set position = -position - 1 where position < 0',
     /^Position 3 .* does not follow/,
   ],
   [

@@ -1,10 +1,9 @@
-import { Secret } from 'otpauth';
 import t, { type Test } from 'tap';
 import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { administrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
-import { codeOfStep, stepOf } from '../helpers/totp.js';
+import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
 import { json, status } from '../helpers/web-server.js';
 
 const port = String(await freePort());
@@ -57,10 +56,6 @@ async function signedIn(user: User, options = {}): Promise<Person> {
   return person;
 }
 
-/** The code of the present step, or of the one before: as each works once, a test has two and need not wait. */
-const code = (secret: string, back = 0) =>
-  codeOfStep(stepOf(new Date()) - back, Buffer.from(Secret.fromBase32(secret).bytes));
-
 /** A user with a password, a linked account and two-factor authentication. @returns the secret, and recovery codes */
 async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   newcomer();
@@ -72,7 +67,7 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   await button(person, 'Set up').click();
   await person.page.locator('.qr-code svg').waitFor();
   const secret = (await person.page.locator('[data-secret]').textContent()) ?? '';
-  await person.page.locator('#tfa-code').fill(code(secret, 1));
+  await person.page.locator('#tfa-code').fill(await codeOfBefore(secret));
   await button(person, 'Turn on').click();
   await person.page.locator('[data-codes] li').nth(9).waitFor();
   const codes = await person.page.locator('[data-codes] li').allTextContents();
@@ -121,10 +116,11 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   await page.reload();
   await field.waitFor();
   t.pass('it is asked for after the page is loaded again, too');
-  await field.fill(code(secret).replace(/^.../, '$& '));
+  const otp = codeOfNow(secret);
+  await field.fill(otp.replace(/^.../, '$& '));
   const sent = page.waitForRequest('**/auth/login/forum');
   await page.keyboard.press('Enter');
-  t.strictSame((await sent).postDataJSON(), { otp: code(secret), mode: 'session' });
+  t.strictSame((await sent).postDataJSON(), { otp, mode: 'session' });
   await page.waitForURL(`${publicUrl}/server/ping?x=1`);
   const cookies = await person.context.cookies(publicUrl);
   t.strictSame(
@@ -167,7 +163,7 @@ t.test('the code comes too late, too often, or not at all', async (t) => {
   await person.open('/account/login');
   await begin();
   await context.clearCookies();
-  await field.fill(code(secret));
+  await field.fill(codeOfNow(secret));
   await page.keyboard.press('Enter');
   t.equal(await person.said('alert'), 'Signing in took too long, or was begun elsewhere. Start again.');
   t.equal(await field.count(), 0);
@@ -206,7 +202,7 @@ t.test('a session cookie that is of no use any more is no obstacle to the code',
   await person.page.locator('#provider-otp').waitFor();
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
   await person.page.reload();
-  await person.page.locator('#provider-otp').fill(code(secret));
+  await person.page.locator('#provider-otp').fill(codeOfNow(secret));
   await person.page.keyboard.press('Enter');
   await seesOwnAccount(person);
 });

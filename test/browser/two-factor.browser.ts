@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Secret } from 'otpauth';
 import t from 'tap';
 import {
   barriers,
@@ -13,15 +12,11 @@ import {
 } from '../helpers/browser.js';
 import { asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
-import { codeOfStep, stepOf } from '../helpers/totp.js';
+import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);
 const everything = ['first_name', 'password', 'tfa_secret'];
-
-/** The code of the present step, or of the one before: as each works once, a test has two and need not wait. */
-const code = (secret: string, back = 0) =>
-  codeOfStep(stepOf(new Date()) - back, Buffer.from(Secret.fromBase32(secret).bytes));
 
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 
@@ -32,7 +27,7 @@ async function setUp(person: Person, password?: string, begin = 'Set up', on = '
   await button(person, begin).click();
   await page.locator('.qr-code svg').waitFor();
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
-  await page.locator('#tfa-code').fill(code(secret, 1).replace(/^.../, '$& '));
+  await page.locator('#tfa-code').fill((await codeOfBefore(secret)).replace(/^.../, '$& '));
   await button(person, on).click();
   return secret;
 }
@@ -79,7 +74,7 @@ t.test('turned on, used, and turned off', async (t) => {
 
   const later = await newPerson(browser, service);
   await signIn(later, user.email, user.password);
-  await later.page.getByLabel('Code from your authenticator app').fill(code(secret));
+  await later.page.getByLabel('Code from your authenticator app').fill(codeOfNow(secret));
   await later.page.keyboard.press('Enter');
   await seesOwnAccount(later);
 
@@ -162,7 +157,7 @@ t.test('who has no password shows a code in its place', async (t) => {
   await person.page.locator('#tfa-recovery-code').fill('000000');
   await button(person, 'Make new codes').click();
   t.match(await person.said('fault'), 'The code is not right');
-  await person.page.locator('#tfa-recovery-code').fill(code(secret));
+  await person.page.locator('#tfa-recovery-code').fill(codeOfNow(secret));
   await button(person, 'Make new codes').click();
   t.equal((await shownCodes(person)).length, 10);
 });

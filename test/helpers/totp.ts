@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Secret } from 'otpauth';
 
 /** The secret of the test vectors in RFC 6238, appendix B: the ASCII digits `12345678901234567890` in base32. */
 export const rfcSecret = { bytes: Buffer.from('12345678901234567890'), base32: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' };
@@ -14,6 +16,21 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
   const digest = createHmac('sha1', secret).update(counter).digest();
   const offset = (digest.at(-1) ?? 0) & 0xf;
   return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, '0');
+}
+
+const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
+
+/** The code that an app shows just now. */
+export const codeOfNow = (secret: string): string => codeOfStep(stepOf(new Date()), bytesOf(secret));
+
+/**
+ * The code that an app showed before that: as each works once, a test has two and need not wait, unless the present step is
+ * about to end, and that of this code with it.
+ */
+export async function codeOfBefore(secret: string): Promise<string> {
+  const left = stepLength - (Date.now() % stepLength);
+  if (left < 6_000) await sleep(left + 1);
+  return codeOfStep(stepOf(new Date()) - 1, bytesOf(secret));
 }
 
 /** The test vectors of RFC 6238, appendix B, for SHA-1: a moment, and the code of `rfcSecret` then in eight digits. */

@@ -85,9 +85,8 @@ export const sessions: readonly Mutation[] = [
       },
       {
         file: 'plugins/access/service.ts',
-        find: '      const rights = rightsOf(found, client.ip);\n      return {',
-        replace:
-          '      const rights = rightsOf(found, client.ip);\n      remembered.set(token, found);\n      return {',
+        find: '      const { admin, app, mustSetUpTfa, policies } = rights;\n',
+        replace: '      const { admin, app, mustSetUpTfa, policies } = rights;\n      remembered.set(token, found);\n',
       },
       {
         file: 'plugins/access/service.ts',
