@@ -27,6 +27,11 @@ export interface FilledDatabase {
   variables: Readonly<Record<string, string>>;
   /** Where a second server can use it at the same time: the same place, or a copy of it. */
   secondPlace(): string;
+  /**
+   * Has the server write out what was filled in, so that it does not do so beside what is measured. From then on the first change
+   * of each page is logged as a whole. Where we may not, so be it.
+   */
+  writeOut(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -59,8 +64,6 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
   if (engine === 'postgres') {
     const sql = postgres(made.place, { max: 1, onnotice() {} });
     for (const statement of statements) await sql.unsafe(statement);
-    // What was filled in is written out, so that this does not go on beside what is measured; where we may not, so be it.
-    await sql.unsafe('checkpoint').catch(() => {});
     await sql.end();
   } else {
     const client = await PGlite.create({ dataDir: `${made.place}/database` });
@@ -85,6 +88,7 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
       copies.push(copy);
       return copy;
     },
+    writeOut: made.writeOut,
     drop: async () => {
       await made.drop();
       for (const copy of copies) rmSync(copy, { recursive: true, force: true });
@@ -102,15 +106,16 @@ async function createOnServer() {
     const sql = postgres(server, { max: 1, onnotice() {} });
     await sql.unsafe(statement).finally(() => sql.end());
   };
+  const writeOut = () => onServer('checkpoint').catch(() => {});
   await onServer(`create database ${name}`);
   const drop = () => onServer(`drop database ${name} with (force)`);
-  return { place: place.href, variables: { DATABASE_URL: place.href }, drop };
+  return { place: place.href, variables: { DATABASE_URL: place.href }, writeOut, drop };
 }
 
 function createFolder() {
   const place = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   const drop = async () => rmSync(place, { recursive: true, force: true });
-  return { place, variables: { DATA_DIR: place }, drop };
+  return { place, variables: { DATA_DIR: place }, writeOut: async () => {}, drop };
 }
 
 const issuing = createRefreshTokens([deriveKey(secret, 'refresh-token')]);

@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { admin, type FilledDatabase, memberEmail } from './database.js';
 import { startNginx, startRedis } from './front.js';
 import { type Load, type LoadResult, load } from './load.js';
-import { processorTime, type Server, serviceFile, startServer } from './processes.js';
+import { processorTimes, type Server, serviceFile, startServer, timeBetween } from './processes.js';
 import { median } from './statistics.js';
 
 /** How many instances are behind the proxy; 0: one, and no proxy. */
@@ -71,7 +71,7 @@ export async function measureInstances(
           const answers = Object.values(result.statuses).reduce((sum, one) => sum + one, 0);
           if (answers !== result.statuses['200']) throw new Error(`${name}: ${JSON.stringify(result.statuses)}`);
           const after = timesOf({ ...pids, postgres: await backends() });
-          const each = (key: keyof ProcessorTimes) => ((after[key] - before[key]) * 1_000) / answers;
+          const each = (key: keyof ProcessorTimes) => (timeBetween(before[key], after[key]) * 1_000) / answers;
           const processor = {
             services: each('services'),
             postgres: each('postgres'),
@@ -120,11 +120,11 @@ function summed(name: string, measured: ReadonlyMap<(typeof counts)[number], Mea
   });
 }
 
-const timesOf = (pids: Record<keyof ProcessorTimes, (number | undefined)[]>): ProcessorTimes => ({
-  services: processorTime(pids.services),
-  postgres: processorTime(pids.postgres),
-  redis: processorTime(pids.redis),
-  nginx: processorTime(pids.nginx),
+const timesOf = (pids: Record<keyof ProcessorTimes, (number | undefined)[]>) => ({
+  services: processorTimes(pids.services),
+  postgres: processorTimes(pids.postgres),
+  redis: processorTimes(pids.redis),
+  nginx: processorTimes(pids.nginx),
 });
 
 async function casesOf(database: FilledDatabase, service: Server) {

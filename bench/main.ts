@@ -27,6 +27,7 @@ const options = { rounds: Number(values.rounds), seconds: Number(values.seconds)
 
 console.log(`Filling a database with ${users} users …`);
 const database = await fillDatabase(engine, users);
+await database.writeOut();
 const results: Results = { engine, users, paired: [] };
 try {
   const setting = await startSetting(database);

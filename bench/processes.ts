@@ -119,12 +119,16 @@ const isOpen = (port: number) =>
     socket.once('connect', () => socket.destroy());
   });
 
-/** Seconds of a processor that these processes have had, with those of their children; 0 where there is no /proc. */
-export function processorTime(pids: readonly (number | undefined)[]): number {
+/** Seconds of a processor that each of these processes has had, and each of their children; none where there is no /proc. */
+export function processorTimes(pids: readonly (number | undefined)[]): ReadonlyMap<number, number> {
   const own = pids.filter((pid) => pid !== undefined);
   const all = own.flatMap((pid) => [pid, ...(orNothing(() => proc.childrenOf(pid)) ?? [])]);
-  return all.reduce((sum, pid) => sum + (orNothing(() => proc.processorTime(pid)) ?? 0), 0);
+  return new Map(all.map((pid) => [pid, orNothing(() => proc.processorTime(pid)) ?? 0]));
 }
+
+/** Seconds of a processor between two moments. What has ended meanwhile is left out, or its past would be taken from the others. */
+export const timeBetween = (before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number =>
+  [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 
 function orNothing<T>(read: () => T): T | undefined {
   try {
