@@ -23,7 +23,8 @@ export async function startRecorder(variables: Readonly<Record<string, string>>)
       sent = [];
       const { statusCode, body, headers } = await app.inject(options);
       if (statusCode !== 200) throw new Error(`${options.method ?? 'GET'} ${options.url}: ${statusCode} ${body}`);
-      const isLater = ({ text }: Sent) => /^update "users" set "last_access"/.test(text);
+      // Times of use, written behind the answers: maybe that of a request before.
+      const isLater = ({ text }: Sent) => /\bupdate "(users|sessions)" r set last_(access|used_at)\b/.test(text);
       return { body, headers: ownHeaders(headers), sent: sent.filter((statement) => !isLater(statement)) };
     },
     close: () => app.close(),

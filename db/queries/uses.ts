@@ -16,12 +16,14 @@ export interface SessionUse extends Use {
 }
 
 /**
- * One statement for the uses of many rows. It waits for no other transaction, so it can be part of no deadlock: rows that
- * another one holds just now are left as they are, and named.
+ * Writes the uses of many rows in one statement. It waits for no other transaction, so it can be part of no deadlock.
+ * @returns the ids of rows that another transaction holds just now: they are left as they are
  */
-const writing = (table: PgTable, time: SQL, changes: SQL) => {
+type WriteUses<Entry extends Use> = (executor: Executor, uses: ReadonlyMap<string, Entry>) => Promise<string[]>;
+
+function writing<Entry extends Use>(table: PgTable, time: SQL, changes: SQL): WriteUses<Entry> {
   const isDue = sql`(r.${time} is null or r.${time} < used.before)`;
-  return fixedStatement<{ uses: string }, { id: string }>(
+  const statement = fixedStatement<{ uses: string }, { id: string }>(
     (value) => sql`
       with used as (
         select * from jsonb_to_recordset(${value('uses')}::jsonb)
@@ -34,28 +36,18 @@ const writing = (table: PgTable, time: SQL, changes: SQL) => {
       select r.id from ${table} r join used on used.id = r.id
       where ${isDue} and r.id not in (select written.id from written)`,
   );
-};
+  return async (executor, uses) => {
+    const listed = JSON.stringify([...uses].map(([id, use]) => ({ id, ...use })));
+    return (await statement(executor, { uses: listed })).map(({ id }) => id);
+  };
+}
 
-const ofUsers = writing(users, sql`last_access`, sql`last_access = free.now`);
-const ofSessions = writing(
+/** When users last used the API. */
+export const writeUsesOfUsers = writing<Use>(users, sql`last_access`, sql`last_access = free.now`);
+
+/** When, and from where, sessions were last used. */
+export const writeUsesOfSessions = writing<SessionUse>(
   sessions,
   sql`last_used_at`,
   sql`last_used_at = free.now, ip = free.ip, user_agent = free."userAgent"`,
 );
-
-const asParameter = (uses: ReadonlyMap<string, Use>) => ({
-  uses: JSON.stringify([...uses].map(([id, use]) => ({ id, ...use }))),
-});
-
-/** Writes when users last used the API. @returns the ids of those that another transaction holds just now */
-export async function writeUsesOfUsers(executor: Executor, uses: ReadonlyMap<string, Use>): Promise<string[]> {
-  return (await ofUsers(executor, asParameter(uses))).map(({ id }) => id);
-}
-
-/** Writes when and from where sessions were used. @returns the ids of those that another transaction holds just now */
-export async function writeUsesOfSessions(
-  executor: Executor,
-  uses: ReadonlyMap<string, SessionUse>,
-): Promise<string[]> {
-  return (await ofSessions(executor, asParameter(uses))).map(({ id }) => id);
-}
