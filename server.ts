@@ -4,14 +4,12 @@ import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.js';
 import { loadConfig } from './plugins/config.js';
-import { lowerPriorityOfPool } from './plugins/passwords/thread-priority.js';
 import { explainStartFailure } from './plugins/start-failure.js';
 import { settleMemory } from './plugins/start-memory.js';
 
 try {
   const config = loadConfig();
   const app = await buildApp(config, { onSettled: settleMemory });
-  app.log.debug({ threads: await lowerPriorityOfPool() }, 'threads that hash passwords give way to all others');
   const address = await listen(app);
   announce(app, address);
   closeWithGrace({ delay: 10_000, logger: app.log }, async ({ err }) => {

@@ -44,7 +44,7 @@ export function loadConfig(env: Environment = process.env): Config {
     SECRET: config.SECRET ?? keptSecret(config.DATA_DIR),
     REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
-    // A processor is left for everything else, and of libuv's four threads one for files and name look-ups.
+    // A processor is left for everything else. No more than three, for the sake of the memory that each takes.
     PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(Math.max(availableParallelism() - 1, 1), 3),
     PROVIDERS: providers.configs,
   });

@@ -333,7 +333,7 @@ const passwords = {
   PASSWORD_HASH_CONCURRENCY: Type.Optional(
     integer(1, 64, {
       description:
-        'How many passwords are hashed at once. Default: one for each processor core but one, which is left for all other requests and for a database beside the service; 1 at the least, 3 at the most. To go beyond 3, raise UV_THREADPOOL_SIZE too, to one more than this.',
+        'How many passwords are hashed at once. Default: one for each processor core but one, which is left for all other requests and for a database beside the service; 1 at the least, 3 at the most.',
     }),
   ),
   PASSWORD_MIN_LENGTH: integer(1, 1024, { default: 8, description: 'Fewest characters of a new password.' }),

@@ -19,6 +19,7 @@ export const passwordsPlugin = plugin(
       queue: config.PASSWORD_HASH_QUEUE,
     });
     app.decorate('passwords', passwords);
+    app.addHook('onClose', () => passwords.close());
   },
   { name: 'passwords', dependencies: ['config'] },
 );

@@ -1,6 +1,7 @@
-import { hash, parseOptions, verify } from '@node-rs/argon2';
+import { hash, parseOptions } from '@node-rs/argon2';
 import fastq from 'fastq';
 import { ApiError } from '../../schemas/errors.js';
+import { createHashingThreads } from './hashing-threads.js';
 
 export interface PasswordOptions {
   /** KiB for one hash. */
@@ -33,10 +34,11 @@ export interface Passwords {
   requireRoom(): void;
   /** Hashes under way and waiting. */
   load(): { running: number; waiting: number };
+  close(): Promise<void>;
 }
 
 /**
- * Hashing is the one thing here that costs real work. It runs on the threads of libuv, a bounded number at once and a
+ * Hashing is the one thing here that costs real work. It runs on threads of its own, a bounded number at once and a
  * bounded number waiting, so that a burst of logins neither starves other requests nor fills the memory.
  * @throws {ApiError} SERVICE_UNAVAILABLE when the queue is full
  */
@@ -49,10 +51,17 @@ export async function createPasswords({
 }: PasswordOptions): Promise<Passwords> {
   // Argon2id is the library's default algorithm.
   const parameters = { memoryCost: memory, timeCost: time, parallelism };
-  const queue = fastq.promise((task: () => Promise<unknown>) => task(), concurrency);
+  const threads = createHashingThreads(concurrency, parameters);
+  const queue = fastq.promise((task: () => Promise<unknown>) => task(), threads.room);
+
+  const load = () => {
+    const taken = queue.running();
+    const running = Math.min(taken, concurrency);
+    return { running, waiting: queue.length() + taken - running };
+  };
 
   const requireRoom = () => {
-    if (queue.length() < capacity) return;
+    if (load().waiting < capacity) return;
     throw new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many logins at once.' });
   };
 
@@ -61,21 +70,32 @@ export async function createPasswords({
     return queue.push(task) as Promise<T>;
   };
 
+  // Not by the threads, which are for when there is more to do.
   const nobodysHash = await hash('nobody’s password', parameters);
 
   return {
-    hash: async (password) => run(() => hash(password, parameters)),
+    hash: async (password) => run(() => threads.hash(password)),
     hashMany: async (passwords) => {
       const hashes: string[] = [];
-      // As many at a time as run at once: the rest of the queue stays free for others.
-      for (let start = 0; start < passwords.length; start += concurrency) {
-        const batch = passwords.slice(start, start + concurrency);
-        hashes.push(...(await Promise.all(batch.map((password) => run(() => hash(password, parameters))))));
+      // As many at a time as the threads take, and half of the queue at the most: the rest stays free for others.
+      const rest = [...passwords.entries()].reverse();
+      const lane = async () => {
+        for (let next = rest.pop(); next; next = rest.pop()) {
+          const [index, password] = next;
+          hashes[index] = await run(() => threads.hash(password));
+        }
+      };
+      const lanes = Math.min(threads.room, concurrency + Math.floor(capacity / 2));
+      try {
+        await Promise.all(Array.from({ length: lanes }, lane));
+      } finally {
+        // After a failure nobody waits for the others.
+        rest.length = 0;
       }
       return hashes;
     },
     verify: async (stored, password) => {
-      const matches = await run(() => verify(stored ?? nobodysHash, password).catch(() => false));
+      const matches = await run(() => threads.verify(stored ?? nobodysHash, password));
       return matches && stored !== null;
     },
     isOutdated: (stored) => {
@@ -88,6 +108,7 @@ export async function createPasswords({
       );
     },
     requireRoom,
-    load: () => ({ running: queue.running(), waiting: queue.length() }),
+    load,
+    close: threads.close,
   };
 }

@@ -151,20 +151,10 @@ export const http: readonly Mutation[] = [
     fault: 'of a password 72 bytes count',
     edits: [
       {
-        file: 'plugins/passwords/service.ts',
-        find: '      const matches = await run(() => verify(stored ?? nobodysHash, password).catch(() => false));',
+        file: 'plugins/passwords/hashing-thread.ts',
+        find: 'function answer({ number, password, stored }: HashingTask): HashingAnswer {\n',
         replace:
-          '      const matches = await run(() => verify(stored ?? nobodysHash, Buffer.from(password).subarray(0, 72)).catch(() => false));',
-      },
-      {
-        file: 'plugins/passwords/service.ts',
-        find: 'hash: async (password) => run(() => hash(password, parameters)),',
-        replace: 'hash: async (password) => run(() => hash(Buffer.from(password).subarray(0, 72), parameters)),',
-      },
-      {
-        file: 'plugins/passwords/service.ts',
-        find: 'batch.map((password) => run(() => hash(password, parameters)))',
-        replace: 'batch.map((password) => run(() => hash(Buffer.from(password).subarray(0, 72), parameters)))',
+          'function answer(task: HashingTask): HashingAnswer {\n  const { number, stored } = task;\n  const password = Buffer.from(task.password).subarray(0, 72).toString();\n',
       },
     ],
     tests: ['test/passwords/rules.test.ts'],

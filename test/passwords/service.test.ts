@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
+import { createHashingThreads } from '../../plugins/passwords/hashing-threads.js';
 import { createPasswords, type PasswordOptions } from '../../plugins/passwords/service.js';
 import { userStatuses } from '../../schemas/users.js';
 import { accountPassword, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
@@ -102,6 +105,81 @@ t.test('never more at once than allowed, and never more waiting', async (t) => {
   ];
   t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'checking counts as hashing does');
   await Promise.all(mixed);
+});
+
+t.test('a batch takes its turn with others, and never asks for more room than there is', async (t) => {
+  for (const queue of [1, 2, 9]) {
+    const passwords = await make({ concurrency: 3, queue });
+    const names = Array.from({ length: 25 }, (_, index) => `password ${index}`);
+    const hashes = await passwords.hashMany(names);
+    for (const [index, stored] of hashes.entries()) {
+      t.equal(await passwords.verify(stored, names[index] ?? ''), true, `${index}, in order`);
+    }
+    await passwords.close();
+  }
+  const passwords = await make({ concurrency: 1, queue: 4 });
+  let isDone = false;
+  const batch = passwords.hashMany(Array.from({ length: 30 }, () => 'x')).then(() => {
+    isDone = true;
+  });
+  t.equal(await passwords.verify(null, 'x'), false);
+  t.equal(isDone, false, 'somebody else need not wait for all of it');
+  await batch;
+
+  const narrow = await make({ concurrency: 1, queue: 2 });
+  const long = narrow.hashMany(Array.from({ length: 10 }, () => 'x'));
+  t.equal(await narrow.verify(null, 'x'), false, 'there is room besides, however little');
+  await long;
+});
+
+t.test('a batch that fails is not gone on with', async (t) => {
+  const passwords = await make({ concurrency: 1, queue: 2 });
+  const one = passwords.hashMany(['x', 'x', 'x']);
+  const other = passwords.hashMany(Array.from({ length: 500 }, () => 'x'));
+  t.match(await Promise.allSettled([other]), [{ reason: { code: 'SERVICE_UNAVAILABLE' } }], 'there is no room for it');
+  await one;
+  await passwords.hash('x');
+  t.strictSame(passwords.load(), { running: 0, waiting: 0 });
+});
+
+t.test('threads', async (t) => {
+  const parameters = { memoryCost: 8_192, timeCost: 1, parallelism: 1 };
+
+  t.test('a task that fails is told of, and those before and after it are not touched', async (t) => {
+    const others = await make({ memory: 8_192, time: 1, concurrency: 1, parallelism: 1 });
+    const threads = createHashingThreads(1, { ...parameters, memoryCost: 1 });
+    const results = await Promise.allSettled([
+      threads.verify(await others.hash('x'), 'x'),
+      threads.hash('x'),
+      threads.verify('rubbish', 'x'),
+      threads.verify(await others.hash('y'), 'y'),
+    ]);
+    t.match(results, [{ value: true }, { status: 'rejected', reason: Error }, { value: false }, { value: true }]);
+    await threads.close();
+  });
+
+  t.test('a thread that ends takes its tasks along, and the next one gets a new thread', async (t) => {
+    const folder = t.testdir({
+      'ending.mjs': `import { parentPort } from 'node:worker_threads';
+        parentPort.on('message', ({ number, password }) =>
+          password === 'end' ? process.exit() : parentPort.postMessage({ number, result: password }));`,
+    });
+    const threads = createHashingThreads(1, parameters, pathToFileURL(join(folder, 'ending.mjs')));
+    t.equal(await threads.hash('one'), 'one');
+    const ended = await Promise.allSettled([threads.hash('end'), threads.hash('two')]);
+    t.match(ended, [{ reason: /has ended/ }, { reason: /has ended/ }]);
+    t.equal(await threads.hash('three'), 'three');
+    await threads.close();
+  });
+
+  t.test('closing ends what is under way', async (t) => {
+    const threads = createHashingThreads(2, { ...parameters, timeCost: 50 });
+    const tasks = Array.from({ length: 4 }, () => threads.hash('x'));
+    const settled = Promise.allSettled(tasks);
+    await threads.close();
+    for (const { status } of await settled) t.equal(status, 'rejected');
+    await t.rejects(threads.hash('x'), /has ended/, 'and nothing is begun after');
+  });
 });
 
 t.test('a hash that fails frees its place', async (t) => {

@@ -70,8 +70,7 @@ const isDescribed = (name: string): boolean =>
     configuration.includes(`| \`${written}\` |`),
   ) ||
   // Node's own.
-  name === 'NODE_EXTRA_CA_CERTS' ||
-  name === 'UV_THREADPOOL_SIZE';
+  name === 'NODE_EXTRA_CA_CERTS';
 
 /** Runs the blocks of a guide in order, in one shell, against a service that is just made. */
 async function runAll(t: Test, blocks: readonly Block[]): Promise<void> {
