@@ -4,13 +4,17 @@ import { sqlStateOf } from './failures.js';
 const deadlock = '40P01';
 const mostAttempts = 5;
 
-/** A transaction that is begun anew when the database ended it because it and another waited for each other. */
-export async function transact<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
+/** Does work anew that the database ended because it and another waited for each other: a transaction, or a statement by itself. */
+export async function beginAnewOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction(work);
+      return await work();
     } catch (error) {
       if (sqlStateOf(error) !== deadlock || attempt === mostAttempts) throw error;
     }
   }
 }
+
+/** A transaction that is begun anew when it ends in a deadlock. */
+export const transact = <T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> =>
+  beginAnewOnDeadlock(() => db.transaction(work));

@@ -1,4 +1,20 @@
-import { and, asc, eq, getTableColumns, gt, gte, isNull, lt, lte, max, min, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  or,
+  type Placeholder,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { type Executor, rows } from '../client.js';
 import { fixedStatement } from '../fixed-statement.js';
 import { activity, activityChain } from '../schema.js';
@@ -16,17 +32,26 @@ const { position: _position, hash: _hash, ...columnsOfNew } = getTableColumns(ac
 const names = Object.values(columnsOfNew).map(({ name }) => sql.identifier(name));
 const list = sql.join(names, sql`, `);
 
-const insertion = fixedStatement<{ rows: string }, Record<never, never>>(
-  (value) => sql`insert into ${activity} (${list})
-    select ${list} from jsonb_populate_recordset(null::${activity}, ${value('rows')}::jsonb)`,
-);
+/**
+ * Writes rows.
+ * @param added what {@link recordsOf} makes of them
+ */
+export const insertingActivity = (added: Placeholder, condition = sql``): SQL => sql`insert into ${activity} (${list})
+    select ${list} from jsonb_populate_recordset(null::${activity}, ${added}::jsonb) ${condition}`;
+
+const insertion = fixedStatement<{ rows: string }, Record<never, never>>((value) => insertingActivity(value('rows')));
+
+/** Rows as {@link insertingActivity} takes them. */
+export const recordsOf = (added: readonly NewActivity[]): string =>
+  JSON.stringify(
+    added.map((row) =>
+      Object.fromEntries(Object.entries(columnsOfNew).map(([key, { name }]) => [name, row[key as keyof NewActivity]])),
+    ),
+  );
 
 /** Writes rows, as many as are worked on at once, in one statement. */
 export async function insertActivity(executor: Executor, added: readonly NewActivity[]): Promise<void> {
-  const records = added.map((row) =>
-    Object.fromEntries(Object.entries(columnsOfNew).map(([key, { name }]) => [name, row[key as keyof NewActivity]])),
-  );
-  await insertion(executor, { rows: JSON.stringify(records) });
+  await insertion(executor, { rows: recordsOf(added) });
 }
 
 /** Rows that have no place in the chain yet, the oldest first. */

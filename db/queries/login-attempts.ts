@@ -1,8 +1,9 @@
-import { and, desc, eq, inArray, lte, or, sql } from 'drizzle-orm';
-import { type Executor, rows } from '../client.js';
+import { desc, inArray, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { Executor } from '../client.js';
+import { sqlStateOf } from '../failures.js';
 import { fixedStatement } from '../fixed-statement.js';
 import { knownNetworks, loginAttempts, settings } from '../schema.js';
-import { transact } from '../transact.js';
+import { beginAnewOnDeadlock } from '../transact.js';
 import { type AttemptRules, lockAfter } from './attempts.js';
 
 /** Under what an attempt is counted: for the account from one network, and for the account from anywhere. */
@@ -21,25 +22,26 @@ export interface AttemptState {
   locks: Record<keyof AttemptKeys, number | null>;
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+/** {@link AttemptState} as it is read. */
+export type FoundAttempts = { limit: number | null; known: boolean } & Record<'here' | 'anywhere', number | null>;
 
-const state = fixedStatement<
-  Record<'user' | 'network' | keyof AttemptKeys, string>,
-  { limit: number | null; known: boolean; here: number | null; anywhere: number | null }
->((value) => {
+/** What is selected from the settings for an attempt. @param user their id, or null */
+export function attemptColumns(user: SQL, value: (name: 'network' | keyof AttemptKeys) => Placeholder): SQL {
   const lockOf = (name: keyof AttemptKeys) =>
     sql`(select (extract(epoch from locked_until) * 1000)::float8 from ${loginAttempts} where key = ${value(name)})`;
-  return sql`select auth_login_attempts as "limit",
-      exists (select 1 from ${knownNetworks} where "user" = ${value('user')} and network = ${value('network')}) as known,
-      ${lockOf('fromHere')} as here, ${lockOf('fromAnywhere')} as anywhere
-    from ${settings}`;
-});
+  return sql`auth_login_attempts as "limit",
+      coalesce((select true from ${knownNetworks} where "user" = ${user} and network = ${value('network')}), false) as known,
+      ${lockOf('fromHere')} as here, ${lockOf('fromAnywhere')} as anywhere`;
+}
 
-/**
- * In the `from` of a statement: its transaction is there for all to see as ever, but does not wait for the disk. Should the
- * server of the database fail that instant, some of the last half second's attempts are forgotten; no login depends on it.
- */
-const withoutWaiting = sql`(select set_config('synchronous_commit', 'off', true)) quick`;
+export function stateOf(found: FoundAttempts | undefined): AttemptState {
+  if (!found) throw new Error('The row of settings is missing.');
+  return { limit: found.limit, isKnown: found.known, locks: { fromHere: found.here, fromAnywhere: found.anywhere } };
+}
+
+const state = fixedStatement<Record<'network' | keyof AttemptKeys, string> & { user: string | null }, FoundAttempts>(
+  (value) => sql`select ${attemptColumns(sql`${value('user')}::uuid`, value)} from ${settings}`,
+);
 
 /** @param user null for an account that does not exist, for which the same is done */
 export async function readAttemptState(
@@ -48,10 +50,36 @@ export async function readAttemptState(
   network: string,
   keys: AttemptKeys,
 ): Promise<AttemptState> {
-  const [found] = await state(executor, { user: user ?? nobody, network, ...keys });
-  if (!found) throw new Error('The row of settings is missing.');
-  return { limit: found.limit, isKnown: found.known, locks: { fromHere: found.here, fromAnywhere: found.anywhere } };
+  const [found] = await state(executor, { user, network, ...keys });
+  return stateOf(found);
 }
+
+/**
+ * In the `from` of a statement: its transaction is there for all to see as ever, but does not wait for the disk. Should the
+ * server of the database fail that instant, some of the last half second's attempts are forgotten; no login depends on it.
+ */
+const withoutWaiting = sql`(select set_config('synchronous_commit', 'off', true)) quick`;
+
+const divisionByZero = '22012';
+
+const reserving = fixedStatement<
+  Record<'keys' | 'now' | 'kept', string> & Record<keyof AttemptRules, number>,
+  { locks: boolean }
+>((value) => {
+  const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${value('kept')}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
+  const rules = { limit: value('limit'), firstLock: value('firstLock'), longestLock: value('longestLock') };
+  const locked = (after: SQL) => lockAfter(after, value('now'), rules);
+  // In one order for everybody, so that two attempts never wait for each other. Of several all are counted, or none: a division
+  // by zero takes them all back.
+  return sql`with counted as (insert into ${loginAttempts} (key, failures, locked_until, last_attempt_at)
+    select key, 1, ${locked(sql`1`)}, ${value('now')}::timestamptz
+    from unnest(string_to_array(${value('keys')}, ',')) key, ${withoutWaiting} order by key
+    on conflict (key) do update
+    set failures = ${failures}, locked_until = ${locked(failures)}, last_attempt_at = excluded.last_attempt_at
+    where ${loginAttempts.lockedUntil} is null or ${loginAttempts.lockedUntil} <= ${value('now')}::timestamptz
+    returning locked_until is not null as locks)
+    select bool_or(locks) as locks, 1 / (count(*) = cardinality(string_to_array(${value('keys')}, ',')))::integer as all from counted`;
+});
 
 /**
  * Counts an attempt as failed under every one of the keys, before its password is looked at and committed at once: so
@@ -67,111 +95,66 @@ export async function reserveAttempts(
   rules: AttemptRules,
   forgetAfter: number,
 ): Promise<{ mayGoOn: boolean; locks: boolean }> {
+  const values = { keys: keys.join(), now: now.toISOString(), ...rules };
   const kept = new Date(now.getTime() - forgetAfter).toISOString();
-  const time = sql`${now.toISOString()}::timestamptz`;
-  const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${kept}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
   try {
-    const count = async (tx: Executor) => {
-      // In one order for everybody, so that two attempts never wait for each other.
-      const reserved = await rows<{ until: unknown }>(
-        tx,
-        sql`insert into ${loginAttempts} (key, failures, locked_until, last_attempt_at)
-          select key, 1, ${lockAfter(sql`1`, now, rules)}, ${time}
-          from unnest(string_to_array(${keys.join()}, ',')) key, ${withoutWaiting} order by key
-          on conflict (key) do update
-          set failures = ${failures}, locked_until = ${lockAfter(failures, now, rules)}, last_attempt_at = ${time}
-          where ${loginAttempts.lockedUntil} is null or ${loginAttempts.lockedUntil} <= ${time}
-          returning locked_until as until`,
-      );
-      if (reserved.length < keys.length) throw new Locked();
-      return reserved.some(({ until }) => until !== null);
-    };
-    // Of several all are counted, or none; one needs no transaction for that.
-    const locks = await (keys.length === 1 ? count(executor) : transact(executor, count));
-    return { mayGoOn: true, locks };
+    const [counted] = await beginAnewOnDeadlock(() => reserving(executor, { ...values, kept }));
+    return { mayGoOn: true, locks: counted?.locks === true };
   } catch (error) {
-    if (error instanceof Locked) return { mayGoOn: false, locks: false };
-    throw error;
+    if (sqlStateOf(error) !== divisionByZero) throw error;
+    return { mayGoOn: false, locks: false };
   }
 }
 
-/** Ends the transaction of attempts of which not all could be counted. */
-class Locked extends Error {}
-
 /** Takes back an attempt whose password was never looked at. */
 export async function withdrawAttempts(executor: Executor, keys: readonly string[]): Promise<void> {
-  await executor
-    .update(loginAttempts)
-    .set({ failures: sql`greatest(${loginAttempts.failures} - 1, 0)`, lockedUntil: null })
-    .where(inArray(loginAttempts.key, inOneOrder(executor, keys)));
-}
-
-const forgetting = (andMore = sql``) =>
-  fixedStatement<{ keys: string }, Record<never, never>>(
-    (value) => sql`
-    delete from ${loginAttempts} where key in (
-      select key from ${loginAttempts} ${andMore}
-      where key = any(string_to_array(${value('keys')}, ',')) order by key for update of login_attempts)`,
-  );
-const forget = forgetting();
-const forgetWithoutWaiting = forgetting(sql`, ${withoutWaiting}`);
-
-/** Forgets all attempts under the keys, in the transaction of something else that is to last. */
-export async function forgetAttempts(tx: Executor, keys: readonly string[]): Promise<void> {
-  await forget(tx, { keys: keys.join() });
-}
-
-/** The same in a transaction of its own, that of a right password. */
-export async function clearAttempts(db: Executor, keys: readonly string[]): Promise<void> {
-  await forgetWithoutWaiting(db, { keys: keys.join() });
-}
-
-const inOneOrder = (executor: Executor, keys: readonly string[]) =>
-  executor
+  const inOneOrder = executor
     .select({ key: loginAttempts.key })
     .from(loginAttempts)
     .where(inArray(loginAttempts.key, [...keys]))
     .orderBy(loginAttempts.key)
     .for('update');
+  await beginAnewOnDeadlock(() =>
+    executor
+      .update(loginAttempts)
+      .set({ failures: sql`greatest(${loginAttempts.failures} - 1, 0)`, lockedUntil: null })
+      .where(inArray(loginAttempts.key, inOneOrder)),
+  );
+}
 
-const mostNetworks = 20;
-/** Milliseconds: a login from a network is noted again only after this. */
-const noteAfter = 3_600_000;
+/** Up to two keys, each by itself: the server then knows how few they are, and uses the index. */
+export type FewKeys = Record<'oneKey' | 'otherKey', string>;
 
-const noting = fixedStatement<Record<'user' | 'network' | 'now' | 'before', string>, { network: string }>(
-  (value) => sql`
-    insert into ${knownNetworks} ("user", network, last_login_at)
-    values (${value('user')}, ${value('network')}, ${value('now')})
-    on conflict ("user", network) do update set last_login_at = excluded.last_login_at
-      where known_networks.last_login_at <= ${value('before')}
-    returning network`,
+export const fewKeys = ([oneKey = '', otherKey = oneKey, ...more]: readonly string[]): FewKeys => {
+  if (more.length > 0) throw new Error('An attempt has two keys at the most.');
+  return { oneKey, otherKey };
+};
+
+/** Forgets all attempts under the keys. */
+export const forgettingAttempts = (value: (name: keyof FewKeys) => Placeholder, condition = sql``): SQL => sql`
+    delete from ${loginAttempts} where key in (
+      select key from ${loginAttempts} where key in (${value('oneKey')}, ${value('otherKey')}) ${condition} order by key for update)`;
+
+const forget = fixedStatement<FewKeys, Record<never, never>>((value) => forgettingAttempts(value));
+const forgetWithoutWaiting = fixedStatement<FewKeys, Record<never, never>>((value) =>
+  forgettingAttempts(value, sql`and exists (select from ${withoutWaiting})`),
 );
 
-/** Notes that a user has logged in from a network; of many, the latest are kept. */
-export async function rememberNetwork(tx: Executor, user: string, network: string, now: Date): Promise<void> {
-  const before = new Date(now.getTime() - noteAfter);
-  const noted = await noting(tx, { user, network, now: now.toISOString(), before: before.toISOString() });
-  if (noted.length === 0) return;
-  const excess = tx
-    .select({ network: knownNetworks.network })
-    .from(knownNetworks)
-    .where(eq(knownNetworks.user, user))
-    .orderBy(desc(knownNetworks.lastLoginAt))
-    .offset(mostNetworks);
-  await tx.delete(knownNetworks).where(and(eq(knownNetworks.user, user), inArray(knownNetworks.network, excess)));
+/** Forgets all attempts under the keys, in the transaction of something else that is to last. */
+export async function forgetAttempts(tx: Executor, keys: readonly string[]): Promise<void> {
+  await forget(tx, fewKeys(keys));
+}
+
+/** The same in a transaction of its own, that of a right password. */
+export async function clearAttempts(db: Executor, keys: readonly string[]): Promise<void> {
+  await beginAnewOnDeadlock(() => forgetWithoutWaiting(db, fewKeys(keys)));
 }
 
 /**
  * Clears away what counts no more, and the oldest attempts when there are more than `most`.
- * @param attemptsBefore attempts older than this go
- * @param networksBefore networks without a later login go
+ * @param before attempts older than this go
  */
-export async function deleteOldAttempts(
-  executor: Executor,
-  attemptsBefore: Date,
-  networksBefore: Date,
-  most: number,
-): Promise<void> {
+export async function deleteOldAttempts(executor: Executor, before: Date, most: number): Promise<void> {
   const oldestKept = executor
     .select({ at: loginAttempts.lastAttemptAt })
     .from(loginAttempts)
@@ -180,6 +163,5 @@ export async function deleteOldAttempts(
     .limit(1);
   await executor
     .delete(loginAttempts)
-    .where(or(lte(loginAttempts.lastAttemptAt, attemptsBefore), lte(loginAttempts.lastAttemptAt, oldestKept)));
-  await executor.delete(knownNetworks).where(lte(knownNetworks.lastLoginAt, networksBefore));
+    .where(or(lte(loginAttempts.lastAttemptAt, before), lte(loginAttempts.lastAttemptAt, oldestKept)));
 }

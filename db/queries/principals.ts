@@ -57,8 +57,8 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       )
     )), '[]')`;
 
-/** The user, the chain of roles (`union` ends it even if it runs in a circle) and the policies, in one statement. */
-const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql`
+/** The user `u`, the chain of roles (`union` ends it even if it runs in a circle) and the policies, in one statement. */
+export const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql`
   select u.id, u.status, u.role, u.tfa_secret is not null as has_tfa, ${milliseconds(sql`u.last_access`)} as last_access,
     to_json(chain.ids) as roles, attached.list as policies ${columns}
   from ${source}
@@ -112,9 +112,6 @@ function withOwnRow<Values extends Record<string, unknown>, Row extends Principa
 
 const bySession = withOwnRow<{ session: string }, SessionPrincipalRecord>(principalOfSession);
 const byTokenHash = withOwnRow<{ hash: string }, PrincipalRecord>(principalOfToken);
-const byUser = fixedStatement<{ user: string }, PrincipalRecord>((value) =>
-  principalFrom(sql`${users} u`, sql`u.id = ${value('user')}`),
-);
 
 /**
  * The user of a session, whatever the state of either.
@@ -132,10 +129,6 @@ export const findPrincipalByTokenHash = (
   hash: string,
   ownFields?: readonly string[],
 ): Promise<PrincipalRecord | undefined> => byTokenHash(executor, { hash }, ownFields);
-
-export async function findPrincipalByUser(executor: Executor, user: string): Promise<PrincipalRecord | undefined> {
-  return (await byUser(executor, { user }))[0];
-}
 
 /** A place in a session: what is shown to leave it, or what is written on arriving. */
 export interface SessionPlace {

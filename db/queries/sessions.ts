@@ -1,27 +1,7 @@
 import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type { Executor } from '../client.js';
-import { fixedStatement } from '../fixed-statement.js';
 import { sessions } from '../schema.js';
 import type { SessionPlace } from './principals.js';
-
-export interface NewSession {
-  id: string;
-  user: string;
-  tokenHash: string | null;
-  expiresAt: Date;
-  ip: string | null;
-  userAgent: string | null;
-}
-
-const insertion = fixedStatement<Record<keyof NewSession | 'now', string | null>, Record<never, never>>(
-  (value) => sql`
-    insert into ${sessions} (id, "user", token_hash, created_at, last_used_at, expires_at, ip, user_agent)
-    values (${value('id')}, ${value('user')}, ${value('tokenHash')}, ${value('now')}, ${value('now')}, ${value('expiresAt')}, ${value('ip')}, ${value('userAgent')})`,
-);
-
-export async function insertSession(executor: Executor, session: NewSession, now: Date): Promise<void> {
-  await insertion(executor, { ...session, expiresAt: session.expiresAt.toISOString(), now: now.toISOString() });
-}
 
 const isAt = (id: string, { generation, tokenHash }: SessionPlace) =>
   and(

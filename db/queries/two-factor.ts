@@ -51,7 +51,7 @@ export async function reserveAttempt(
     .update(users)
     .set({
       tfaFailures: failures,
-      tfaLockedUntil: lockAfter(sql`(${failures})`, now, rules),
+      tfaLockedUntil: lockAfter(sql`(${failures})`, now.toISOString(), rules),
     })
     .where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))
     .returning({ until: users.tfaLockedUntil });

@@ -1,6 +1,6 @@
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
-import { insertActivity } from '../../db/queries/activity.js';
+import { insertActivity, type NewActivity } from '../../db/queries/activity.js';
 import type { AccountState } from '../../db/queries/recipients.js';
 import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
@@ -37,6 +37,17 @@ export interface Activity {
    * @param origin null: the service does it by itself
    */
   record(tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]): Promise<void>;
+  /**
+   * The same for a few events whose rows are written by the very statement that does what was done.
+   * @param tx if it is no transaction, that statement is all there is: what listeners write then stands by itself
+   * @param write returns undefined when nothing was done
+   */
+  recordAlong<T>(
+    tx: Executor,
+    origin: Origin | null,
+    events: readonly ActivityEvent[],
+    write: (rows: readonly NewActivity[]) => Promise<T | undefined>,
+  ): Promise<T | undefined>;
   /** Has somebody told of all that users do; of what the service does by itself nobody is. */
   onRecord(listener: ActivityListener): void;
   /**
@@ -83,17 +94,27 @@ export function createActivity(deps: {
     return { ...content, seal: seals.seal(contentOf(content)) };
   };
 
+  const rowsOf = (origin: Origin | null, events: readonly ActivityEvent[]) =>
+    events.map((event) => rowOf(origin, event, 'success', null));
+
+  const tell = async (tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]) => {
+    for (const { action } of events) count(action, 'success');
+    if (origin) for (const listener of listeners) await listener(tx, origin, events);
+  };
+
   return {
     record: async (tx, origin, events) => {
-      for (const { action } of events) count(action, 'success');
       await inChunks(events, async (chunk) => {
-        await insertActivity(
-          tx,
-          chunk.map((event) => rowOf(origin, event, 'success', null)),
-        );
+        await insertActivity(tx, rowsOf(origin, chunk));
         return [];
       });
-      if (origin) for (const listener of listeners) await listener(tx, origin, events);
+      await tell(tx, origin, events);
+    },
+
+    recordAlong: async (tx, origin, events, write) => {
+      const written = await write(rowsOf(origin, events));
+      if (written !== undefined) await tell(tx, origin, events);
+      return written;
     },
 
     onRecord: (listener) => {

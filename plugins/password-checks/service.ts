@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
+import { deleteOldNetworks, rememberNetwork } from '../../db/queries/known-networks.js';
 import {
   type AttemptKeys,
   type AttemptState,
@@ -7,10 +8,11 @@ import {
   deleteOldAttempts,
   forgetAttempts,
   readAttemptState,
-  rememberNetwork,
   reserveAttempts,
   withdrawAttempts,
 } from '../../db/queries/login-attempts.js';
+import { findLoginCandidate, type LoginCandidate } from '../../db/queries/logins.js';
+import { ApiError } from '../../schemas/errors.js';
 import { accountKey } from '../account-key.js';
 import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
@@ -31,17 +33,37 @@ export interface CheckedAccount {
   password: string | null;
 }
 
-/** The one place where a password that somebody shows is held against that of an account. */
+/** The attempts that a right password was counted as: they are to be forgotten. */
+export interface CountedAttempts {
+  /** To be forgotten along with what is written then. */
+  keys: readonly string[];
+  /** Forgets them at once. */
+  clear(): Promise<void>;
+}
+
+/**
+ * The one place where a password that somebody shows is held against that of an account. Attempts are counted before they are
+ * judged: for the account from this network and, where nobody has logged in to it from there, for the account as a whole. From
+ * the limit in the settings on, each wrong one in a row locks for longer.
+ */
 export interface PasswordChecks {
   /**
-   * Whether this is the password of the account. Attempts are counted before they are judged: for the account from this
-   * network and, where nobody has logged in to it from there, for the account as a whole. From the limit in the settings
-   * on, each wrong one in a row locks for longer.
+   * Whether this is the password of the account.
    * @throws {ApiError} REQUESTS_EXCEEDED, alike whether or not there is such an account; SERVICE_UNAVAILABLE
    */
   check(account: CheckedAccount, shown: string, client: Client): Promise<boolean>;
-  /** Notes, in the transaction of a login, from where it came. */
-  remember(tx: Executor, user: string, client: Client): Promise<void>;
+  /**
+   * The same for somebody who logs in with the address of an account.
+   * @param passwordOf the hash to check against; null: nothing matches
+   * @param onRight what is done for the user then, and forgets the attempts
+   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
+   */
+  logIn<T>(
+    shown: { email: string; password: string },
+    client: Client,
+    passwordOf: (user: LoginCandidate) => string | null,
+    onRight: (user: LoginCandidate, attempts: CountedAttempts) => Promise<T>,
+  ): Promise<T>;
   /**
    * Begins the count anew for somebody who has just set a password by a link in a mail: whoever reads the mails of an
    * account gets into it, whatever strangers do.
@@ -49,6 +71,13 @@ export interface PasswordChecks {
   forgive(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
   /** Clears away what counts no more. */
   clear(): Promise<void>;
+}
+
+/** What an attempt is judged by, as read in its turn. */
+interface Judged {
+  id: string | null;
+  password: string | null;
+  state: AttemptState;
 }
 
 const second = 1_000;
@@ -84,15 +113,17 @@ export function createPasswordChecks(deps: {
     return requestsExceeded(limit, wait, now);
   };
 
+  const requireUnmet = (key: string) => {
+    const met = metLocks.find(key);
+    if (met) throw requestsExceeded(met.limit, met.until - clock().getTime(), clock());
+  };
+
   /** @returns the keys under which the attempt was counted, and whether it locks one of them if it is wrong */
   const reserve = async (
-    id: string | null,
+    { id, state }: Judged,
     keys: AttemptKeys,
     network: string,
   ): Promise<{ counted: readonly string[]; locks: boolean }> => {
-    const met = metLocks.find(keys.fromHere);
-    if (met) throw requestsExceeded(met.limit, met.until - clock().getTime(), clock());
-    const state = await readAttemptState(db, id, network, keys);
     const { limit, isKnown } = state;
     if (!isKnown) await rateLimits.requireStrangersLogin(network);
     if (limit === null) return { counted: [], locks: false };
@@ -108,29 +139,73 @@ export function createPasswordChecks(deps: {
     throw since > 0 ? refuse(keys.fromHere, limit, since, now) : requestsExceeded(limit, second, now);
   };
 
+  /**
+   * One attempt, in its turn.
+   * @param look asked when it is the turn of the attempt
+   * @returns what `onRight` returns; undefined when the password is another
+   */
+  const judge = <T>(
+    keys: AttemptKeys,
+    client: Client,
+    shown: string,
+    look: () => Promise<Judged>,
+    onRight: (attempts: CountedAttempts) => Promise<T>,
+  ): Promise<{ result: T } | undefined> =>
+    inTurn(keys.fromHere, async () => {
+      requireUnmet(keys.fromHere);
+      const judged = await look();
+      const { counted, locks } = await reserve(judged, keys, client.network);
+      let isRight: boolean;
+      try {
+        isRight = await passwords.verify(judged.password, shown);
+      } catch (error) {
+        if (counted.length > 0) await withdrawAttempts(db, counted);
+        throw error;
+      }
+      if (isRight) {
+        let left = counted;
+        const clear = async () => {
+          const forgotten = left;
+          left = [];
+          if (forgotten.length > 0) await clearAttempts(db, forgotten);
+        };
+        try {
+          return { result: await onRight({ keys: counted, clear }) };
+        } catch (error) {
+          // Whatever came of it, the password was right.
+          await clear().catch(() => {});
+          throw error;
+        }
+      }
+      // Also of an account that does not exist, as it takes its time.
+      if (locks) {
+        const events = [{ action: 'lock', collection: 'users', item: judged.id } as const];
+        await activity.record(db, { userId: null, client }, events);
+      }
+      return undefined;
+    });
+
   return {
     check: async ({ id, email, password }, shown, client) => {
       const { network } = client;
       const keys = keysOf(email ?? id ?? '', network);
-      return inTurn(keys.fromHere, async () => {
-        const { counted, locks } = await reserve(id, keys, network);
-        let isRight: boolean;
-        try {
-          isRight = await passwords.verify(password, shown);
-        } catch (error) {
-          if (counted.length > 0) await withdrawAttempts(db, counted);
-          throw error;
-        }
-        if (isRight && counted.length > 0) await clearAttempts(db, counted);
-        // Also of an account that does not exist, as it takes its time.
-        if (!isRight && locks) {
-          await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);
-        }
-        return isRight;
-      });
+      const look = async () => ({ id, password, state: await readAttemptState(db, id, network, keys) });
+      return (await judge(keys, client, shown, look, ({ clear }) => clear())) !== undefined;
     },
 
-    remember: (tx, user, { network }) => rememberNetwork(tx, user, network, clock()),
+    logIn: async ({ email, password }, client, passwordOf, onRight) => {
+      const { network } = client;
+      const keys = keysOf(email, network);
+      let user: LoginCandidate | undefined;
+      const look = async () => {
+        const found = await findLoginCandidate(db, email, network, keys);
+        user = found.user;
+        return { id: user?.id ?? null, password: user ? passwordOf(user) : null, state: found.attempts };
+      };
+      const right = await judge(keys, client, password, look, (attempts) => onRight(user as LoginCandidate, attempts));
+      if (!right) throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);
+      return right.result;
+    },
 
     forgive: async (tx, { id, email }, { network }) => {
       const { fromHere, fromAnywhere } = keysOf(email ?? id, network);
@@ -141,7 +216,8 @@ export function createPasswordChecks(deps: {
 
     clear: async () => {
       const now = clock().getTime();
-      await deleteOldAttempts(db, new Date(now - attemptsCountFor), new Date(now - networksAreKnownFor), mostRows);
+      await deleteOldAttempts(db, new Date(now - attemptsCountFor), mostRows);
+      await deleteOldNetworks(db, new Date(now - networksAreKnownFor));
     },
   };
 }

@@ -13,10 +13,10 @@ import {
   spendState,
   updateProviderUser,
 } from '../../db/queries/identities.js';
+import { recordLogin } from '../../db/queries/logins.js';
 import { findPrincipalBySession } from '../../db/queries/principals.js';
 import { findRecipientByEmail, readAccountStates } from '../../db/queries/recipients.js';
 import { deleteSessionsOf } from '../../db/queries/sessions.js';
-import { recordLogin } from '../../db/queries/users.js';
 import { transact } from '../../db/transact.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
@@ -167,7 +167,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
-    const stands = await recordLogin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, {}, clock());
+    const stands = await recordLogin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, null, clock());
     if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
     return sessions.begin(tx, { userId: holder.id, mode }, client);
   };

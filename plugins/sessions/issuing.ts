@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { findPrincipalByUser, type PrincipalRecord } from '../../db/queries/principals.js';
-import { insertSession } from '../../db/queries/sessions.js';
+import {
+  beginSession,
+  type CheckedUser,
+  type NewSession,
+  recordLoginAndBeginSession,
+} from '../../db/queries/logins.js';
+import type { PrincipalRecord } from '../../db/queries/principals.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { rightsOf } from '../access/rights.js';
 import type { Activity } from '../activity/service.js';
 import type { Client } from '../client.js';
 import type { Clock } from '../clock.js';
-import type { PasswordChecks } from '../password-checks/service.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../tokens/refresh-tokens.js';
 
@@ -28,9 +32,31 @@ interface Position {
   expiresAt: Date;
 }
 
+/** Whose session is to begin, and how it is carried. */
+export interface NewLogin {
+  userId: string;
+  mode: SessionMode;
+}
+
 export interface Issuing {
-  /** A new session of an active user, in the transaction of their login. */
-  begin(tx: Executor, login: { userId: string; mode: SessionMode }, client: Client): Promise<IssuedSession>;
+  /**
+   * A new session of a user, in the transaction of their login.
+   * @throws {ApiError} INVALID_CREDENTIALS when they are not active
+   */
+  begin(tx: Executor, login: NewLogin, client: Client): Promise<IssuedSession>;
+  /**
+   * The same, and the login itself, where there is nothing else to it: it needs no transaction then.
+   * @param user as they were when they were checked
+   * @param changes.newPassword another hash of the same password, to be kept instead
+   * @param changes.counted keys of the attempts that are forgotten by it
+   * @returns undefined when the user is not as they were any more; then nothing was done
+   */
+  recordAndBegin(
+    user: CheckedUser,
+    changes: { newPassword: string | null; counted: readonly string[] },
+    mode: SessionMode,
+    client: Client,
+  ): Promise<IssuedSession | undefined>;
   /** The next place of a session, and the refresh token of it. */
   next(session: { id: string; generation: number }, mode: SessionMode): Position & { refreshToken: string | null };
   /** The tokens of a place in a session. */
@@ -46,9 +72,9 @@ export interface Issuing {
 export interface IssuingDependencies {
   accessTokens: AccessTokens;
   refreshTokens: RefreshTokens;
-  passwordChecks: Pick<PasswordChecks, 'remember'>;
+  db: Executor;
   clock: Clock;
-  activity: Pick<Activity, 'record'>;
+  activity: Pick<Activity, 'record' | 'recordAlong'>;
   /** All in milliseconds. */
   lifetimes: { accessToken: number; refreshToken: number; sessionCookie: number; gracePeriod: number };
 }
@@ -56,7 +82,7 @@ export interface IssuingDependencies {
 export function createIssuing({
   accessTokens,
   refreshTokens,
-  passwordChecks,
+  db,
   clock,
   activity,
   lifetimes,
@@ -89,24 +115,38 @@ export function createIssuing({
     return { mode, accessToken, refreshToken, expires: lifetime };
   };
 
+  /** @param write says who they are for whom the session was begun; undefined when it was not */
+  const beginBy = async (
+    executor: Executor,
+    { userId, mode }: NewLogin,
+    client: Client,
+    write: (session: NewSession) => Promise<PrincipalRecord | undefined>,
+  ): Promise<IssuedSession | undefined> => {
+    const { refreshToken, ...position } = place(randomUUID(), 0, mode);
+    const { id, expiresAt } = position;
+    const { ip, userAgent, network } = client;
+    const tokenHash = refreshToken && hashToken(refreshToken);
+    const event = { action: 'login', collection: 'users', item: userId } as const;
+    const principal = await activity.recordAlong(executor, { userId, client }, [event], (rows) =>
+      write({ id, user: userId, tokenHash, expiresAt, ip, userAgent, network, activity: rows }),
+    );
+    return principal && issue(mode, principal, position, refreshToken, client);
+  };
+
   return {
     issue,
 
     next: ({ id, generation }, mode) => place(id, generation + 1, mode),
 
-    begin: async (tx, { userId, mode }, client) => {
-      const { id, generation, expiresAt, refreshToken } = place(randomUUID(), 0, mode);
-      const { ip, userAgent } = client;
-      const tokenHash = refreshToken && hashToken(refreshToken);
-      // None waits for another's answer: they go to the database together.
-      const [principal] = await Promise.all([
-        findPrincipalByUser(tx, userId),
-        insertSession(tx, { id, user: userId, tokenHash, expiresAt, ip, userAgent }, clock()),
-        passwordChecks.remember(tx, userId, client),
-        activity.record(tx, { userId, client }, [{ action: 'login', collection: 'users', item: userId }]),
-      ]);
-      if (principal?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-      return issue(mode, principal, { id, generation, expiresAt }, refreshToken, client);
+    begin: async (tx, login, client) => {
+      const issued = await beginBy(tx, login, client, (session) => beginSession(tx, session, clock()));
+      if (!issued) throw new ApiError('INVALID_CREDENTIALS');
+      return issued;
     },
+
+    recordAndBegin: (user, changes, mode, client) =>
+      beginBy(db, { userId: user.id, mode }, client, (session) =>
+        recordLoginAndBeginSession(db, user, changes, session, clock()),
+      ),
   };
 }

@@ -1,5 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import { isPerhapsDone } from '../../db/failures.js';
+import { type LoginCandidate, recordLogin } from '../../db/queries/logins.js';
 import {
   type AdvanceOutcome,
   advanceSession,
@@ -7,7 +8,6 @@ import {
   type SessionPlace,
 } from '../../db/queries/principals.js';
 import { deleteSession, findSession } from '../../db/queries/sessions.js';
-import { findLoginCandidate, recordLogin } from '../../db/queries/users.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client } from '../client.js';
@@ -84,42 +84,40 @@ const tooSlow = () =>
 export function createSessions(deps: Dependencies): Sessions {
   const { db, doubts, passwords, passwordChecks, secondFactor } = deps;
   const { accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
-  const { begin, next, issue } = createIssuing(deps);
+  const { begin, recordAndBegin, next, issue } = createIssuing(deps);
   const advances = createUnderWay();
 
-  /** The hash to keep: a new one when the parameters have changed. A full queue is no reason to refuse a right login. */
-  const renewedHash = async (stored: string, password: string): Promise<string> => {
-    if (!passwords.isOutdated(stored)) return stored;
+  /** Another hash to keep when the parameters have changed, else null. A full queue is no reason to refuse a right login. */
+  const renewedHash = async (stored: string | null, password: string): Promise<string | null> => {
+    if (stored === null || !passwords.isOutdated(stored)) return null;
     return passwords.hash(password).catch((error: unknown) => {
-      if (error instanceof ApiError) return stored;
+      if (error instanceof ApiError) return null;
       throw error;
     });
   };
 
   /** One try at a login; undefined when the user was changed while the password was being checked. */
-  const tryLogin = async (
-    { email, password, otp, mode }: Login,
-    client: Client,
-  ): Promise<IssuedSession | undefined> => {
-    const user = await findLoginCandidate(db, email);
-    const mayLogIn = user?.status === 'active' && user.provider === 'default';
-    const account = { id: user?.id ?? null, email, password: mayLogIn ? user.password : null };
-    const matches = await passwordChecks.check(account, password, client);
-    if (!matches || !user || user.password === null) {
-      throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);
-    }
-
-    const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
-    const code = await secondFactor.require(user, otp, client);
-    const kept = await renewedHash(checked.password, password);
-
-    return db.transaction(async (tx) => {
-      const stands = await recordLogin(tx, checked, { password: kept }, clock());
-      if (!stands) return undefined;
-      if (code && !(await secondFactor.use(tx, user.id, code, { userId: user.id, client }))) {
-        throw new ApiError('INVALID_OTP').concerning(user.id);
+  const tryLogin = ({ email, password, otp, mode }: Login, client: Client): Promise<IssuedSession | undefined> => {
+    const passwordOf = (user: LoginCandidate) =>
+      user.status === 'active' && user.provider === 'default' ? user.password : null;
+    return passwordChecks.logIn({ email, password }, client, passwordOf, async (user, attempts) => {
+      const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
+      // Whatever becomes of the code.
+      if (user.tfaSecret !== null) await attempts.clear();
+      const code = await secondFactor.require(user, otp, client);
+      const newPassword = await renewedHash(user.password, password);
+      if (code === null) {
+        const issued = await recordAndBegin(checked, { newPassword, counted: attempts.keys }, mode, client);
+        if (!issued) await attempts.clear();
+        return issued;
       }
-      return begin(tx, { userId: user.id, mode }, client);
+      return db.transaction(async (tx) => {
+        if (!(await recordLogin(tx, checked, newPassword, clock()))) return undefined;
+        if (!(await secondFactor.use(tx, user.id, code, { userId: user.id, client }))) {
+          throw new ApiError('INVALID_OTP').concerning(user.id);
+        }
+        return begin(tx, { userId: user.id, mode }, client);
+      });
     });
   };
 

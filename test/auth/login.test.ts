@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { sessions } from '../../db/schema.js';
+import { roles, sessions, users } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
 import {
   accountPassword,
@@ -14,6 +15,7 @@ import {
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { setCookies } from '../helpers/cookies.js';
+import { engine } from '../helpers/databases.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import { decodeJwt } from '../helpers/jwt.js';
 import { refused } from '../helpers/refusals.js';
@@ -305,6 +307,36 @@ t.test('a user who changes while the password is being checked', async (t) => {
   t.equal(renewed.response.statusCode, 200, 'another hash of the same password');
   t.equal(renewed.sessions.length, 1);
 });
+
+t.test(
+  'a login that waits for a change of the user is one of the user as they are then',
+  { skip: engine === 'embedded' && 'there is but one connection' },
+  async (t) => {
+    const role = async (name: string) => {
+      const [made] = await app.db.insert(roles).values({ name }).returning({ id: roles.id });
+      return made?.id ?? '';
+    };
+    const [former, later] = [await role('former'), await role('later')];
+    const account = await createAccount(app, { role: former });
+    const change = async (columns: { role: string } | { status: string }) => {
+      const logins: ReturnType<typeof post>[] = [];
+      await app.db.transaction(async (tx) => {
+        await tx.update(users).set(columns).where(eq(users.id, account.id));
+        logins.push(post('/auth/login', account));
+        await sleep(500);
+      });
+      const [response] = await Promise.all(logins);
+      if (!response) throw new Error('Nobody logged in.');
+      return response;
+    };
+    const response = await change({ role: later });
+    t.equal(response.statusCode, 200);
+    t.equal(decodeJwt(response.json().data.access_token).claims.role, later);
+    const before = (await sessionsOf(account.id)).length;
+    refused(t, await change({ status: 'suspended' }), 'INVALID_CREDENTIALS', 'suspended');
+    t.equal((await sessionsOf(account.id)).length, before, 'no session');
+  },
+);
 
 t.test('what a login writes', async (t) => {
   t.test('the time of the last access, by the clock of the service', async (t) => {

@@ -39,9 +39,9 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/sessions/service.ts',
-        find: "    const mayLogIn = user?.status === 'active' && user.provider === 'default';\n",
+        find: '    const passwordOf = (user: LoginCandidate) =>\n',
         replace:
-          "    if (user && user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\n    const mayLogIn = user?.status === 'active' && user.provider === 'default';\n",
+          "    const passwordOf = (user: LoginCandidate) => {\n      if (user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\n      return usualPasswordOf(user);\n    };\n    const usualPasswordOf = (user: LoginCandidate) =>\n",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
@@ -51,10 +51,10 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a user who is not active is told another word than somebody unknown',
     edits: [
       {
-        file: 'plugins/sessions/service.ts',
-        find: "      throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);\n    }\n\n    const checked",
+        file: 'plugins/password-checks/service.ts',
+        find: "if (!right) throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);",
         replace:
-          "      throw new ApiError(user && !mayLogIn ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id);\n    }\n\n    const checked",
+          "if (!right) throw new ApiError(user && passwordOf(user) === null ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id);",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],

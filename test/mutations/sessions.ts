@@ -114,19 +114,19 @@ export const sessions: readonly Mutation[] = [
     fault: 'who comes by a provider need not be active',
     edits: [
       {
-        file: 'db/queries/users.ts',
+        file: 'db/queries/logins.ts',
         find: " and status = 'active' and tfa_secret",
         replace: ' and tfa_secret',
+      },
+      {
+        file: 'db/queries/logins.ts',
+        find: "${value('user')} and status = 'active'`),",
+        replace: "${value('user')}`),",
       },
       {
         file: 'db/queries/identities.ts',
         find: ".where(and(eq(users.id, id), eq(users.status, 'active')))",
         replace: '.where(eq(users.id, id))',
-      },
-      {
-        file: 'plugins/sessions/issuing.ts',
-        find: "if (principal?.status !== 'active') throw",
-        replace: 'if (!principal) throw',
       },
     ],
     tests: ['test/providers/openid.test.ts'],

@@ -156,9 +156,13 @@ t.test('requests at the same time each have their own statements', async (t) => 
   const people = await Promise.all(Array.from({ length: 24 }, () => createUser(app)));
   const answers = await Promise.all(people.map(({ email, password }) => post('/auth/login', { email, password })));
   const traces = await Promise.all(answers.map(traceOf));
+  // A login that had to wait for its statement reads the user once more: how many do is for the machine to say.
+  const isReadAgain = ({ attributes }: ReceivedSpan) =>
+    /from "sessions" s join/.test(String(attributes['db.query.text']));
   const shapes = new Set(
     traces.map(({ children }) =>
       children
+        .filter((child) => !isReadAgain(child))
         .map(({ name }) => name)
         .sort()
         .join(' '),
