@@ -4,7 +4,8 @@ import { sql } from 'drizzle-orm';
 import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import { type DatabaseConnection, type Executor, rows } from './client.js';
-import { ensureSearchIndex } from './postgres/search-index.js';
+import { ensureSearchIndexes } from './postgres/search-indexes.js';
+import { sumUpUserCounts } from './queries/user-counts.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
@@ -32,16 +33,20 @@ export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: ()
   }
 }
 
+/** Runs the migrations of a folder that have not been run yet, all in one transaction. */
+export async function migrateTables({ db, engine }: DatabaseConnection, folder = migrationsFolder): Promise<void> {
+  const options = { migrationsFolder: folder };
+  if (engine === 'embedded') await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], options);
+  else await migratePostgres(db as Parameters<typeof migratePostgres>[0], options);
+}
+
 /** Brings the tables up to date, then runs `bootstrap`; each in a transaction, so a crash leaves nothing half done. */
 export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx: Executor) => Promise<T>): Promise<T> {
   const { db, engine } = connection;
   return oneAtATime(connection, async () => {
-    if (engine === 'embedded') {
-      await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], { migrationsFolder });
-    } else {
-      await migratePostgres(db as Parameters<typeof migratePostgres>[0], { migrationsFolder });
-      await ensureSearchIndex(db);
-    }
+    await migrateTables(connection);
+    if (engine === 'postgres') await ensureSearchIndexes(db);
+    await sumUpUserCounts(db);
     return db.transaction(bootstrap);
   });
 }

@@ -124,6 +124,15 @@ export const users = pgTable(
   ],
 );
 
+/**
+ * How many users there are, in parts: their sum. For each statement that adds users or takes them away, a trigger of `users`
+ * adds a row (`migrations/0007_user_counts.sql`): in the same transaction, and without waiting for anybody else's.
+ */
+export const userCounts = pgTable('user_counts', {
+  id: key(),
+  change: bigint('change', { mode: 'number' }).notNull(),
+});
+
 export const rolePolicies = pgTable(
   'role_policies',
   {

@@ -3,12 +3,13 @@ import { uuidPattern } from '../../schemas/common.js';
 import { type Executor, rows } from '../client.js';
 import { writeStatement } from '../fixed-statement.js';
 import { keepFew } from '../kept.js';
-import { type AccessView, seesAll } from '../query-language/access-view.js';
+import { type AccessView, coverAllItems, seesAll } from '../query-language/access-view.js';
 import { type Collection, collections, type ListField } from '../query-language/collections.js';
 import { arrayOf, type Compiler, createCompiler, literal, type Row } from '../query-language/compile.js';
 import type { FieldTree } from '../query-language/fields.js';
 import type { Aggregate, Query, Selection } from '../query-language/query.js';
-import { searchedTexts, textOf } from '../query-language/search-text.js';
+import { mayContain, searchedTexts } from '../query-language/search-text.js';
+import { countAllUsers } from './user-counts.js';
 
 export type Item = Record<string, unknown>;
 
@@ -78,6 +79,9 @@ export async function countItems(
   selection: Selection,
   access: AccessView,
 ): Promise<number> {
+  const { filter, search, keys } = selection;
+  const isAll = filter === null && search === null && !keys && coverAllItems(access(collection.name));
+  if (isAll && collection === collections.users) return countAllUsers(executor);
   const compiler = createCompiler(access);
   const row = compiler.row(collection);
   const [found] = await rows<{ count: number }>(
@@ -153,8 +157,7 @@ function selected(compiler: Compiler, row: Row, { filter, search, keys }: Select
 
 /** Whether a term is in one of the texts that may be read, in any letter case; a UUID is looked for among the keys too. */
 function searched(compiler: Compiler, row: Row, term: string): SQL {
-  const containing = (part: string) => `%${literal(part)}%`;
-  const pattern = containing(term);
+  const pattern = `%${literal(term)}%`;
   const isUuid = uuidPattern.test(term);
   const found = [...row.collection.fields].flatMap(([name, field]) => {
     if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];
@@ -164,17 +167,8 @@ function searched(compiler: Compiler, row: Row, term: string): SQL {
   if (found.length === 0) return sql`false`;
   const anywhere = sql`(${sql.join(found, sql` or `)})`;
   if (row.collection.name !== 'users' || isUuid || !seesAllTexts(compiler, row)) return anywhere;
-  const text = textOf(row.collection, (column) => sql`${sql.identifier(row.alias)}.${sql.identifier(column)}`);
-  return sql`(${text} ilike ${containing(rarePartOf(term))} and ${anywhere})`;
-}
-
-/**
- * Of an e-mail address what stands before the domain: nearly all users have the letters of that, and the index would be asked
- * for them all. Of anything else the whole.
- */
-function rarePartOf(term: string): string {
-  const local = term.slice(0, term.lastIndexOf('@') + 1);
-  return /[\p{L}\p{N}]{3}/u.test(local) ? local : term;
+  const column = (name: string) => sql`${sql.identifier(row.alias)}.${sql.identifier(name)}`;
+  return sql`(${mayContain(term, column)} and ${anywhere})`;
 }
 
 /** Whether the caller sees every text of every row: what they do not see must not so much as decide how long a search takes. */

@@ -20,3 +20,6 @@ export const seesAll: AccessView = () => [{ fields: '*', rule: null }];
 /** Whether a field may be named at all, on whichever items. */
 export const isReadable = (grants: readonly ReadGrant[], field: string): boolean =>
   grants.some(({ fields }) => fields === '*' || fields.has(field));
+
+/** Whether they let every item be seen, whatever is in it. */
+export const coverAllItems = (grants: readonly ReadGrant[]): boolean => grants.some(({ rule }) => rule === null);

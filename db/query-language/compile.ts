@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Operator } from '../../schemas/operators.js';
 import { inLowerCase } from '../lower-case.js';
-import { type AccessView, isReadable, seesAll } from './access-view.js';
+import { type AccessView, coverAllItems, isReadable, type ReadGrant, seesAll } from './access-view.js';
 import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
 import { invalidQuery } from './faults.js';
 import type { Filter, Scalar } from './filter.js';
@@ -74,12 +74,17 @@ export function createCompiler(access: AccessView): Compiler {
       return found;
     };
 
+    /** On which rows any of the grants applies; null: on all of them. */
+    const condition = (row: Row, grants: readonly ReadGrant[]): SQL | null => {
+      if (coverAllItems(grants)) return null;
+      return any(grants.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
+    };
+
     /** On which rows a field may be seen, among those that may be seen at all; null: on all of them. */
     const fieldCondition = (row: Row, name: string): SQL | null => {
       const grants = view(row.collection.name);
       const naming = grants.filter(({ fields }) => fields === '*' || fields.has(name));
-      if (naming.length === grants.length || naming.some(({ rule }) => rule === null)) return null;
-      return any(naming.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
+      return naming.length === grants.length ? null : condition(row, naming);
     };
 
     const compiler: Compiler = {
@@ -103,19 +108,15 @@ export function createCompiler(access: AccessView): Compiler {
       },
 
       masked: (row, name, value) => {
-        const condition = fieldCondition(row, name);
-        return condition ? sql`case when ${condition} then ${value} end` : value;
+        const isShown = fieldCondition(row, name);
+        return isShown ? sql`case when ${isShown} then ${value} end` : value;
       },
 
       readable: (row, name) => isReadable(view(row.collection.name), name),
 
       isKeyOf: (row, key) => sql`${sql.identifier(row.alias)}.${sql.identifier('id')} = ${key}`,
 
-      visible: (row) => {
-        const grants = view(row.collection.name);
-        if (grants.some(({ rule }) => rule === null)) return sql`true`;
-        return any(grants.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
-      },
+      visible: (row) => condition(row, view(row.collection.name)) ?? sql`true`,
 
       linked: ({ link }, items) => {
         if ('column' in link) {

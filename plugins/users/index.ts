@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { sumUpUserCounts } from '../../db/queries/user-counts.js';
 import { createUsers, type Users } from './service.js';
 
 declare module 'fastify' {
@@ -11,6 +12,7 @@ declare module 'fastify' {
 export const usersPlugin = plugin(
   async (app) => {
     app.decorate('users', createUsers({ db: app.db, items: app.items }));
+    app.hourly(() => sumUpUserCounts(app.db), 'the number of users could not be summed up');
   },
-  { name: 'users', dependencies: ['database', 'items'] },
+  { name: 'users', dependencies: ['database', 'hourly', 'items'] },
 );

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { activity, knownNetworks, loginAttempts, sessions, spentStates, userCounts } from '../../db/schema.js';
+import { day, hour } from '../helpers/clock.js';
+import { createUser } from '../helpers/records.js';
+import { startWithAdmin } from '../helpers/writing.js';
+
+/** What is done every hour: that it is, and on these tables. */
+
+t.test('what is of no use any more is cleared away every hour', async (t) => {
+  const everyHour: (() => void)[] = [];
+  const { setInterval: usual } = globalThis;
+  const listening = (work: () => void, milliseconds: number) => {
+    if (milliseconds === hour) everyHour.push(work);
+    return usual(work, milliseconds);
+  };
+  Object.assign(globalThis, { setInterval: listening });
+  t.teardown(() => Object.assign(globalThis, { setInterval: usual }));
+  const { app, clock, post } = await startWithAdmin(t, { AUDIT_RETENTION: '1d' });
+  t.ok(everyHour.length > 0);
+
+  const user = await createUser(app);
+  t.equal((await post('/auth/login', user)).statusCode, 200);
+  t.equal((await post('/auth/login', { ...user, password: 'wrong' })).statusCode, 401);
+  await app.db.insert(spentStates).values({ id: 'spent', expiresAt: new Date(clock.now().getTime() + hour) });
+  await app.activityChain.link();
+  const tables = { sessions, loginAttempts, knownNetworks, spentStates, activity };
+  const left = async () => {
+    const names: string[] = [];
+    for (const [name, table] of Object.entries(tables)) if ((await app.db.$count(table)) > 0) names.push(name);
+    return names;
+  };
+  const run = async (isDone: () => Promise<boolean>) => {
+    for (const work of everyHour) work();
+    const patience = Date.now() + 10_000;
+    while (!(await isDone()) && Date.now() < patience) await sleep(20);
+  };
+
+  t.ok((await app.db.$count(userCounts)) > 1);
+  await run(async () => (await app.db.$count(userCounts)) === 1);
+  t.equal(await app.db.$count(userCounts), 1, 'the number of users is summed up');
+  t.strictSame(await left(), Object.keys(tables), 'what is of use stays');
+  clock.advance(100 * day);
+  await run(async () => (await left()).length === 0);
+  t.strictSame(await left(), []);
+});

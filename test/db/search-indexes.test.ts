@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { openDatabase, rows } from '../../db/client.js';
+import { migrate } from '../../db/migrate.js';
+import { ensureSearchIndexes } from '../../db/postgres/search-indexes.js';
+import { collections } from '../../db/query-language/collections.js';
+import { searchedTexts } from '../../db/query-language/search-text.js';
+import { users } from '../../db/schema.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createPolicy, createUser } from '../helpers/records.js';
+import { hearStatements, type Sent } from '../helpers/statements.js';
+
+const skip = engine === 'postgres' ? false : 'the embedded database has no such index';
+
+const indexes = async (location: Parameters<typeof openDatabase>[0]) => {
+  const connection = await openDatabase(location);
+  const found = await rows<{ name: string; definition: string }>(
+    connection.db,
+    sql`select indexname as name, indexdef as definition from pg_indexes where indexname like 'users\\_search\\_%' order by 1`,
+  );
+  await connection.close();
+  return [...found];
+};
+
+async function emptyDatabase(t: Test) {
+  const { location, url, drop } = await createTestDatabase();
+  t.teardown(drop);
+  if (location.kind !== 'postgres' || !url) throw new Error('This is for PostgreSQL.');
+  return { location, url };
+}
+
+t.test('users are searched by indexes that the query has word for word', { skip }, async (t) => {
+  const { app, get, post } = await startTestApp(t);
+  const token = (await post('/auth/login', admin)).json().data.access_token;
+  const used = async (term: string): Promise<string[]> => {
+    const sent: Sent[] = [];
+    const stop = hearStatements(app, (statement) => void sent.push(statement));
+    t.equal((await get(`/users?search=${term}`, bearer(token))).json().data.length, 1, term);
+    stop();
+    const search = sent.find(({ text }) => text.includes('ilike'));
+    return app.databaseConnection.db.transaction(async (tx) => {
+      // In a table of one row nothing is faster than to read it.
+      await tx.execute(sql`set local enable_seqscan = off`);
+      await tx.execute(sql`set local enable_indexscan = off`);
+      const { text, parameters } = search ?? { text: '', parameters: [] };
+      const literal = text.replaceAll(/\$(\d+)/g, (_, number) => `'${String(parameters[Number(number) - 1])}'`);
+      const plan = JSON.stringify(await rows(tx, sql.raw(`explain ${literal}`)));
+      return [...plan.matchAll(/Bitmap Index Scan on users_search_([a-z_]+)_[0-9a-f]{8}/g)].map(
+        ([, name = '']) => name,
+      );
+    });
+  };
+  t.strictSame(await used('admin'), ['texts']);
+  t.strictSame(await used(admin.email), ['addresses', 'other_addresses']);
+});
+
+t.test('they are made once, and take the place of those of another version', { skip }, async (t) => {
+  const { location } = await emptyDatabase(t);
+  const connection = await openDatabase(location);
+  await migrate(connection, async () => {});
+  const made = await indexes(location);
+  t.match(
+    made.map(({ name }) => name),
+    [
+      /^users_search_addresses_[0-9a-f]{8}$/,
+      /^users_search_other_addresses_[0-9a-f]{8}$/,
+      /^users_search_texts_[0-9a-f]{8}$/,
+    ],
+  );
+  t.match(made[1]?.definition, / WHERE /, 'only of those who have another address');
+  const [one, other] = made.map(({ name }) => sql.identifier(name));
+  await connection.db.execute(sql`alter index ${one} rename to users_search_00000000`);
+  await connection.db.execute(sql`drop index ${other}`);
+  await migrate(connection, async () => {});
+  await migrate(connection, async () => {});
+  await connection.close();
+  t.strictSame(await indexes(location), made);
+});
+
+t.test('those of another version stay as long as somebody is reading', { skip }, async (t) => {
+  const { location } = await emptyDatabase(t);
+  const connection = await openDatabase(location);
+  await migrate(connection, async () => {});
+  const made = await indexes(location);
+  const { db } = connection;
+  await db.execute(sql`alter index ${sql.identifier(made[0]?.name ?? '')} rename to users_search_00000000`);
+  await db.transaction(async (reader) => {
+    await reader.select().from(users);
+    t.equal(await ensureSearchIndexes(db), true);
+    t.equal((await indexes(location)).length, 4, 'the new one is there');
+    t.strictSame(await db.select().from(users), [], 'others can read');
+  });
+  t.equal(await ensureSearchIndexes(db), true);
+  t.strictSame(await indexes(location), made);
+  await connection.close();
+});
+
+t.test('a server that does not let us have the extension is no obstacle', { skip }, async (t) => {
+  const { location, url } = await emptyDatabase(t);
+  const owner = await openDatabase(location);
+  await migrate(owner, async () => {});
+  const made = await indexes(location);
+  const role = `stranger_${randomBytes(4).toString('hex')}`;
+  await owner.db.execute(
+    sql.raw(`drop index ${made.map(({ name }) => name).join()}; drop extension pg_trgm; create role ${role} login`),
+  );
+  t.teardown(async () => {
+    await owner.db.execute(sql.raw(`drop role ${role}`));
+    await owner.close();
+  });
+  const asStranger = new URL(url);
+  asStranger.username = role;
+  const connection = await openDatabase({ ...location, url: asStranger.href });
+  t.equal(await ensureSearchIndexes(connection.db), false);
+  await connection.close();
+  t.equal(await ensureSearchIndexes(owner.db), true, 'and they come when the server does');
+});
+
+/** Texts with an address in them, wherever it stands and however odd it is. */
+const people: Partial<typeof users.$inferInsert>[] = [
+  { email: 'ada.allen@example.com' },
+  { email: 'Ada.Allen@example.org' },
+  { email: 'xada.allen@example.net' },
+  { email: 'ada.allen2@example.com' },
+  { email: 'xy@example.com' },
+  { email: 'y@example.com.au' },
+  { email: 'bob@example.net', title: 'writes to ada.allen@example.com@night' },
+  { email: 'carol@example.net', description: 'first line\nADA.ALLEN@EXAMPLE.COM' },
+  { email: null, provider: 'alpha', externalIdentifier: 'XY@example.com' },
+  { email: 'a_b%c@example.com' },
+  { email: 'a~b@example.com' },
+  { email: 'a{c@example.com' },
+  // What the service takes for no address; somebody wrote it into the table.
+  { email: 'two@ada.allen@example.com' },
+  { email: 'a\\b@example.com' },
+  { email: 'jörg~@example.com' },
+  // An i in lower case, where the database's locale says so, and an address that has one.
+  { email: '\u0130ris@example.com' },
+  { email: 'iris@example.org' },
+  { email: 'no address' },
+];
+
+t.test('an address is found as a whole, though indexes are asked for what stands before its @', async (t) => {
+  const { app, get, post } = await startTestApp(t);
+  const token = (await post('/auth/login', admin)).json().data.access_token;
+  await app.db.insert(users).values(people);
+  // From whom one of the texts is hidden, they get nothing that is by indexes on all texts.
+  const all = searchedTexts(collections.users).map(([name]) => name);
+  const policy = await createPolicy(app, { read: ['id', ...all.filter((name) => name !== 'appearance')] });
+  await createUser(app, { email: 'reader@example.info', token: 'the-token-of-the-reader', policies: [policy] });
+  const found = async (term: string, headers: Record<string, string>): Promise<{ email: string }[]> => {
+    const answer = await get(`/users?limit=-1&fields=id,email&sort=email&search=${encodeURIComponent(term)}`, headers);
+    return answer.json().data;
+  };
+
+  for (const [term, expected] of [
+    ['ada.allen@example.org', ['Ada.Allen@example.org']],
+    ['ADA.Allen@Example.N', ['xada.allen@example.net']],
+    ['len@example.com@ni', ['bob@example.net']],
+    ['xy@example.com', ['xy@example.com', null]],
+    ['y@example.com.au', ['y@example.com.au']],
+    ['ada_allen@example.com', []],
+    ['%@example.com', []],
+    ['c@example.com', ['a_b%c@example.com', 'a{c@example.com']],
+    ['ll <ada.allen@example.com>', []],
+  ] as const) {
+    t.same(
+      (await found(term, bearer(token))).map(({ email }) => email),
+      expected,
+      term,
+    );
+  }
+
+  const terms = new Set(
+    people.flatMap(({ email, title, description, externalIdentifier }) =>
+      [email, title, description, externalIdentifier].flatMap((text) => {
+        const at = text?.lastIndexOf('@') ?? -1;
+        return text && at >= 0
+          ? [text.slice(at), text.slice(at - 1), text.slice(at - 2, at + 1), text.slice(0, at + 1), text]
+          : [];
+      }),
+    ),
+  );
+  t.ok(terms.size > 30);
+  let some = 0;
+  for (const term of [...terms, ...[...terms].map((text) => text.toUpperCase())]) {
+    const asAdmin = await found(term, bearer(token));
+    t.same(asAdmin, await found(term, bearer('the-token-of-the-reader')), `as by the texts alone: ${term}`);
+    if (asAdmin.length > 0 && asAdmin.length < people.length) some++;
+  }
+  t.ok(some > 30);
+});

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { openDatabase } from '../../db/client.js';
+import { migrate, migrateTables } from '../../db/migrate.js';
+import { countAllUsers, sumUpUserCounts } from '../../db/queries/user-counts.js';
+import { permissions, userCounts, users } from '../../db/schema.js';
+import { bearer, type TestApp } from '../helpers/app.js';
+import { createTestDatabase, engine } from '../helpers/databases.js';
+import { readGuide } from '../helpers/guide.js';
+import { createPolicy, createUser } from '../helpers/records.js';
+import { hearStatements } from '../helpers/statements.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+
+const totalOf = async ({ get }: TestApp, headers = asAdmin, query = ''): Promise<number> =>
+  (await get(`/users?limit=1&fields=id&meta=total_count${query}`, headers)).json().meta.total_count;
+
+const people = (count: number) =>
+  Array.from({ length: count }, () => ({ email: `${randomUUID()}@example.com`, password: 'the password of many' }));
+
+t.test('the number of users is known without counting them', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, get, post } = service;
+  const sent: string[] = [];
+  const stop = hearStatements(app, ({ text }) => void sent.push(text));
+  t.equal(await totalOf(service), 1);
+  stop();
+  t.ok(sent.some((text) => text.includes('user_counts')));
+  t.notOk(sent.some((text) => /count\(\*\).*from "users"/s.test(text)));
+
+  const made = (await post('/users', people(20), asAdmin)).json().data.map(({ id }: { id: string }) => id);
+  t.equal(await totalOf(service), 21, 'many at once');
+  t.equal((await post('/users', [...people(2), { status: 'nonsense' }], asAdmin)).statusCode, 400);
+  t.equal((await post('/users', [...people(2), { role: made[0] }], asAdmin)).statusCode, 400);
+  t.equal(await totalOf(service), 21, 'what was refused');
+  t.equal((await patch(service, '/users', { keys: made, data: { title: 'The same' } })).statusCode, 200);
+  t.equal(await totalOf(service), 21, 'changes');
+  t.equal((await remove(service, `/users/${made[0]}`)).statusCode, 204);
+  t.equal((await remove(service, '/users', made.slice(1, 6))).statusCode, 204);
+  t.equal(await totalOf(service), 15, 'one gone, and five at once');
+
+  t.equal(await totalOf(service, asAdmin, '&filter={"title":{"_eq":"nobody"}}&search=nobody'), 15);
+  const { meta } = (await get('/users?limit=1&meta=*', asAdmin)).json();
+  t.strictSame(meta, { total_count: 15, filter_count: 15 });
+  const filtered = (await get('/users?meta=filter_count&filter={"title":{"_eq":"The same"}}', asAdmin)).json();
+  t.equal(filtered.meta.filter_count, 14, 'a filter counts what it finds');
+});
+
+t.test('who sees some users is told of those', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, post } = service;
+  t.equal((await post('/users', people(4), asAdmin)).statusCode, 200);
+  const all = await createPolicy(app, { read: ['id'] });
+  await createUser(app, { token: 'the-token-of-one', policies: [all] });
+  t.equal(await totalOf(service, bearer('the-token-of-one')), 6);
+  await app.db.update(permissions).set({ permissions: { id: { _eq: '$CURRENT_USER' } } });
+  t.equal(await totalOf(service, bearer('the-token-of-one')), 1);
+  const another = await createPolicy(app, { read: ['email'] });
+  await createUser(app, { token: 'the-token-of-another', policies: [all, another] });
+  t.equal(await totalOf(service, bearer('the-token-of-another')), 7, 'by one of two policies all');
+});
+
+t.test('it is the number of each moment, whoever else is writing', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  const write = async (number: number) => {
+    const work = app.db.transaction(async (tx) => {
+      const made = await tx.insert(users).values(people(3)).returning({ id: users.id });
+      await tx.delete(users).where(sql`id = ${made[0]?.id}`);
+      if (number % 3 === 0) throw new Error('All for nothing.');
+    });
+    await work.catch((error: Error) => t.equal(error.message, 'All for nothing.'));
+    if (number % 4 === 0) await sumUpUserCounts(app.db);
+  };
+  await Promise.all(Array.from({ length: 24 }, (_, number) => write(number)));
+  const expected = 1 + 16 * 2;
+  t.equal(await app.db.$count(users), expected);
+  t.equal(await totalOf(service), expected);
+  await Promise.all(Array.from({ length: 4 }, () => sumUpUserCounts(app.db)));
+  t.strictSame(
+    (await app.db.select({ change: userCounts.change }).from(userCounts)).filter(({ change }) => change !== 0),
+    [{ change: expected }],
+    'in one row',
+  );
+  t.equal(await totalOf(service), expected);
+
+  const again = sql`insert into public.users (email) values ('twice@example.com') on conflict do nothing`;
+  await app.db.execute(again);
+  await app.db.execute(again);
+  t.equal(await totalOf(service), expected + 1, 'what was there already');
+  await app.db.transaction(async (tx) => {
+    await tx.execute(sql`set local search_path = ''`);
+    await tx.execute(sql`delete from public.users where email = 'twice@example.com'`);
+  });
+  t.equal(await totalOf(service), expected, 'by somebody with another search path');
+});
+
+/** How things come out for who does them at the same time as somebody else: the embedded database has one connection. */
+const skip = engine === 'embedded' && 'there is but one connection';
+
+t.test('a table that is emptied while its number is summed up', { skip }, async (t) => {
+  const { app } = await startWithAdmin(t);
+  await app.db.insert(users).values(people(3));
+  const work: Promise<unknown>[] = [];
+  await app.db.transaction(async (tx) => {
+    await sumUpUserCounts(tx);
+    work.push(Promise.resolve(app.db.execute(sql`truncate users cascade`)));
+    await sleep(300);
+  });
+  await Promise.all(work);
+  t.equal(await countAllUsers(app.db), 0);
+  await app.db.insert(users).values(people(2));
+  t.equal(await countAllUsers(app.db), 2);
+});
+
+t.test('a number that is wrong is set right as the guide says, while somebody writes', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  await app.db.transaction(async (tx) => {
+    await tx.execute(sql`set local session_replication_role = replica`);
+    await tx.insert(users).values(people(5));
+  });
+  t.equal(await totalOf(service), 1, 'no trigger has fired');
+  const repair = readGuide('docs/capacity.md').find(({ text }) => text.includes('user_counts'))?.text ?? '';
+  const slowly = repair.replace(/(?=insert into)/, 'select pg_sleep(0.5);\n');
+  t.not(slowly, repair);
+  const repairing = app.databaseConnection.runScript(slowly);
+  await sleep(100);
+  await Promise.all([repairing, app.db.insert(users).values(people(1)), sumUpUserCounts(app.db)]);
+  t.equal(await totalOf(service), 7);
+});
+
+t.test('those who were there before it was kept are in it', async (t) => {
+  const { location, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const connection = await openDatabase(location);
+  await migrateTables(connection, await migrationsBefore(t, '0007_user_counts'));
+  await connection.db.insert(users).values(people(3));
+  await migrate(connection, async (tx) => {
+    await tx.insert(users).values(people(2));
+  });
+  t.equal(await countAllUsers(connection.db), 5);
+  await connection.close();
+});
+
+/** A folder with the migrations before this one. */
+async function migrationsBefore(t: Test, tag: string): Promise<string> {
+  const folder = t.testdir();
+  await cp('db/migrations', folder, { recursive: true });
+  const file = join(folder, 'meta/_journal.json');
+  const journal = JSON.parse(await readFile(file, 'utf8'));
+  journal.entries = journal.entries.filter((entry: { tag: string }) => entry.tag < tag);
+  await writeFile(file, JSON.stringify(journal));
+  return folder;
+}
