@@ -1,5 +1,6 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { Closed, named } from './common.js';
+import { Closed, Nullable, named } from './common.js';
+import { relation, relationOf } from './filters.js';
 import { queryOn, withMeta } from './query.js';
 
 /** All that crosses the wire when a collection is read; what is not a query goes by a name of its own in the document. */
@@ -63,6 +64,13 @@ function describedReads({ one, many, properties, description, example }: ReadDef
 /** The schemas of a collection that is only read, from those of its items. */
 export const readSchemas = (definition: ReadDefinition): ReadSchemas => describedReads(definition).schemas;
 
+/** A field that rules may hide: null is one of its values. */
+function orHidden(schema: TSchema): TSchema {
+  const values: TSchema[] = schema.anyOf ?? [];
+  if (values.some(({ type }) => type === 'null')) return schema;
+  return { ...Nullable(schema), [relation]: relationOf(schema) } as TSchema;
+}
+
 /**
  * The schemas of a collection, from those of its items.
  * @param input what is written of an item
@@ -79,7 +87,11 @@ export function collectionSchemas({
   inputExample: Record<string, unknown>;
 }): CollectionSchemas {
   const { one, many, example } = read;
-  const { query, schemas } = describedReads(read);
+  const { query, schemas } = describedReads({
+    ...read,
+    properties: Object.fromEntries(Object.entries(read.properties).map(([name, schema]) => [name, orHidden(schema)])),
+    description: `${read.description} One that the caller may read of other items only is null.`,
+  });
   const { response, listResponse } = schemas;
 
   const created = named(`New${one}`, {

@@ -1,0 +1,57 @@
+import t from 'tap';
+import { permissions } from '../../db/schema.js';
+import { bearer } from '../helpers/app.js';
+import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+
+/** A field that may be read of some items only is null for the others: of every type, and as the document has it. */
+
+t.test('what may be read of some items is null for the others', async (t) => {
+  const { app, get, post } = await startWithAdmin(t);
+  const own = await createPolicy(app);
+  const role = await createRole(app, { policies: [own] });
+  const reader = await createUser(app, { token: 'the-token-of-the-reader', role });
+  await createUser(app, { policies: [own], role });
+  const right = (await post('/permissions', { policy: own, collection: 'settings', action: 'read' }, asAdmin)).json();
+  const known = {
+    users: reader.id,
+    roles: role,
+    policies: own,
+    permissions: right.data.id as number,
+  };
+  for (const [collection, id] of Object.entries(known)) {
+    const common = { policy: own, collection, action: 'read' as const };
+    await app.db.insert(permissions).values([
+      { ...common, fields: ['*'], permissions: { id: { _eq: id } } },
+      { ...common, fields: ['id'] },
+    ]);
+  }
+
+  const reading = bearer('the-token-of-the-reader');
+  for (const [name, id] of Object.entries(known)) {
+    const all: Record<string, unknown>[] = (await get(`/${name}?limit=-1`, asAdmin)).json().data;
+    const seen: Record<string, unknown>[] = (await get(`/${name}?limit=-1`, reading)).json().data;
+    t.equal(seen.length, all.length, name);
+    t.ok(all.length > 1, name);
+    for (const [index, item] of seen.entries()) {
+      if (item.id === id) {
+        t.strictSame(item, all[index], `${name}: all of it`);
+        continue;
+      }
+      const { id: shown, ...hidden } = item;
+      t.equal(shown, all[index]?.id, `${name}: what may be read`);
+      t.strictSame(new Set(Object.values(hidden)), new Set([null]), `${name}: the rest is hidden`);
+      t.strictSame(Object.keys(item), Object.keys(all[index] ?? {}), 'but there');
+    }
+    for (const field of Object.keys(all[0] ?? {})) {
+      const grouped = await get(`/${name}?aggregate[count]=*&groupBy=${field}`, reading);
+      if (grouped.statusCode !== 200) {
+        refused(t, grouped, 'INVALID_QUERY', `${name} by ${field}, which is not compared`);
+        continue;
+      }
+      const groups: Record<string, unknown>[] = grouped.json().data;
+      t.ok(field === 'id' || groups.some((group) => group[field] === null), `${name} by ${field}`);
+    }
+  }
+});
