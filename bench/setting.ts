@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hashToken } from '../plugins/tokens/refresh-tokens.js';
 import { admin, type FilledDatabase, memberEmail, secret } from './database.js';
 import type { Standing } from './floor/parameters.js';
@@ -45,6 +46,8 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
     reads: [],
     refresh: await recordRefresh(recorder),
   };
+  // Times of use are written a moment after the requests, and are part of what is read.
+  await sleep(500);
   const expected = new Map<string, string>();
   for (const { path, caller, answer } of Object.values(reads)) {
     const token = caller === 'admin' ? tokens.admin : (tokens.members[0] ?? '');
@@ -97,7 +100,6 @@ async function recordRead(recorder: Recorder, url: string, token: string) {
 }
 
 async function recordRefresh(recorder: Recorder): Promise<FloorSpecification['refresh']> {
-  // None of those whose own row is read: a refresh writes the time of it there, some time after.
   let { refresh_token: token } = await logIn(recorder, memberEmail(memberCount));
   // So that the number of the generation is no number that stands in a statement for something else.
   for (let generation = 0; ; generation++) {
