@@ -139,6 +139,29 @@ export function createPasswordChecks(deps: {
     throw since > 0 ? refuse(keys.fromHere, limit, since, now) : requestsExceeded(limit, second, now);
   };
 
+  /** Also of an account that does not exist, as it takes its time. */
+  const recordLock = (user: string | null, client: Client): Promise<void> =>
+    activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: user }]);
+
+  /** Does what follows a right password. Whatever comes of it, the password was right: its attempts are forgotten. */
+  const goOn = async <T>(
+    counted: readonly string[],
+    onRight: (attempts: CountedAttempts) => Promise<T>,
+  ): Promise<T> => {
+    let left = counted;
+    const clear = async () => {
+      const forgotten = left;
+      left = [];
+      if (forgotten.length > 0) await clearAttempts(db, forgotten);
+    };
+    try {
+      return await onRight({ keys: counted, clear });
+    } catch (error) {
+      await clear().catch(() => {});
+      throw error;
+    }
+  };
+
   /**
    * One attempt, in its turn.
    * @param look asked when it is the turn of the attempt
@@ -155,33 +178,12 @@ export function createPasswordChecks(deps: {
       requireUnmet(keys.fromHere);
       const judged = await look();
       const { counted, locks } = await reserve(judged, keys, client.network);
-      let isRight: boolean;
-      try {
-        isRight = await passwords.verify(judged.password, shown);
-      } catch (error) {
+      const isRight = await passwords.verify(judged.password, shown).catch(async (error: unknown) => {
         if (counted.length > 0) await withdrawAttempts(db, counted);
         throw error;
-      }
-      if (isRight) {
-        let left = counted;
-        const clear = async () => {
-          const forgotten = left;
-          left = [];
-          if (forgotten.length > 0) await clearAttempts(db, forgotten);
-        };
-        try {
-          return { result: await onRight({ keys: counted, clear }) };
-        } catch (error) {
-          // Whatever came of it, the password was right.
-          await clear().catch(() => {});
-          throw error;
-        }
-      }
-      // Also of an account that does not exist, as it takes its time.
-      if (locks) {
-        const events = [{ action: 'lock', collection: 'users', item: judged.id } as const];
-        await activity.record(db, { userId: null, client }, events);
-      }
+      });
+      if (isRight) return { result: await goOn(counted, onRight) };
+      if (locks) await recordLock(judged.id, client);
       return undefined;
     });
 

@@ -77,20 +77,19 @@ export async function createPasswords({
     hash: async (password) => run(() => threads.hash(password)),
     hashMany: async (passwords) => {
       const hashes: string[] = [];
-      // As many at a time as the threads take, and half of the queue at the most: the rest stays free for others.
-      const rest = [...passwords.entries()].reverse();
+      let next = 0;
       const lane = async () => {
-        for (let next = rest.pop(); next; next = rest.pop()) {
-          const [index, password] = next;
-          hashes[index] = await run(() => threads.hash(password));
+        for (let index = next++; index < passwords.length; index = next++) {
+          hashes[index] = await run(() => threads.hash(passwords[index] as string));
         }
       };
+      // As many at a time as the threads take, and half of the queue at the most: the rest stays free for others.
       const lanes = Math.min(threads.room, concurrency + Math.floor(capacity / 2));
       try {
         await Promise.all(Array.from({ length: lanes }, lane));
       } finally {
-        // After a failure nobody waits for the others.
-        rest.length = 0;
+        // After a failure no lane goes on.
+        next = passwords.length;
       }
       return hashes;
     },
