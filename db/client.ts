@@ -2,7 +2,8 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import { lockDirectory } from './directory-lock.js';
+import { lockDirectory } from './embedded/directory-lock.js';
+import { keepUp, withoutZeros } from './embedded/upkeep.js';
 import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
@@ -19,6 +20,8 @@ export interface DatabaseConnection {
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
   /** Work that has a connection to itself, and that waits for one; undefined on the embedded engine. */
   load(): { running: number; waiting: number } | undefined;
+  /** To be called every few seconds where it is there: a little of what a database has to do besides. */
+  readonly keepUp?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,7 +62,10 @@ async function openEmbedded(
       location.kind === 'embedded'
         ? await PGlite.create({ dataDir: `${location.dataDir}/database` })
         : (lent ?? (await PGlite.create()));
+    await client.exec(withoutZeros);
+    let upkeep = Promise.resolve();
     const close = async () => {
+      await upkeep.catch(() => {});
       if (!lent && !client.closed) await client.close();
       unlock();
     };
@@ -78,6 +84,13 @@ async function openEmbedded(
       limitWaiting: () => {},
       runScript,
       load: () => undefined,
+      // What is in memory only is gone soon.
+      ...(location.kind === 'embedded' && {
+        keepUp: () => {
+          upkeep = keepUp(client);
+          return upkeep;
+        },
+      }),
       close,
     };
   } catch (error) {

@@ -33,9 +33,10 @@ export const databasePlugin = plugin<{ location: DatabaseLocation }>(
     app.addHook('onClose', () => connection.close());
     const administrator = await migrate(connection, (tx) => bootstrap(tx, app.config, app.passwords));
     connection.limitWaiting();
+    if (connection.keepUp) app.every(10_000, connection.keepUp, 'the embedded database could not be kept up');
     app.decorate('db', connection.db);
     app.decorate('databaseConnection', connection);
     app.decorate('madeAdministrator', administrator);
   },
-  { name: 'database', dependencies: ['config', 'passwords', 'tracing'] },
+  { name: 'database', dependencies: ['config', 'passwords', 'periodic', 'tracing'] },
 );

@@ -1,4 +1,4 @@
-import { DirectoryInUseError } from '../db/directory-lock.js';
+import { DirectoryInUseError } from '../db/embedded/directory-lock.js';
 import { isDatabaseUnavailable, sqlStateOf } from '../db/failures.js';
 import { ConfigError } from './config.js';
 

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import { createBackground } from '../background.js';
 import { keysFor } from '../keys.js';
+import { hour } from '../periodic.js';
 import { type Chain, createChain } from './chain.js';
 import { refusalsPlugin } from './refusals.js';
 import { createSeals } from './seals.js';
@@ -40,7 +41,7 @@ export const activityPlugin = plugin(
     const clear = async () => {
       await chain.removeOlderThan(new Date(clock().getTime() - retention));
     };
-    app.hourly(clear, 'old rows of the audit log could not be removed');
+    app.every(hour, clear, 'old rows of the audit log could not be removed');
   },
-  { name: 'activity', dependencies: ['config', 'database', 'clock', 'client', 'hourly', 'rate-limits'] },
+  { name: 'activity', dependencies: ['config', 'database', 'clock', 'client', 'periodic', 'rate-limits'] },
 );

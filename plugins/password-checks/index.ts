@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { hour } from '../periodic.js';
 import { createPasswordChecks, type PasswordChecks } from './service.js';
 
 declare module 'fastify' {
@@ -21,10 +22,10 @@ export const passwordChecksPlugin = plugin(
     });
     app.decorate('passwordChecks', checks);
 
-    app.hourly(() => checks.clear(), 'old login attempts could not be cleared away');
+    app.every(hour, () => checks.clear(), 'old login attempts could not be cleared away');
   },
   {
     name: 'password-checks',
-    dependencies: ['config', 'database', 'clock', 'hourly', 'passwords', 'rate-limits', 'activity'],
+    dependencies: ['config', 'database', 'clock', 'periodic', 'passwords', 'rate-limits', 'activity'],
   },
 );

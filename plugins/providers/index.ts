@@ -2,6 +2,7 @@ import plugin from 'fastify-plugin';
 import { deleteExpiredStates } from '../../db/queries/identities.js';
 import type { ListedProvider } from '../../schemas/providers.js';
 import { keysFor } from '../keys.js';
+import { hour } from '../periodic.js';
 import { createSecretBox } from '../secret-box.js';
 import { createAccounts } from './accounts.js';
 import { createAttempts } from './attempts.js';
@@ -77,7 +78,7 @@ export const providersPlugin = plugin(
       ),
     );
 
-    app.hourly(() => deleteExpiredStates(db, clock()), 'expired logins by provider could not be cleared away');
+    app.every(hour, () => deleteExpiredStates(db, clock()), 'expired logins by provider could not be cleared away');
   },
   {
     name: 'providers',
@@ -85,7 +86,7 @@ export const providersPlugin = plugin(
       'config',
       'database',
       'clock',
-      'hourly',
+      'periodic',
       'sessions',
       'tfa',
       'cookie',

@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredSessions } from '../../db/queries/sessions.js';
+import { hour } from '../periodic.js';
 import { createDoubts } from './doubts.js';
 import { createOpenSessions, type OpenSessions } from './open-sessions.js';
 import { createSessions, type Sessions } from './service.js';
@@ -43,7 +44,7 @@ export const sessionsPlugin = plugin(
     app.decorate('sessions', sessions);
     app.decorate('openSessions', createOpenSessions({ db, clock, activity }));
 
-    app.hourly(() => deleteExpiredSessions(db, clock()), 'expired sessions could not be cleared away');
+    app.every(hour, () => deleteExpiredSessions(db, clock()), 'expired sessions could not be cleared away');
   },
   {
     name: 'sessions',
@@ -51,7 +52,7 @@ export const sessionsPlugin = plugin(
       'config',
       'database',
       'clock',
-      'hourly',
+      'periodic',
       'tokens',
       'passwords',
       'password-checks',

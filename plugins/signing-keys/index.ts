@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import { createBackground } from '../background.js';
+import { hour } from '../periodic.js';
 import { createSigningKeys, type SigningKeys } from './service.js';
 import { createKeyStore } from './store.js';
 
@@ -39,7 +40,7 @@ export const signingKeysPlugin = plugin(
     const reloading = createBackground(keys.reload, reloadInterval, onFailure);
     app.addHook('onListen', async () => reloading.start());
     app.addHook('onClose', () => reloading.stop());
-    app.hourly(keys.tidy, 'keys of access tokens could not be cleared away');
+    app.every(hour, keys.tidy, 'keys of access tokens could not be cleared away');
   },
-  { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'hourly', 'activity'] },
+  { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'periodic', 'activity'] },
 );
