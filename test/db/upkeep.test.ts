@@ -97,12 +97,12 @@ t.test('it waits for a transaction, and touches nothing when there is nothing to
   const done = () =>
     one<string>(
       connection,
-      `select concat_ws(' ', (select sum(vacuum_count) from pg_stat_user_tables), redo_lsn) as value from pg_control_checkpoint()`,
+      `select concat_ws(' ', (select sum(vacuum_count) from pg_stat_user_tables), (select sum(analyze_count) from pg_stat_user_tables), redo_lsn) as value from pg_control_checkpoint()`,
     );
   await count(connection);
   await keepUp();
   const before = await done();
-  t.match(before, /^1 /, 'what was due was done, once');
+  t.match(before, /^0 1 /, 'what was due was done, once, and no more than that');
   for (let round = 0; round < 3; round++) await keepUp();
   t.equal(await done(), before);
 });
