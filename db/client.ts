@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { lockDirectory } from './embedded/directory-lock.js';
-import { keepUp, settings } from './embedded/upkeep.js';
+import { keepUp, sessionSettings } from './embedded/upkeep.js';
 import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
@@ -62,7 +62,7 @@ async function openEmbedded(
       location.kind === 'embedded'
         ? await PGlite.create({ dataDir: `${location.dataDir}/database` })
         : (lent ?? (await PGlite.create()));
-    await client.exec(settings);
+    await client.exec(sessionSettings);
     let upkeep = Promise.resolve();
     const close = async () => {
       await upkeep.catch(() => {});

@@ -44,4 +44,4 @@ export async function keepUp(client: PGlite): Promise<void> {
  * zeros first, which takes a tenth of a second for 16 MB; and statistics are gathered from a quarter of the rows that it usually
  * is.
  */
-export const settings = 'set wal_init_zero = off; set default_statistics_target = 25';
+export const sessionSettings = 'set wal_init_zero = off; set default_statistics_target = 25';

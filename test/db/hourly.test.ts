@@ -2,20 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { activity, knownNetworks, loginAttempts, sessions, spentStates, userCounts } from '../../db/schema.js';
 import { day, hour } from '../helpers/clock.js';
+import { gatherWork } from '../helpers/intervals.js';
 import { createUser } from '../helpers/records.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
 /** What is done every hour: that it is, and on these tables. */
 
 t.test('what is of no use any more is cleared away every hour', async (t) => {
-  const everyHour: (() => void)[] = [];
-  const { setInterval: usual } = globalThis;
-  const listening = (work: () => void, milliseconds: number) => {
-    if (milliseconds === hour) everyHour.push(work);
-    return usual(work, milliseconds);
-  };
-  Object.assign(globalThis, { setInterval: listening });
-  t.teardown(() => Object.assign(globalThis, { setInterval: usual }));
+  const everyHour = gatherWork(t, hour);
   const { app, clock, post } = await startWithAdmin(t, { AUDIT_RETENTION: '1d' });
   t.ok(everyHour.length > 0);
 

@@ -8,6 +8,7 @@ import { buildApp } from '../../app.js';
 import { type DatabaseConnection, openDatabase, rows } from '../../db/client.js';
 import { testConfig } from '../helpers/app.js';
 import { dataDirectory, engine } from '../helpers/databases.js';
+import { gatherWork } from '../helpers/intervals.js';
 
 /** What PostgreSQL has processes of its own for, and the embedded engine has to be told. */
 
@@ -152,14 +153,7 @@ t.test('a process that is killed while it does so loses nothing', { skip }, asyn
 });
 
 t.test('the service does so again and again', { skip }, async (t) => {
-  const often: (() => void)[] = [];
-  const { setInterval: usual } = globalThis;
-  const listening = (work: () => void, milliseconds: number) => {
-    if (milliseconds === 10_000) often.push(work);
-    return usual(work, milliseconds);
-  };
-  Object.assign(globalThis, { setInterval: listening });
-  t.teardown(() => Object.assign(globalThis, { setInterval: usual }));
+  const often = gatherWork(t, 10_000);
   const app = await buildApp(testConfig(), { database: { kind: 'embedded', dataDir: await makeDataDir(t) } });
   t.teardown(() => app.close());
   const { databaseConnection: connection } = app;

@@ -1,0 +1,14 @@
+import type { Test } from 'tap';
+
+/** Gathers what is to be done again and again at this interval, in milliseconds, from now on until the test ends. */
+export function gatherWork(t: Test, milliseconds: number): readonly (() => void)[] {
+  const gathered: (() => void)[] = [];
+  const { setInterval: usual } = globalThis;
+  const listening = (work: () => void, interval: number) => {
+    if (interval === milliseconds) gathered.push(work);
+    return usual(work, interval);
+  };
+  Object.assign(globalThis, { setInterval: listening });
+  t.teardown(() => Object.assign(globalThis, { setInterval: usual }));
+  return gathered;
+}
