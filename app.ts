@@ -5,53 +5,59 @@ import qs from 'qs';
 import type { DatabaseLocation } from './db/client.js';
 import { accessPlugin } from './plugins/access/index.js';
 import { activityPlugin } from './plugins/activity/index.js';
-import { clientPlugin } from './plugins/client.js';
-import { type Clock, clockPlugin, systemClock } from './plugins/clock.js';
-import { closingPlugin } from './plugins/closing.js';
-import { configPlugin } from './plugins/config.js';
-import { cookiePlugin } from './plugins/cookie.js';
-import { corsPlugin } from './plugins/cors.js';
-import { crossSitePlugin } from './plugins/cross-site.js';
-import { databaseLocation, databasePlugin } from './plugins/database.js';
-import { deadlinePlugin } from './plugins/deadline.js';
-import { answerFrameworkError, errorsPlugin, unknownRoutesPlugin } from './plugins/errors.js';
-import { headersPlugin } from './plugins/headers.js';
-import { healthPlugin } from './plugins/health/index.js';
-import { answerBrokenRequest, httpFaultsPlugin } from './plugins/http-faults.js';
+import { lastAccessPlugin } from './plugins/auth/last-access.js';
+import { passwordChecksPlugin } from './plugins/auth/password-checks/index.js';
+import { passwordResetPlugin } from './plugins/auth/password-reset/index.js';
+import { passwordRulesPlugin } from './plugins/auth/password-rules/index.js';
+import { passwordsPlugin } from './plugins/auth/passwords/index.js';
+import { secondFactorPlugin } from './plugins/auth/second-factor/index.js';
+import { sessionsPlugin } from './plugins/auth/sessions/index.js';
+import { stepUpPlugin } from './plugins/auth/step-up/index.js';
 import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
-import { jwtPlugin } from './plugins/jwt.js';
-import { lastAccessPlugin } from './plugins/last-access.js';
-import { createLazyCompilers } from './plugins/lazy-compilers.js';
-import { localesPlugin } from './plugins/locales.js';
-import { loggerOptions, loggingPlugin, requestIdOf } from './plugins/logging.js';
 import { mailPlugin } from './plugins/mail/index.js';
+import { mailboxPlugin } from './plugins/mail/mailbox/index.js';
+import { securityNoticesPlugin } from './plugins/mail/security-notices/index.js';
 import type { MailTransport } from './plugins/mail/transport.js';
-import { mailboxPlugin } from './plugins/mailbox/index.js';
-import { metricsPlugin } from './plugins/metrics/index.js';
 import { pagesPlugin } from './plugins/pages/index.js';
-import { passwordChecksPlugin } from './plugins/password-checks/index.js';
-import { passwordResetPlugin } from './plugins/password-reset/index.js';
-import { passwordRulesPlugin } from './plugins/password-rules/index.js';
-import { passwordsPlugin } from './plugins/passwords/index.js';
-import { periodicPlugin } from './plugins/periodic.js';
+import { type Clock, clockPlugin, systemClock } from './plugins/platform/clock.js';
+import { configPlugin } from './plugins/platform/config.js';
+import { databaseLocation, databasePlugin } from './plugins/platform/database.js';
+import { localesPlugin } from './plugins/platform/locales.js';
+import { periodicPlugin } from './plugins/platform/periodic.js';
+import { redisPlugin } from './plugins/platform/redis.js';
 import { providersPlugin } from './plugins/providers/index.js';
-import { rateLimitsPlugin } from './plugins/rate-limits/index.js';
-import { redisPlugin } from './plugins/redis.js';
 import { registrationPlugin } from './plugins/registration/index.js';
-import { requestBodyPlugin } from './plugins/request-body.js';
-import { routeRulesPlugin } from './plugins/route-rules.js';
-import { securityNoticesPlugin } from './plugins/security-notices/index.js';
-import { sessionsPlugin } from './plugins/sessions/index.js';
+import { clientPlugin } from './plugins/server/client-info.js';
+import { cookiePlugin } from './plugins/server/cookies.js';
+import { corsPlugin } from './plugins/server/cors.js';
+import { crossSitePlugin } from './plugins/server/csrf.js';
+import { answerFrameworkError, errorsPlugin, unknownRoutesPlugin } from './plugins/server/errors.js';
+import { closingPlugin } from './plugins/server/graceful-shutdown.js';
+import { headersPlugin } from './plugins/server/headers.js';
+import { healthPlugin } from './plugins/server/health/index.js';
+import { answerBrokenRequest, httpFaultsPlugin } from './plugins/server/http-errors.js';
+import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
+import { loggerOptions, loggingPlugin, requestIdsBy } from './plugins/server/logging.js';
+import { metricsPlugin } from './plugins/server/metrics/index.js';
+import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
+import { requestBodyPlugin } from './plugins/server/request-body.js';
+import { deadlinePlugin } from './plugins/server/request-timeout.js';
+import { routeRulesPlugin } from './plugins/server/route-rules.js';
+import { swaggerPlugin } from './plugins/server/swagger.js';
+import { tracingPlugin } from './plugins/server/tracing/index.js';
+import { startTracing } from './plugins/server/tracing/service.js';
+import { trustsProxyOf } from './plugins/server/trusted-proxies.js';
 import { settingsPlugin } from './plugins/settings/index.js';
-import { signingKeysPlugin } from './plugins/signing-keys/index.js';
-import { swaggerPlugin } from './plugins/swagger.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
-import { tracingPlugin } from './plugins/tracing/index.js';
-import { startTracing } from './plugins/tracing/service.js';
+import { jwtPlugin } from './plugins/tokens/jwt.js';
+import { signingKeysPlugin } from './plugins/tokens/signing-keys/index.js';
+import { bootstrapOf } from './plugins/users/bootstrap.js';
+import { emailChangesPlugin } from './plugins/users/email-changes/index.js';
 import { usersPlugin } from './plugins/users/index.js';
-import { accessMap, beforeTfa, recordedAs, routes, unrecorded } from './routes/index.js';
+import { ownAccountPlugin } from './plugins/users/own-account/index.js';
+import { accessMap, beforeTfa, directusOperations, needs, recordedAs, routes, unrecorded } from './routes/index.js';
 import { formats, namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
@@ -63,6 +69,8 @@ export interface Overrides {
   database?: DatabaseLocation;
   logger?: NonNullable<FastifyServerOptions['logger']>;
   mailTransport?: MailTransport;
+  /** Whether there is a terminal on which the first password of the administrator can be shown. */
+  showsPassword?: boolean;
 }
 
 /**
@@ -75,12 +83,14 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     version,
     onOutage: (reason) => app.log.warn({ reason }, 'traces are not taken by the collector'),
   });
+  const trustsProxy = trustsProxyOf(config.TRUST_PROXY);
   const logger = overrides.logger ?? loggerOptions(config.LOG_LEVEL);
   const app = fastify({
     logger: started.tracing && typeof logger === 'object' ? { ...logger, mixin: started.tracing.ids } : logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIdOf,
-    trustProxy: trustedProxies(config.TRUST_PROXY),
+    genReqId: requestIdsBy(trustsProxy),
+    // A function makes Fastify look at each hop, which is not needed when none is trusted.
+    trustProxy: config.TRUST_PROXY === false ? false : trustsProxy,
     bodyLimit: config.MAX_PAYLOAD_SIZE,
     requestTimeout: 30_000,
     // A start waits as long as it must: for a slow disk, a long migration, another instance that is migrating.
@@ -122,25 +132,30 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(errorsPlugin);
     // Before anything can be refused: errors carry them too.
     await app.register(headersPlugin);
+    await app.register(httpFaultsPlugin);
     await app.register(corsPlugin);
     await app.register(unknownRoutesPlugin);
     await app.register(closingPlugin);
     await app.register(periodicPlugin);
     await app.register(loggingPlugin);
-    await app.register(httpFaultsPlugin);
     await app.register(deadlinePlugin);
     await app.register(requestBodyPlugin);
     await app.register(cookiePlugin);
     await app.register(crossSitePlugin);
     await app.register(jwtPlugin);
     await app.register(passwordsPlugin);
-    await app.register(databasePlugin, { location: overrides.database ?? databaseLocation(config) });
+    await app.register(databasePlugin, {
+      location: overrides.database ?? databaseLocation(config),
+      bootstrap: bootstrapOf(app, overrides.showsPassword ?? false),
+    });
     await app.register(activityPlugin);
     await app.register(signingKeysPlugin);
     await app.register(tokensPlugin);
     await app.register(passwordRulesPlugin);
     await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
+    await app.register(secondFactorPlugin);
+    await app.register(stepUpPlugin);
     await app.register(tfaPlugin);
     await app.register(sessionsPlugin);
     await app.register(providersPlugin);
@@ -154,10 +169,13 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(metricsPlugin);
     await app.register(passwordResetPlugin);
     await app.register(invitesPlugin);
+    await app.register(emailChangesPlugin);
+    await app.register(ownAccountPlugin);
     await app.register(registrationPlugin);
     await app.register(healthPlugin, { version });
     await app.register(pagesPlugin);
-    await app.register(routeRulesPlugin, { accessMap, beforeTfa, recordedAs, unrecorded });
+    const maps = { accessMap, beforeTfa, needs, directusOperations, recordedAs, unrecorded };
+    await app.register(routeRulesPlugin, maps);
     await app.register(swaggerPlugin, { version });
     await app.register(routes);
     return app;
@@ -165,11 +183,6 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.close();
     throw error;
   }
-}
-
-/** A number of proxies becomes a question to each hop: is it one of the nearest so many? */
-function trustedProxies(setting: Config['TRUST_PROXY']) {
-  return typeof setting === 'number' ? (_address: string, hop: number) => hop < setting : setting;
 }
 
 /**

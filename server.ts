@@ -1,15 +1,21 @@
 // Before all else is loaded.
-import './plugins/start-memory.js';
+import './plugins/platform/v8-tuning.js';
 import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.js';
-import { loadConfig } from './plugins/config.js';
-import { explainStartFailure } from './plugins/start-failure.js';
-import { settleMemory } from './plugins/start-memory.js';
+import { loadConfig, misspelledVariables } from './plugins/platform/config.js';
+import { databaseLocation } from './plugins/platform/database.js';
+import { explainStartFailure } from './plugins/platform/startup-errors.js';
+import { settleMemory } from './plugins/platform/v8-tuning.js';
+
+const misspelled = misspelledVariables().map(
+  ({ name, intended }) => `The environment variable ${name} has no effect. Did you mean ${intended}?`,
+);
 
 try {
   const config = loadConfig();
-  const app = await buildApp(config, { onSettled: settleMemory });
+  const app = await buildApp(config, { onSettled: settleMemory, showsPassword: process.stdout.isTTY });
+  for (const warning of misspelled) app.log.warn(warning);
   const address = await listen(app);
   announce(app, address);
   closeWithGrace({ delay: 10_000, logger: app.log }, async ({ err }) => {
@@ -17,7 +23,7 @@ try {
     await app.close();
   });
 } catch (error) {
-  process.stderr.write(`Gatehouse does not start. ${explainStartFailure(error)}\n`);
+  process.stderr.write([`Gatehouse does not start. ${explainStartFailure(error)}`, ...misspelled, ''].join('\n'));
   process.exit(1);
 }
 
@@ -26,44 +32,49 @@ async function listen(app: FastifyInstance): Promise<string> {
   try {
     return await app.listen({ host: HOST, port: PORT, listenTextResolver: (address) => `listening on ${address}` });
   } catch (error) {
-    // The administrator has been made all the same, and the next start won't say the password.
-    if (app.madeAdministrator?.password) tell(app, credentials(app), 'Gatehouse made its administrator');
+    // The account has been created all the same, and the next start will not show the password.
+    if (app.madeAdministrator?.password) tell(app, administratorOf(app), 'Administrator account created.');
     await app.close();
     throw error;
   }
 }
 
-/** Says where the service is to be found and, at the first start only, how to log in. */
+/** Says where the service listens and, at the first start only, how to log in. */
 function announce(app: FastifyInstance, address: string): void {
-  const { PORT, PUBLIC_URL, DATABASE_URL, DATA_DIR } = app.config;
+  const { PORT, PUBLIC_URL } = app.config;
+  const location = databaseLocation(app.config);
   const url = PORT === 0 ? PUBLIC_URL.replace(/:0$/, `:${new URL(address).port}`) : PUBLIC_URL;
   const facts = {
     listening: address,
     url,
     docs: `${url}/docs`,
-    ...(app.mail.hasMailbox ? { mailbox: `${url}/mailbox` } : {}),
-    database: DATABASE_URL === undefined ? `embedded, in ${DATA_DIR}` : 'PostgreSQL',
-    ...credentials(app),
+    ...(app.mail.hasMailbox ? { mailbox: `${url}/mailbox?key=${app.mailbox.access.key}` } : {}),
+    database: location.kind === 'embedded' ? `embedded, in ${location.dataDir}` : 'PostgreSQL',
+    ...administratorOf(app),
   };
-  tell(app, facts, app.madeAdministrator ? 'Gatehouse is ready; it made its administrator' : 'Gatehouse is ready');
+  const created = app.madeAdministrator ? ' Administrator account created.' : '';
+  tell(app, facts, `Gatehouse is ready.${created}`);
 }
 
-/** The administrator, when this start has made one; and the password, when it was made up. */
-function credentials({ madeAdministrator }: FastifyInstance): { administrator?: string; password?: string } {
+/** The administrator, if this start created one, and where their generated password is. */
+function administratorOf({ madeAdministrator }: FastifyInstance): Record<string, string> {
   if (!madeAdministrator) return {};
-  const { email, password } = madeAdministrator;
-  return { administrator: email, ...(password === null ? {} : { password }) };
+  const { email, password, passwordFile } = madeAdministrator;
+  return {
+    administrator: email,
+    ...(password === null ? {} : { password }),
+    ...(passwordFile === null ? {} : { passwordFile }),
+  };
 }
 
-/** Text for people on a terminal, a line of the log otherwise. A password is told whatever LOG_LEVEL is. */
+/** Text for people on a terminal, whatever LOG_LEVEL is; a line of the log otherwise, which never has a password. */
 function tell(app: FastifyInstance, facts: Record<string, string>, message: string): void {
-  const hasPassword = facts.password !== undefined;
   if (!process.stdout.isTTY) {
-    const log = hasPassword ? app.log.child({}, { level: 'info' }) : app.log;
-    log.info(facts, message);
+    const { password: _never, ...logged } = facts;
+    app.log.info(logged, message);
     return;
   }
   const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(14)} ${value}`);
-  if (hasPassword) lines.push('', '  The password is shown this once. Keep it.');
-  process.stdout.write(`\n${message.split(';', 1)[0]}.\n\n${lines.join('\n')}\n\n`);
+  if (facts.password !== undefined) lines.push('', '  The password is shown only once. Keep it.');
+  process.stdout.write(`\n${message}\n\n${lines.join('\n')}\n\n`);
 }

@@ -176,7 +176,7 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
         String(Math.ceil(hashCores)),
       ],
       [
-        'instances, of which each has one processor for all but hashing',
+        'instances, each with one processor for everything except hashing',
         `(${service.text}) ms ÷ 1,000 ÷ ${given.load} busy`,
         String(instancesNeeded),
       ],

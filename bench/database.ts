@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { hash } from '@node-rs/argon2';
 import postgres from 'postgres';
-import { deriveKey } from '../plugins/keys.js';
+import { deriveKey } from '../plugins/platform/key-derivation.js';
 import { createRefreshTokens, hashToken } from '../plugins/tokens/refresh-tokens.js';
 import { serviceFile, startServer } from './processes.js';
 

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { buildApp } from '../app.js';
-import { loadConfig } from '../plugins/config.js';
+import { loadConfig } from '../plugins/platform/config.js';
 import { hearStatements, type Sent } from '../test/helpers/statements.js';
 
 export type { Sent } from '../test/helpers/statements.js';

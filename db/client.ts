@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { lockDirectory } from './embedded/directory-lock.js';
-import { keepUp, sessionSettings } from './embedded/upkeep.js';
+import { keepUp, sessionSettings } from './embedded/maintenance.js';
 import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
@@ -14,8 +14,15 @@ export type Executor = PgDatabase<PgQueryResultHKT, typeof schema>;
 export interface DatabaseConnection {
   readonly db: Executor;
   readonly engine: 'postgres' | 'embedded';
-  /** From now on, a connection on which an answer is too long in coming is given up. Migrations may take their time. */
-  limitWaiting(): void;
+  /** The database for one caller, who never holds more than half of the connections. The embedded engine has only one. */
+  dbOf(caller: string): Executor;
+  /** The database for maintenance, whose statements may take longer than those of requests. */
+  readonly maintenanceDb: Executor;
+  /**
+   * From now on, a connection is closed when a response takes too long. Migrations run before that, and may take longer.
+   * @param statementTimeout milliseconds after which PostgreSQL is told to stop a statement, unless it is one of maintenance
+   */
+  limitWaiting(statementTimeout: number): void;
   /** Runs statements without parameters, a whole script of them maybe. @returns the rows of the first */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
   /** Work that has a connection to itself, and that waits for one; undefined on the embedded engine. */
@@ -42,11 +49,12 @@ export async function openDatabase(
 }
 
 function openPostgres(url: string, max: number, observe: ObserveStatement | undefined): DatabaseConnection {
-  const { client, limitWaiting, runScript, load, close } = createPostgresPool(url, {
-    max,
-    ...(observe && { observe }),
-  });
-  return { db: drizzlePostgres(client, { schema }), engine: 'postgres', limitWaiting, runScript, load, close };
+  const pool = createPostgresPool(url, { max, ...(observe && { observe }) });
+  const { client, clientOf, maintenanceClient, limitWaiting, runScript, load, close } = pool;
+  const dbOf = (caller: string) => drizzlePostgres(clientOf(caller)) as unknown as Executor;
+  const maintenanceDb = drizzlePostgres(maintenanceClient) as unknown as Executor;
+  const db = drizzlePostgres(client, { schema });
+  return { db, engine: 'postgres', dbOf, maintenanceDb, limitWaiting, runScript, load, close };
 }
 
 async function openEmbedded(
@@ -78,9 +86,12 @@ async function openEmbedded(
         throw error;
       }
     };
+    const db = drizzle(observe ? observed(client, observe) : client, { schema });
     return {
-      db: drizzle(observe ? observed(client, observe) : client, { schema }),
+      db,
       engine: 'embedded',
+      dbOf: () => db,
+      maintenanceDb: db,
       limitWaiting: () => {},
       runScript,
       load: () => undefined,

@@ -12,8 +12,20 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** SQLSTATE classes and codes that say "not now": connection lost (08), shutting down (57P0x), out of connections, read-only standby. */
-const unavailableStates = /^(08...|57P0[1-5]|53300|25006)$/;
+/** The code of a statement that was cancelled. */
+const cancelledState = '57014';
+
+/** A query that took too long and was ended between two of its parts. Has the same code. */
+export class QueryTimeoutError extends Error {
+  readonly code = cancelledState;
+  constructor() {
+    super('the query took too long');
+    this.name = 'QueryTimeoutError';
+  }
+}
+
+/** SQLSTATE classes and codes that say "not now": connection lost (08), cancelled (57014), shutting down (57P0x), out of connections, read-only standby. */
+const unavailableStates = /^(08...|57014|57P0[1-5]|53300|25006)$/;
 
 const unavailableDriverCodes = new Set([
   'CONNECTION_CLOSED',
@@ -67,6 +79,7 @@ const nothingWasDone = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT',
+  cancelledState,
   '57P03',
   '53300',
   readOnlyState,
@@ -81,6 +94,9 @@ export function isPerhapsDone(error: unknown): boolean {
 export function sqlStateOf(error: unknown): string | undefined {
   return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !unavailableDriverCodes.has(code));
 }
+
+/** Whether a statement was stopped because it took too long. */
+export const isCancelled = (error: unknown): boolean => codesOf(error).includes(cancelledState);
 
 /** Whether the database only reads. */
 export const isReadOnlyFailure = (error: unknown): boolean => codesOf(error).includes(readOnlyState);

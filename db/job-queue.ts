@@ -6,6 +6,8 @@ import { oneAtATime } from './migrate.js';
 export interface Job<Data extends object> {
   id: string;
   data: Data;
+  /** 1 for the first attempt. */
+  attempt: number;
 }
 
 export interface QueueOptions {
@@ -17,13 +19,17 @@ export interface QueueOptions {
   expireInSeconds: number;
 }
 
+/** Jobs are taken by priority, then by age. */
+export type JobPriority = keyof typeof priorities;
+const priorities = { normal: 0, low: -1 };
+
 export interface JobQueue<Data extends object> {
   /** Makes the tables of the queue, if they are not there yet, and begins to keep them in order. */
   start(): Promise<void>;
   /** Puts a job into the queue, in the transaction of what it is about. */
   send(tx: Executor, data: Data): Promise<void>;
   /** The same for many jobs, in one statement. */
-  sendAll(tx: Executor, list: readonly Data[]): Promise<void>;
+  sendAll(tx: Executor, list: readonly Data[], priority?: JobPriority): Promise<void>;
   /** Takes up to `count` jobs; nobody else gets them. */
   take(count: number): Promise<Job<Data>[]>;
   complete(id: string): Promise<void>;
@@ -80,11 +86,14 @@ export function createJobQueue<Data extends object>(
       const id = await boss.send(name, data, { db: sqlOf(tx) });
       if (id === null) throw new Error(`A job for ${name} was not taken.`);
     },
-    sendAll: async (tx, list) => {
-      const jobs = list.map((data) => ({ name, data }));
+    sendAll: async (tx, list, priority = 'normal') => {
+      const jobs = list.map((data) => ({ name, data, priority: priorities[priority] }));
       if (jobs.length > 0) await boss.insert(jobs, { db: sqlOf(tx) });
     },
-    take: (count) => boss.fetch<Data>(name, { batchSize: count }),
+    take: async (count) => {
+      const jobs = await boss.fetch<Data>(name, { batchSize: count, includeMetadata: true });
+      return jobs.map(({ id, data, retryCount }) => ({ id, data, attempt: retryCount + 1 }));
+    },
     complete: (id) => boss.complete(name, id),
     fail: (id, reason) => boss.fail(name, id, { reason }),
     retry: async (tx, id) => {

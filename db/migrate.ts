@@ -5,7 +5,7 @@ import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import { type DatabaseConnection, type Executor, rows } from './client.js';
 import { ensureSearchIndexes } from './postgres/search-indexes.js';
-import { sumUpUserCounts } from './queries/user-counts.js';
+import { sumUpUserCounts } from './queries/users/user-counts.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 

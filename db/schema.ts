@@ -82,7 +82,8 @@ export const users = pgTable(
     title: varchar('title', { length: 50 }),
     description: text('description'),
     tags: jsonb('tags').$type<string[]>(),
-    avatar: uuid('avatar'),
+    /** The id of a file, or the https URL of a picture. */
+    avatar: varchar('avatar', { length: 255 }),
     language: varchar('language', { length: 255 }),
     /** Sealed (encrypted) TOTP secret; null: two-factor authentication is off. */
     tfaSecret: text('tfa_secret'),
@@ -93,11 +94,16 @@ export const users = pgTable(
     /** Until when no further code is looked at; null: one is. */
     tfaLockedUntil: moment('tfa_locked_until'),
     status: varchar('status', { length: 16 }).notNull().default('active'),
-    /** How many links in mails to this user have been used: one that was is worth nothing from then on. */
+    /**
+     * Links in emails are bound to it. A trigger adds one whenever the status, address, password or provider changes
+     * (`void_links` in `migrations/`), so links that were sent before never work again.
+     */
     usedLinks: integer('used_links').notNull().default(0),
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
     /** SHA-256 of the static token, in hex. */
     tokenHash: varchar('token_hash', { length: 64 }),
+    /** When the static token was set; null: there is none, or it is older than this column. */
+    tokenSetAt: moment('token_set_at'),
     lastAccess: moment('last_access'),
     lastPage: varchar('last_page', { length: 255 }),
     provider: varchar('provider', { length: 128 }).notNull().default('default'),
@@ -109,11 +115,14 @@ export const users = pgTable(
     themeLight: varchar('theme_light', { length: 255 }),
     themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    /** When the user last proved that they read the mailbox of `email`; null: never, or the address changed since. */
+    emailVerifiedAt: moment('email_verified_at'),
   },
   (table) => [
     uniqueIndex('users_email_unique').on(inLowerCase(table.email)),
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
-    uniqueIndex('users_external_identifier_unique').on(table.provider, sql`lower(${table.externalIdentifier})`),
+    uniqueIndex('users_external_identifier_unique').on(table.provider, table.externalIdentifier),
     index('users_role_index').on(table.role),
     // The latest first, then by id: as lists are sorted by it.
     index('users_last_access_index').on(sql`${table.lastAccess} desc`, table.id),
@@ -180,15 +189,61 @@ export const sessions = pgTable(
     tokenHash: varchar('token_hash', { length: 64 }),
     /** How often the session was refreshed; names the token that counts. */
     generation: integer('generation').notNull().default(0),
-    /** When the latest generations were replaced, oldest first: as many as the grace period asks for. */
-    recentRotations: moment('recent_rotations').array().notNull().default(sql`'{}'`),
+    /** When the generation before was replaced, by the database's clock (see `advanceSession`); null: this is the first. */
+    replacedAt: moment('replaced_at'),
     createdAt: moment('created_at').notNull(),
+    /** When the user last proved their identity in this session: by the login, or by authenticating again. */
+    authenticatedAt: moment('authenticated_at').notNull().defaultNow(),
     lastUsedAt: moment('last_used_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
     ip: varchar('ip', { length: 45 }),
     userAgent: varchar('user_agent', { length: 255 }),
   },
   (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_at_index').on(table.expiresAt)],
+);
+
+/**
+ * Registrations of addresses that are not verified yet. Each one is independent of the others: verifying it activates its own
+ * password and names, and deletes the rest.
+ */
+export const registrations = pgTable(
+  'registrations',
+  {
+    id: key(),
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** Argon2id hash in PHC string format. */
+    password: text('password').notNull(),
+    firstName: varchar('first_name', { length: 50 }),
+    lastName: varchar('last_name', { length: 50 }),
+    /** SHA-256 of the cookie of the browser that registered, in hex. */
+    browserHash: varchar('browser_hash', { length: 64 }),
+    /** The verification_url that was given; null: the default page. */
+    url: text('url'),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [
+    index('registrations_user_index').on(table.user),
+    index('registrations_expires_at_index').on(table.expiresAt),
+  ],
+);
+
+/** Changes of address that wait for a confirmation from the new address. A newer request replaces the older one. */
+export const emailChanges = pgTable(
+  'email_changes',
+  {
+    user: uuid('user')
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** Names this request: links of an older one are void. */
+    id: uuid('id').notNull().defaultRandom(),
+    email: varchar('email', { length: 128 }).notNull(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('email_changes_expires_at_index').on(table.expiresAt)],
 );
 
 /**
@@ -200,12 +255,17 @@ export const loginAttempts = pgTable(
   {
     /** SHA-256 of what is counted together, in hex: an account, or an account from one network. */
     key: varchar('key', { length: 64 }).primaryKey(),
+    /** The key of the account as a whole, in all its rows; null in rows from before there was this column. */
+    account: varchar('account', { length: 64 }),
     failures: integer('failures').notNull(),
     /** Until when no further password is looked at; null: one is. */
     lockedUntil: moment('locked_until'),
     lastAttemptAt: moment('last_attempt_at').notNull(),
   },
-  (table) => [index('login_attempts_last_attempt_at_index').on(table.lastAttemptAt)],
+  (table) => [
+    index('login_attempts_last_attempt_at_index').on(table.lastAttemptAt),
+    index('login_attempts_account_index').on(table.account),
+  ],
 );
 
 /** From where a user has logged in: attempts from there are counted apart from those of strangers. */
@@ -250,7 +310,7 @@ export const identities = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     provider: varchar('provider', { length: 128 }).notNull(),
-    /** Identifier of the user at the provider; compared in lower case. */
+    /** Identifier of the user at the provider, exactly as the provider spells it unless it is set to ignore case. */
     identifier: varchar('identifier', { length: 255 }).notNull(),
     /** As the provider tells it, for people to recognise the account by. Nothing is decided by it. */
     email: text('email'),
@@ -259,7 +319,9 @@ export const identities = pgTable(
     lastUsedAt: moment('last_used_at'),
   },
   (table) => [
-    uniqueIndex('identities_external_identifier_unique').on(table.provider, inLowerCase(table.identifier)),
+    uniqueIndex('identities_external_identifier_unique').on(table.provider, table.identifier),
+    // For providers whose identifiers are compared in any letter case.
+    index('identities_folded_identifier_index').on(table.provider, inLowerCase(table.identifier)),
     uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
     index('identities_user_index').on(table.user),
   ],
@@ -291,6 +353,9 @@ export const settings = pgTable(
     publicPolicy: uuid('public_policy').references(() => policies.id, { onDelete: 'set null' }),
     authPasswordPolicy: text('auth_password_policy'),
     authLoginAttempts: integer('auth_login_attempts').default(25),
+    /** Whether users may change their own profile, address and linked accounts, and take their data with them. */
+    selfService: boolean('self_service').notNull().default(true),
+    selfDeletion: boolean('self_deletion').notNull().default(false),
   },
   (table) => [check('settings_single_row', sql`${table.id} = 1`)],
 );
@@ -323,7 +388,7 @@ export const activity = pgTable(
     timestamp: moment('timestamp').notNull(),
     action: varchar('action', { length: 32 }).notNull(),
     outcome: varchar('outcome', { length: 16 }).$type<'success' | 'failure'>().notNull(),
-    /** Of the contract: why it was refused. */
+    /** The error code: why it was refused. */
     code: varchar('code', { length: 32 }),
     /** Who did it; null: somebody who has not proved who they are. */
     user: uuid('user'),

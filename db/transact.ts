@@ -18,3 +18,16 @@ export async function beginAnewOnDeadlock<T>(work: () => Promise<T>): Promise<T>
 /** A transaction that is begun anew when it ends in a deadlock. */
 export const transact = <T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> =>
   beginAnewOnDeadlock(() => db.transaction(work));
+
+/** Does work in a transaction that is then rolled back: it throws what would keep the work from being done. */
+export async function rehearse<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
+  const outcome: { result?: T } = {};
+  const end = new Error('The rehearsal is over.');
+  await transact(db, async (tx) => {
+    outcome.result = await work(tx);
+    throw end;
+  }).catch((error: unknown) => {
+    if (error !== end) throw error;
+  });
+  return outcome.result as T;
+}

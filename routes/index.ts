@@ -1,24 +1,26 @@
 import type { RecordedAs } from '../schemas/activity.js';
-import { home } from './account/home.js';
-import { accountRoutes } from './account/index.js';
+import type { Need, NeededRight } from '../schemas/needs.js';
+import { permissionsRoutes } from './access/permissions.js';
+import { policiesRoutes } from './access/policies.js';
+import { rolesRoutes } from './access/roles.js';
 import { activityRoutes } from './activity/index.js';
 import type { App } from './app.js';
 import { authRoutes } from './auth/index.js';
+import { sessionsRoutes } from './auth/sessions.js';
+import { wellKnownRoutes } from './auth/well-known.js';
 import { invitesRoutes } from './invites/index.js';
-import { mailboxRoutes } from './mailbox/index.js';
-import { mailsRoutes } from './mails/index.js';
-import { metricsRoutes } from './metrics/index.js';
-import { permissionsRoutes } from './permissions/index.js';
-import { policiesRoutes } from './policies/index.js';
+import { mailboxRoutes } from './mail/mailbox.js';
+import { mailsRoutes } from './mail/mails.js';
+import { home } from './pages/home.js';
+import { accountRoutes } from './pages/index.js';
 import { identitiesRoutes, providersRoutes } from './providers/index.js';
 import { registrationRoutes } from './registration/index.js';
-import { rolesRoutes } from './roles/index.js';
 import { serverRoutes } from './server/index.js';
-import { sessionsRoutes } from './sessions/index.js';
+import { metricsRoutes } from './server/metrics.js';
 import { settingsRoutes } from './settings/index.js';
 import { tfaRoutes } from './tfa/index.js';
 import { usersRoutes } from './users/index.js';
-import { wellKnownRoutes } from './well-known/index.js';
+import { ownAccountRoutes } from './users/own-account.js';
 
 /**
  * Who may call what: every operation, by its operationId. `anonymous`: anyone, though a credential that cannot be used
@@ -29,8 +31,10 @@ export const accessMap = {
   login: 'anonymous',
   logout: 'anonymous',
   refresh: 'anonymous',
+  reauthenticate: 'authenticated',
   requestPasswordReset: 'anonymous',
   resetPassword: 'anonymous',
+  checkPassword: 'anonymous',
 
   listMySessions: 'authenticated',
   endMySession: 'authenticated',
@@ -47,11 +51,23 @@ export const accessMap = {
   finishProviderLogin: 'anonymous',
   completeProviderLogin: 'anonymous',
   listIdentities: 'authenticated',
+  linkIdentity: 'authenticated',
   unlinkIdentity: 'authenticated',
+
+  readProfile: 'authenticated',
+  updateProfile: 'authenticated',
+  requestEmailChange: 'authenticated',
+  confirmEmailChange: 'anonymous',
+  cancelEmailChange: 'authenticated',
+  cancelEmailChangeByLink: 'anonymous',
+  exportAccount: 'authenticated',
+  deleteMe: 'authenticated',
 
   readMe: 'authenticated',
   updateMe: 'authenticated',
+  changeMyPassword: 'authenticated',
   trackPage: 'authenticated',
+  unlockUser: 'authenticated',
   listUsers: 'permission',
   searchUsers: 'permission',
   createUsers: 'permission',
@@ -72,6 +88,8 @@ export const accessMap = {
 
   register: 'anonymous',
   verifyEmail: 'anonymous',
+  confirmEmail: 'anonymous',
+  resendVerification: 'anonymous',
 
   listMails: 'authenticated',
   retryMail: 'authenticated',
@@ -120,17 +138,108 @@ export const accessMap = {
   readKeySet: 'anonymous',
 } as const;
 
+/** What the operations on the items of a collection need. */
+function itemNeeds<One extends string, Many extends string>(
+  collection: NeededRight['collection'],
+  one: One,
+  many: Many,
+  administratorsOnly: readonly NeededRight['action'][] = [],
+) {
+  const need = (action: NeededRight['action']): Need =>
+    administratorsOnly.includes(action) ? 'administrator' : { collection, action };
+  return {
+    [`list${many}`]: need('read'),
+    [`search${many}`]: need('read'),
+    [`read${one}`]: need('read'),
+    [`create${many}`]: need('create'),
+    [`update${many}`]: need('update'),
+    [`update${one}`]: need('update'),
+    [`delete${many}`]: need('delete'),
+    [`delete${one}`]: need('delete'),
+  };
+}
+
+/**
+ * What callers need before an operation evaluates their body and query. An operation with access `authenticated` that is not
+ * listed is for every user.
+ */
+export const needs: Readonly<Partial<Record<keyof typeof accessMap, Need>>> = {
+  ...itemNeeds('users', 'User', 'Users'),
+  ...itemNeeds('roles', 'Role', 'Roles', ['delete']),
+  ...itemNeeds('policies', 'Policy', 'Policies', ['delete']),
+  ...itemNeeds('permissions', 'Permission', 'Permissions', ['create', 'update', 'delete']),
+  listActivities: 'administrator',
+  searchActivities: 'administrator',
+  readActivity: 'administrator',
+  readSettings: { collection: 'settings', action: 'read' },
+  updateSettings: { collection: 'settings', action: 'update' },
+  readMyGlobals: 'nothing',
+  readMyPermissions: 'nothing',
+
+  updateMe: { collection: 'users', action: 'update' },
+  invite: { collection: 'users', action: 'create', fields: ['email', 'role', 'status'], unconditional: true },
+  disableTfaOfUser: { collection: 'users', action: 'update', fields: ['tfa_secret'] },
+  unlockUser: { collection: 'users', action: 'update', fields: ['status'] },
+  listSessionsOfUser: 'administrator',
+  endSessionOfUser: 'administrator',
+  endSessionsOfUser: 'administrator',
+  listMails: 'administrator',
+  retryMail: 'administrator',
+};
+
+/** Operations of the Directus API and of its SDK. Bodies of all other operations may only have the keys that they declare. */
+export const directusOperations: ReadonlySet<string> = new Set([
+  'login',
+  'logout',
+  'refresh',
+  'requestPasswordReset',
+  'resetPassword',
+  'completeProviderLogin',
+  'updateMe',
+  'trackPage',
+  'createUsers',
+  'updateUsers',
+  'updateUser',
+  'deleteUsers',
+  'deleteUser',
+  'invite',
+  'acceptInvite',
+  'register',
+  'generateTfaSecret',
+  'enableTfa',
+  'disableTfa',
+  'disableTfaOfUser',
+  'createRoles',
+  'updateRoles',
+  'updateRole',
+  'deleteRoles',
+  'deleteRole',
+  'createPolicies',
+  'updatePolicies',
+  'updatePolicy',
+  'deletePolicies',
+  'deletePolicy',
+  'createPermissions',
+  'updatePermissions',
+  'updatePermission',
+  'deletePermissions',
+  'deletePermission',
+  'updateSettings',
+] satisfies (keyof typeof accessMap)[]);
+
 /** What still answers a user who must set up two-factor authentication first. */
 export const beforeTfa: ReadonlySet<string> = new Set([
   'login',
   'logout',
   'refresh',
+  'reauthenticate',
   'startOAuthLogin',
   'startProviderLogin',
   'finishOAuthLogin',
   'finishProviderLogin',
   'completeProviderLogin',
   'readMe',
+  'readProfile',
   'generateTfaSecret',
   'enableTfa',
   'disableTfa',
@@ -144,6 +253,7 @@ export const beforeTfa: ReadonlySet<string> = new Set([
 export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, RecordedAs>>> = {
   login: ['login', 'users'],
   logout: ['logout', 'sessions'],
+  reauthenticate: ['reauthenticate', 'users'],
   requestPasswordReset: ['password_reset_request', 'users'],
   resetPassword: ['password_reset', 'users'],
 
@@ -157,7 +267,17 @@ export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, Recorde
   completeProviderLogin: ['login', 'users'],
   unlinkIdentity: ['identity_unlink', 'identities'],
 
+  updateProfile: ['update', 'users'],
+  requestEmailChange: ['email_change_request', 'users'],
+  confirmEmailChange: ['email_change', 'users'],
+  cancelEmailChange: ['email_change_cancel', 'users'],
+  cancelEmailChangeByLink: ['email_change_cancel', 'users'],
+  exportAccount: ['export', 'users'],
+  deleteMe: ['delete', 'users'],
+
   updateMe: ['update', 'users'],
+  changeMyPassword: ['password_change', 'users'],
+  unlockUser: ['unlock', 'users'],
   createUsers: ['create', 'users'],
   updateUsers: ['update', 'users'],
   deleteUsers: ['delete', 'users'],
@@ -175,6 +295,8 @@ export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, Recorde
 
   register: ['register', 'users'],
   verifyEmail: ['email_verified', 'users'],
+  confirmEmail: ['email_verified', 'users'],
+  resendVerification: ['verification_resend', 'users'],
 
   retryMail: ['mail_retry', 'mails'],
 
@@ -201,7 +323,9 @@ export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, Recorde
 
 /** What changes something and is not in the audit log, and why. */
 export const unrecorded: Readonly<Partial<Record<keyof typeof accessMap, string>>> = {
+  linkIdentity: 'Changes nothing until the user returns from the provider; then the linked account is recorded.',
   refresh: 'Goes on with a session whose beginning is recorded; only the reuse of a replaced token says something new.',
+  checkPassword: 'It changes nothing.',
   trackPage: 'Which page somebody looks at is neither authentication nor administration.',
 };
 
@@ -212,6 +336,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(providersRoutes, { prefix: '/auth' });
   await app.register(identitiesRoutes, { prefix: '/users' });
   await app.register(sessionsRoutes, { prefix: '/users' });
+  await app.register(ownAccountRoutes, { prefix: '/users' });
   await app.register(usersRoutes, { prefix: '/users' });
   await app.register(tfaRoutes, { prefix: '/users' });
   await app.register(invitesRoutes, { prefix: '/users' });

@@ -3,32 +3,39 @@ import { readSchemas } from './collections.js';
 import { Nullable, Timestamp, Uuid } from './common.js';
 import { Related } from './query.js';
 
-/** All that the audit log tells of, and what each means. */
+/** Every action in the audit log, and what it means. */
 export const activityActions = {
-  login: 'Began a session, by password or by provider.',
-  logout: 'Ended the own session.',
-  refresh_reused: 'A refresh token that was replaced long ago was shown again: the session is ended.',
-  session_end: 'Ended a session, or all of a user.',
-  lock: 'Too many wrong passwords or codes in a row: no further one is looked at for a while.',
-  password_reset_request: 'Asked for a link to reset a password.',
-  password_reset: 'Set a new password by a link.',
-  password_change: 'Wrote the password of a user, and maybe other fields.',
-  register: 'Signed up, or was made at a first login by provider.',
-  email_verified: 'Verified the e-mail address by a link.',
+  login: 'Started a session, with a password or through a provider.',
+  reauthenticate: 'Proved their identity again in their session.',
+  logout: 'Ended their own session.',
+  refresh_reused: 'A refresh token that was replaced some time ago was presented again, so the session was ended.',
+  session_end: 'Ended a session, or all sessions of a user.',
+  lock: 'Too many wrong passwords or codes in a row: further logins were temporarily blocked.',
+  unlock: 'Cleared the count of wrong passwords of a user.',
+  password_reset_request: 'Requested a link to reset a password.',
+  password_reset: 'Set a new password with a reset link.',
+  password_change: 'Changed the password of a user, possibly with other fields.',
+  register: 'Registered, or was created by the first login through a provider.',
+  verification_resend: 'Requested another verification email.',
+  email_verified: 'Verified the email address with a link.',
   invite: 'Invited a user.',
   invite_accept: 'Accepted an invitation.',
-  tfa_generate: 'Was given a secret to set two-factor authentication up with.',
+  tfa_generate: 'Received a secret for setting up two-factor authentication.',
   tfa_enable: 'Turned two-factor authentication on.',
   tfa_disable: 'Turned two-factor authentication off.',
-  recovery_codes: 'Made new recovery codes.',
-  recovery_code_used: 'Used a recovery code up.',
-  identity_link: 'Linked an account at a provider.',
-  identity_unlink: 'Unlinked an account at a provider.',
-  mail_retry: 'Had a mail sent again that was given up.',
+  recovery_codes: 'Created new recovery codes.',
+  recovery_code_used: 'Used a recovery code.',
+  identity_link: 'Linked a provider account.',
+  identity_unlink: 'Unlinked a provider account.',
+  email_change_request: 'Requested a new email address.',
+  email_change_cancel: 'Cancelled the request for a new email address.',
+  email_change: 'Confirmed a new email address with a link.',
+  export: 'Exported the data of the account.',
+  mail_retry: 'Retried an email that had failed.',
   create: 'Created an item.',
   update: 'Updated an item, or the settings.',
   delete: 'Deleted an item.',
-  refusals_omitted: 'More was refused from one address than is told of one by one.',
+  refusals_omitted: 'Too many requests from one address were refused to list each of them.',
 } as const;
 
 export type ActivityAction = keyof typeof activityActions;
@@ -59,7 +66,7 @@ const literals = <T extends string>(values: readonly T[], description: string) =
     ),
   );
 
-/** What an event looks like in a response, as far as fields were asked for. */
+/** An event in a response, with the requested fields. */
 export const activityProperties = {
   id: Uuid('Identifier of the row; ids are in the order of events.'),
   timestamp: Timestamp('When it happened.'),
@@ -69,17 +76,17 @@ export const activityProperties = {
       .map(([action, meaning]) => `\`${action}\`: ${meaning}`)
       .join(' ')}`,
   ),
-  outcome: literals(['success', 'failure'], 'Whether it was done or refused.'),
-  code: Nullable(Type.String({ description: 'The error code, when it was refused.' })),
-  user: Related(Uuid('Who did it; null: somebody who has not proved who they are, or the service by itself.'), 'User'),
-  collection: Nullable(literals(activityCollections, 'What it was done to.')),
-  item: Nullable(Type.String({ description: 'The key of the item that it was done to; null: all, or nobody known.' })),
-  ip: Nullable(Type.String({ description: 'The address that the request came from.' })),
-  user_agent: Nullable(Type.String({ description: 'What the client called itself.' })),
-  request_id: Nullable(Type.String({ description: 'The `x-request-id` of the request, as it is in the log.' })),
-  changed: Nullable(
-    Type.Array(Type.String(), { description: 'Names of the fields that were written; never what was written.' }),
+  outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
+  code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
+  user: Related(Uuid('The user who did it. Null: an anonymous caller, or the service itself.'), 'User'),
+  collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
+  item: Nullable(Type.String({ description: 'The ID of the affected item. Null: several items, or an unknown user.' })),
+  ip: Nullable(Type.String({ description: 'The IP address of the client.' })),
+  user_agent: Nullable(Type.String({ description: 'The user agent of the client.' })),
+  request_id: Nullable(
+    Type.String({ description: 'The `x-request-id` of the request, which is also in the service log.' }),
   ),
+  changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields, never their values.' })),
 };
 
 /** The audit log on the wire: it is read, and never written. */
@@ -87,7 +94,7 @@ export const activitySchemas = readSchemas({
   one: 'Activity',
   many: 'Activities',
   properties: activityProperties,
-  description: 'An event, with the fields that were asked for.',
+  description: 'An event, with the requested fields.',
   example: {
     id: '0198c3a0-7d4e-7c31-9f02-5b1e6a9d0c44',
     timestamp: '2026-01-31T09:26:53.000Z',

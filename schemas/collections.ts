@@ -48,7 +48,7 @@ function describedReads({ one, many, properties, description, example }: ReadDef
       `Search${many}Body`,
       Type.Object(
         { query: Type.Optional(query.body) },
-        { description: 'A query, as long as it must be.', examples: [{ query: { limit: 10 } }] },
+        { description: 'A query.', examples: [{ query: { limit: 10 } }] },
       ),
     ),
     response: named(`${one}Response`, withMeta(item, example)),
@@ -65,7 +65,7 @@ function describedReads({ one, many, properties, description, example }: ReadDef
 export const readSchemas = (definition: ReadDefinition): ReadSchemas => describedReads(definition).schemas;
 
 /** A field that rules may hide: null is one of its values. */
-function orHidden(schema: TSchema): TSchema {
+export function orHidden(schema: TSchema): TSchema {
   const values: TSchema[] = schema.anyOf ?? [];
   if (values.some(({ type }) => type === 'null')) return schema;
   return { ...Nullable(schema), [relation]: relationOf(schema) } as TSchema;
@@ -78,11 +78,14 @@ function orHidden(schema: TSchema): TSchema {
  */
 export function collectionSchemas({
   input,
+  updateOnly,
   key,
   inputExample,
   ...read
 }: ReadDefinition & {
   input: TObject;
+  /** What an update of one item accepts in addition to its fields. */
+  updateOnly?: TProperties;
   key: TSchema;
   inputExample: Record<string, unknown>;
 }): CollectionSchemas {
@@ -90,27 +93,28 @@ export function collectionSchemas({
   const { query, schemas } = describedReads({
     ...read,
     properties: Object.fromEntries(Object.entries(read.properties).map(([name, schema]) => [name, orHidden(schema)])),
-    description: `${read.description} One that the caller may read of other items only is null.`,
+    description: `${read.description} A field that you can read only on other items is null.`,
   });
   const { response, listResponse } = schemas;
 
   const created = named(`New${one}`, {
     ...input,
-    description: `What makes a new item of ${many.toLowerCase()}.`,
+    description: `The values of a new item of ${many.toLowerCase()}.`,
     examples: [inputExample],
   });
   const { id: _id, ...changeable } = input.properties;
+  const changed = Type.Partial(Type.Object(changeable, { additionalProperties: false }));
   const changes = named(`${one}Changes`, {
-    ...Type.Partial(Type.Object(changeable, { additionalProperties: false })),
-    description: 'The fields to change; the others stay as they are.',
+    ...changed,
+    description: 'The fields to change. All other fields keep their values.',
     examples: [inputExample],
   });
   const keyed = named(`${one}ChangesById`, {
-    ...Type.Object({ id: key, ...Type.Partial(Type.Object(changeable)).properties }, { additionalProperties: false }),
-    description: 'An item by its id, and the fields of it to change.',
+    ...Type.Object({ id: key, ...changed.properties }, { additionalProperties: false }),
+    description: 'The ID of an item, and the fields to change.',
     examples: [{ id: example.id, ...inputExample }],
   });
-  const keys = Type.Array(key, { description: 'The keys of the items.' });
+  const keys = Type.Array(key, { description: 'The IDs of the items.' });
 
   return {
     ...schemas,
@@ -124,23 +128,30 @@ export function collectionSchemas({
     createResponse: named(
       `Create${many}Response`,
       Type.Union([response, listResponse], {
-        description: 'One item when one was given, a list when a list was given.',
+        description: 'An object for a single item, a list for a list.',
         examples: [{ data: example }],
       }),
     ),
-    updateBody: changes,
+    updateBody:
+      updateOnly === undefined
+        ? changes
+        : named(`Update${one}Body`, {
+            ...Type.Object({ ...changed.properties, ...updateOnly }, { additionalProperties: false }),
+            description: 'The fields to change. All other fields keep their values.',
+            examples: [inputExample],
+          }),
     updateManyBody: named(
       `Update${many}Body`,
       Type.Union([Closed({ keys, data: changes }), Closed({ query: query.body, data: changes }), Type.Array(keyed)], {
         description:
-          'The same changes for the items with these keys, or for those that a query selects; or a list of items, each with its id and changes of its own.',
+          'The same changes for the items with the given keys, or for those that a query selects; or a list of items, each with its ID and its own changes.',
         examples: [{ keys: [example.id], data: inputExample }],
       }),
     ),
     deleteBody: named(
       `Delete${many}Body`,
       Type.Union([keys, Closed({ keys }), Closed({ query: query.body })], {
-        description: 'The items with these keys, or those that a query selects.',
+        description: 'The items with the given keys, or those that a query selects.',
         examples: [[example.id], { keys: [example.id] }],
       }),
     ),

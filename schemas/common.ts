@@ -31,11 +31,14 @@ export const Timestamp = (description: string) =>
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /**
- * The envelope of every successful payload (contract 1).
+ * The envelope of every successful payload.
  * @param example of what is in it
  */
 export const Data = <T extends TSchema>(schema: T, example: unknown) =>
   Type.Object({ data: schema }, { additionalProperties: false, examples: [{ data: example }] });
+
+/** How password hashes begin. A client that sends one probably wants to import it. */
+export const hashStart = String.raw`(\$argon2|\$2[aby]\$|\$scrypt\$|pbkdf2)`;
 
 const components = new Map<string, TSchema>();
 

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { FormatRegistry, type StaticDecode, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
-import { Email, emailPattern } from './common.js';
+import { Email, emailPattern, hashStart } from './common.js';
 import { keyPairAlgorithms } from './jwks.js';
 import type { ProviderConfig } from './provider-config.js';
 
-/** What each variable says of itself: `expected` completes the sentence "expected …" in a message about a fault. */
+/** The documentation of a variable. `expected` completes the sentence "expected …" in an error message. */
 export interface About {
   description: string;
   default?: unknown;
@@ -22,14 +22,14 @@ const integer = (minimum: number, maximum: number, options: About) =>
   Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
 
 /** A token that is presented in an Authorization header: anything but these characters could not be sent in one. */
-const bearerToken = (description: string) =>
+const bearerToken = (minLength: number, description: string) =>
   Type.Optional(
     Type.String({
-      minLength: 16,
+      minLength,
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]+$',
       secret: true,
-      expected: '16 to 255 characters of printable ASCII, without spaces',
+      expected: `${minLength} to 255 characters of printable ASCII, without spaces`,
       description,
     }),
   );
@@ -53,8 +53,15 @@ const durationText = (pattern: string, options: About & { default: StringValue }
 const lifetime = (options: About & { default: StringValue }) =>
   durationText('^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$', options);
 
-/** The same, from nothing at all. */
-const period = (options: About & { default: StringValue }) => durationText('^\\d{1,5}(ms|s|m|h|d)$', options);
+/** The same, or `0`. */
+const lifetimeOrNone = (options: About & { default: StringValue }) =>
+  durationText('^(0|[1-9](\\d{0,5}[smh]|\\d{0,3}[dw]))$', {
+    expected: 'a duration such as 12h or 90d, or 0',
+    ...options,
+  });
+
+/** The same, or `0`. */
+const period = (options: About & { default: StringValue }) => durationText('^(0|\\d{1,5}(ms|s|m|h|d))$', options);
 
 /** `1mb`, `512kb`; decoded to bytes. */
 const size = (options: About & { default: string }) =>
@@ -64,8 +71,10 @@ const size = (options: About & { default: string }) =>
     .Decode((value) => bytes.parse(value) ?? 0)
     .Encode((value) => `${value}b`);
 
-const cookieName = (options: About) =>
-  Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", expected: 'a cookie name (RFC 6265)', ...options });
+const cookieName = (description: string) =>
+  Type.Optional(
+    Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", expected: 'a cookie name (RFC 6265)', description }),
+  );
 
 const cookieDomain = (options: About) =>
   Type.Optional(
@@ -81,7 +90,7 @@ export const urlList = (parameter: string) =>
       format: 'url-list',
       default: '',
       expected: 'a comma-separated list of URLs',
-      description: `URLs, comma-separated, that clients may give as ${parameter}: the exact text, or the same origin and path. Unset: none.`,
+      description: `URLs, comma-separated, that clients can pass as ${parameter}. A URL matches if it is identical, or has the same origin and path. Unset: none.`,
     }),
   )
     .Decode((value) => listOf(value))
@@ -116,6 +125,10 @@ export function senderOf(value: string): { name: string; address: string } | und
   return emailPattern.test(address) ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address } : undefined;
 }
 
+FormatRegistry.Set('breach-check', (value) => /^(off|hibp)$/.test(value) || isHttpUrl(value));
+
+const isHttpUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+
 FormatRegistry.Set('url', (value) => URL.canParse(value));
 
 const shortestSecret = 32;
@@ -137,14 +150,14 @@ function isAddressRange(range: string): boolean {
 
 const service = {
   HOST: text({ default: '0.0.0.0', description: 'Address to listen on.' }),
-  PORT: integer(0, 65_535, { default: 8055, description: 'Port to listen on; 0 takes a free one.' }),
+  PORT: integer(0, 65_535, { default: 8055, description: 'Port to listen on. `0` selects a free port.' }),
   PUBLIC_URL: Type.Optional(
     Type.String({
       pattern: '^https?://[^\\s?#]+$',
       format: 'url',
       expected: 'an http:// or https:// URL without query or fragment',
       description:
-        'Address at which clients reach the service. When it is https, cookies are Secure. Default: `http://localhost:PORT`.',
+        'URL at which clients reach the service. If it is https, cookies are Secure. Default: `http://localhost:PORT`.',
     }),
   ),
   TRUST_PROXY: Type.Transform(
@@ -153,7 +166,7 @@ const service = {
       default: 'false',
       expected: 'true, false, a number of proxies, or a list of addresses and CIDR ranges',
       description:
-        'Which proxies are believed when they say where a request came from (`X-Forwarded-For`): `false` none, a number of proxies in a row, or their addresses and ranges, comma-separated. `true` believes anyone. See [Behind a proxy](deployment.md#behind-a-proxy).',
+        'The proxies that the service trusts to report the client address (`X-Forwarded-For`) and the request ID (`X-Request-Id`): `false` for none, the number of proxies in a row, or a comma-separated list of their addresses and ranges. `true` trusts every sender. See [Behind a proxy](deployment.md#behind-a-proxy).',
     }),
   )
     .Decode((value) =>
@@ -162,12 +175,10 @@ const service = {
     .Encode((value) => String(value)),
   LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     default: 'info',
-    description: 'Least severe level that is logged.',
+    description: 'Lowest level that is logged.',
   }),
-  MAX_PAYLOAD_SIZE: size({ default: '1mb', description: 'Largest request body.' }),
-  NODE_ENV: Type.Optional(
-    text({ description: '`production` switches off the mailbox, which is for development only.' }),
-  ),
+  MAX_PAYLOAD_SIZE: size({ default: '1mb', description: 'Maximum size of a request body.' }),
+  NODE_ENV: Type.Optional(text({ description: '`production` turns off the mailbox, which is only for development.' })),
 };
 
 const storage = {
@@ -176,14 +187,18 @@ const storage = {
       pattern: '^postgres(ql)?://.+',
       secret: true,
       expected: 'a URL such as postgres://user:password@host:5432/database',
-      description: 'PostgreSQL (14 or newer) to use. Unset: the embedded database in DATA_DIR.',
+      description: 'URL of the PostgreSQL database (version 14 or newer). Unset: the embedded database in DATA_DIR.',
     }),
   ),
   DATABASE_POOL_MAX: integer(2, 1000, {
     default: 10,
-    description: 'The most connections to PostgreSQL that an instance opens.',
+    description: 'Maximum number of connections that an instance opens to PostgreSQL.',
   }),
-  DATA_DIR: text({ default: './data', description: 'Folder of the embedded database and of the SECRET made for it.' }),
+  DATA_DIR: text({
+    default: './data',
+    description:
+      'Folder of the embedded database, its generated SECRET, and the first password. The service makes it readable by its owner only. If the folder belongs to another user or contains other files, the service uses `DATA_DIR/private`.',
+  }),
   REDIS_URL: Type.Optional(
     Type.String({
       pattern: '^rediss?://.+',
@@ -191,16 +206,16 @@ const storage = {
       secret: true,
       expected: 'a URL such as redis://user:password@host:6379/0',
       description:
-        'Redis (6 or newer) in which all instances count requests together. Unset, or while it is away: each instance counts by itself.',
+        'URL of the Redis server (version 6 or newer) in which all instances count requests together. Unset, or while Redis is unavailable: each instance counts separately.',
     }),
   ),
   SECRET: Type.Optional(
     Type.String({
       minLength: shortestSecret,
       secret: true,
-      expected: 'at least 32 characters; `openssl rand -base64 32` makes a good one',
+      expected: 'at least 32 characters; `openssl rand -base64 32` generates a good one',
       description:
-        'Key material: tokens are signed, and stored secrets encrypted, with keys made from it. Unset with the embedded database, one is made and kept in DATA_DIR; with DATABASE_URL it must be given.',
+        'The secret from which the service derives the keys that sign tokens and encrypt stored secrets. Required with DATABASE_URL. With the embedded database, the service generates one and stores it in DATA_DIR.',
     }),
   ),
   PREVIOUS_SECRETS: Type.Transform(
@@ -210,7 +225,7 @@ const storage = {
       secret: true,
       expected: `a comma-separated list of secrets of at least ${shortestSecret} characters each`,
       description:
-        'Former values of SECRET, comma-separated: what was made with one of them is still accepted. For [changing SECRET](operations.md#changing-the-secret).',
+        'Former values of SECRET, comma-separated. Tokens and secrets that were created with them remain valid. See [Changing SECRET](operations.md#changing-the-secret).',
     }),
   )
     .Decode((value) => listOf(value))
@@ -224,7 +239,7 @@ const audit = {
       default: 'forever',
       expected: 'forever, or a duration such as 90d or 52w',
       description:
-        'How long the audit log is kept (see [The audit log](audit-log.md)). Older rows are removed every hour.',
+        'How long rows of the audit log are kept (see [The audit log](audit-log.md)). Older rows are deleted every hour.',
     }),
   )
     .Decode((value) => (value === 'forever' ? null : ms(value as StringValue)))
@@ -234,45 +249,64 @@ const audit = {
 const queries = {
   QUERY_LIMIT_DEFAULT: integer(1, 1_000_000, {
     default: 100,
-    description: 'How many items a list has when no limit is asked for.',
+    description: 'Number of items in a list if the request sets no limit.',
   }),
   QUERY_LIMIT_MAX: Type.Optional(
     integer(1, 1_000_000, {
-      description: 'The most items a list may have. Unset: as many as there are, when `limit=-1` is asked for.',
+      description: 'Maximum number of items in a list. Unset: 1000, and no maximum for administrators.',
     }),
   ),
+  MAX_RESPONSE_SIZE: size({
+    default: '64mb',
+    description: 'Maximum size of a query response. A query with a larger response is refused.',
+  }),
+  QUERY_TIMEOUT: durationText('^[1-9]\\d{0,4}(ms|s|m)$', {
+    default: '5s',
+    description:
+      'Maximum time that PostgreSQL works on one statement of a request. After that, the statement is canceled and the request returns 503.',
+  }),
   MAX_BATCH_MUTATION: integer(1, 30_000, {
     default: 10_000,
-    description: 'The most items that one request may create, update or delete.',
+    description:
+      'Maximum number of items that one request can create, update or delete. The embedded database allows at most 300.',
   }),
 };
 
 const administrator = {
-  ADMIN_EMAIL: Email('E-mail address of the administrator that the first start makes.', {
+  ADMIN_EMAIL: Email('Email address of the administrator that the first start creates.', {
     default: 'admin@example.com',
-    expected: 'an e-mail address',
+    expected: 'an email address',
   }),
   ADMIN_PASSWORD: Type.Optional(
     Type.String({
       minLength: 8,
+      pattern: `^(?!${hashStart})`,
       secret: true,
-      expected: 'at least 8 characters',
-      description: 'Password of that administrator. Unset: one is made and printed once.',
+      expected: 'at least 8 characters, and not the hash of a password',
+      description:
+        'Password of that administrator. At startup, the service warns if it is easy to guess. Unset: the service generates a password and prints it on the terminal or, without a terminal, writes it to `admin-password` in DATA_DIR.',
     }),
   ),
-  ADMIN_TOKEN: bearerToken('Static token of that administrator. Unset: none.'),
+  ADMIN_TOKEN: bearerToken(32, 'Static token of that administrator. Unset: none.'),
 };
 
 const sessions = {
-  AUTH_DISABLE_DEFAULT: flag({ default: false, description: 'Switches login by e-mail and password off.' }),
+  AUTH_DISABLE_DEFAULT: flag({ default: false, description: 'Turns off login with email and password.' }),
   ACCESS_TOKEN_TTL: lifetime({
     default: '15m',
-    description: 'Lifetime of an access token in the modes json and cookie.',
+    description: 'Lifetime of an access token in modes json and cookie.',
   }),
+  ACCESS_TOKEN_AUDIENCE: Type.Optional(
+    text({
+      maxLength: 255,
+      description:
+        'Value of the `aud` claim of access tokens, such as the URL of the API that accepts them. Unset: tokens have no `aud` claim.',
+    }),
+  ),
   ACCESS_TOKEN_ALGORITHM: choice(['HS256', ...keyPairAlgorithms], {
     default: 'HS256',
     description:
-      'What access tokens are signed with. `HS256`: a key made from SECRET, so that nobody else can verify them. `EdDSA` (Ed25519) and `ES256`: key pairs, whose public keys are at `/.well-known/jwks.json` for other services (see [Access tokens](access-tokens.md)).',
+      'Signature algorithm of access tokens. `HS256` uses a key derived from SECRET, so other services cannot verify the tokens. `EdDSA` (Ed25519) and `ES256` use key pairs, whose public keys are at `/.well-known/jwks.json` (see [Access tokens](access-tokens.md)).',
   }),
   REFRESH_TOKEN_TTL: lifetime({ default: '7d', description: 'Lifetime of a refresh token and of its cookie.' }),
   SESSION_COOKIE_TTL: lifetime({
@@ -282,24 +316,39 @@ const sessions = {
   SESSION_REFRESH_GRACE_PERIOD: period({
     default: '10s',
     description:
-      'How long after a refresh the old session cookie still works, and the use of an old refresh token is taken for a second tab rather than for theft.',
+      'How long after a refresh the replaced refresh token or session cookie can be refreshed again, with the same result. After that, presenting it ends the session.',
+  }),
+  SESSION_MAX_AGE: lifetimeOrNone({
+    default: '90d',
+    description: 'A session ends this long after its login, no matter how often it is refreshed. `0`: never.',
+  }),
+  SESSIONS_PER_USER: integer(1, 10_000, {
+    default: 100,
+    description:
+      'Maximum number of sessions of a user. A new session beyond this ends the session that has been unused for the longest time.',
+  }),
+  REAUTHENTICATION_PERIOD: period({
+    default: '15m',
+    description:
+      'How long after a login or `POST /auth/reauthenticate` a session is fresh. Only a fresh session can change how users sign in to the account and grant administrator access. `0`: every session can, and static tokens can change the password, the email address and the token of their own user.',
   }),
 };
 
 const cookies = {
-  REFRESH_TOKEN_COOKIE_NAME: cookieName({
-    default: 'gatehouse_refresh_token',
-    description: 'Name of the refresh cookie.',
-  }),
+  REFRESH_TOKEN_COOKIE_NAME: cookieName(
+    'Name of the refresh cookie. Default: `__Host-gatehouse_refresh_token` if PUBLIC_URL is https and the cookie has no domain, otherwise `gatehouse_refresh_token`.',
+  ),
   REFRESH_TOKEN_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the refresh cookie. Unset: this host only.' }),
   REFRESH_TOKEN_COOKIE_SECURE: Type.Optional(
-    flag({ description: 'Whether the refresh cookie travels by https only. Default: whether PUBLIC_URL is https.' }),
+    flag({ description: 'Whether the refresh cookie is sent only over https. Default: true if PUBLIC_URL is https.' }),
   ),
   REFRESH_TOKEN_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the refresh cookie.' }),
-  SESSION_COOKIE_NAME: cookieName({ default: 'gatehouse_session_token', description: 'Name of the session cookie.' }),
+  SESSION_COOKIE_NAME: cookieName(
+    'Name of the session cookie. Default: `__Host-gatehouse_session_token` if PUBLIC_URL is https and the cookie has no domain, otherwise `gatehouse_session_token`.',
+  ),
   SESSION_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the session cookie. Unset: this host only.' }),
   SESSION_COOKIE_SECURE: Type.Optional(
-    flag({ description: 'Whether the session cookie travels by https only. Default: whether PUBLIC_URL is https.' }),
+    flag({ description: 'Whether the session cookie is sent only over https. Default: true if PUBLIC_URL is https.' }),
   ),
   SESSION_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the session cookie.' }),
 };
@@ -307,16 +356,16 @@ const cookies = {
 const browsers = {
   CORS_ENABLED: flag({
     default: false,
-    description: 'Whether pages of other origins, those in CORS_ORIGIN, may call the API from a browser.',
+    description: 'Whether pages on the origins in CORS_ORIGIN can call the API from a browser.',
   }),
   CORS_ORIGIN: Type.Transform(
     Type.String({
       format: 'origin-list',
       default: '',
       expected:
-        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lower case, without path, slash at the end or default port; and no `*`, as cookies are let through',
+        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lower case, without a path, trailing slash or default port. `*` is not allowed, because requests can carry cookies',
       description:
-        'Origins, comma-separated, whose pages may call the API with cookies and tokens when CORS_ENABLED is true. Each is compared to the letter.',
+        'Origins, comma-separated, whose pages can call the API with cookies and tokens if CORS_ENABLED is true. Each origin must match exactly.',
     }),
   )
     .Decode((value) => listOf(value))
@@ -326,41 +375,59 @@ const browsers = {
 const passwords = {
   PASSWORD_HASH_MEMORY: integer(8192, 4_194_304, {
     default: 19_456,
-    description: 'Argon2id: memory for one hash, in KiB.',
+    description: 'Argon2id: memory per hash, in KiB.',
   }),
-  PASSWORD_HASH_TIME: integer(1, 100, { default: 2, description: 'Argon2id: passes over the memory.' }),
-  PASSWORD_HASH_PARALLELISM: integer(1, 16, { default: 1, description: 'Argon2id: lanes.' }),
+  PASSWORD_HASH_TIME: integer(1, 100, { default: 2, description: 'Argon2id: number of passes.' }),
+  PASSWORD_HASH_PARALLELISM: integer(1, 16, { default: 1, description: 'Argon2id: number of lanes.' }),
   PASSWORD_HASH_CONCURRENCY: Type.Optional(
     integer(1, 64, {
       description:
-        'How many passwords are hashed at once. Default: one for each processor core but one, which is left for all other requests and for a database beside the service; 1 at the least, 3 at the most.',
+        'Number of passwords that are hashed at the same time. Default: the number of processor cores minus one, between 1 and 3. The remaining core serves all other requests and a database on the same machine.',
     }),
   ),
-  PASSWORD_MIN_LENGTH: integer(1, 1024, { default: 8, description: 'Fewest characters of a new password.' }),
+  PASSWORD_MIN_LENGTH: integer(1, 1024, { default: 8, description: 'Minimum length of a new password.' }),
   PASSWORD_REJECT_COMMON: flag({
     default: true,
-    description: 'Whether the 10,000 most common passwords are refused as new passwords.',
+    description:
+      'Whether new passwords that are easy to guess are refused. These are passwords with a zxcvbn score below 2 (of 4). The score takes the email address and names of the user and the project name into account.',
+  }),
+  PASSWORD_BREACH_CHECK: Type.String({
+    format: 'breach-check',
+    default: 'off',
+    expected: '`off`, `hibp`, or the URL of a mirror',
+    description:
+      'Whether new passwords that are known from data breaches are refused. `hibp` uses api.pwnedpasswords.com; a URL selects a mirror with the same `/range/` API. Only the first five digits of the SHA-1 hash leave the service. If there is no response within 1.5 seconds, the password is accepted.',
   }),
   PASSWORD_HASH_QUEUE: integer(1, 100_000, {
     default: 250,
-    description: 'How many passwords may wait to be hashed; past that the answer is 503 SERVICE_UNAVAILABLE.',
+    description: 'Number of passwords that can wait to be hashed. After that, requests return 503 SERVICE_UNAVAILABLE.',
   }),
 };
 
 const links = {
-  USER_INVITE_TOKEN_TTL: lifetime({ default: '7d', description: 'How long an invitation can be accepted.' }),
+  USER_INVITE_TOKEN_TTL: lifetime({ default: '7d', description: 'Lifetime of an invitation.' }),
   EMAIL_VERIFICATION_TOKEN_TTL: lifetime({
     default: '7d',
-    description: 'How long the link in the mail after a registration can be used.',
+    description: 'Lifetime of the link in the verification email.',
   }),
   PASSWORD_RESET_TOKEN_TTL: lifetime({
     default: '1d',
-    description: 'How long a link to reset a password can be used.',
+    description: 'Lifetime of a password reset link.',
+  }),
+  PASSWORD_RESET_LOOKBACK: period({
+    default: '7d',
+    description:
+      'A password reset by email removes the static token and the linked accounts that were added within this time, because an attacker may have added them. `0`: nothing is removed.',
+  }),
+  EMAIL_CHANGE_CONFIRMATION: flag({
+    default: true,
+    description:
+      'Whether a new email address that users set with `PATCH /users/me` must first be confirmed by email. `false`: it takes effect immediately, as in Directus.',
   }),
   REGISTRATION_ANSWER_TIME: period({
     default: '150ms',
     description:
-      'How long a registration takes to be answered: this time or, when the work takes longer, a multiple of it, so that the time does not tell whether an address is taken.',
+      'Response time of a registration: this time or, if the work takes longer, a multiple of it. The response time therefore does not reveal whether an address is taken.',
   }),
   USER_INVITE_URL_ALLOW_LIST: urlList('`invite_url`'),
   USER_REGISTER_URL_ALLOW_LIST: urlList('`verification_url`'),
@@ -371,22 +438,23 @@ const limits = {
   RATE_LIMITER_ENABLED: flag({
     default: true,
     description:
-      'Whether requests are limited by address, as are logins to accounts that nobody has logged in to from there (see [Limits](limits.md)).',
+      'Whether requests are limited by client address, and also logins to accounts that were never used from that address (see [Limits](limits.md)).',
   }),
   RATE_LIMITER_POINTS: integer(1, 1_000_000, {
     default: 50,
-    description: 'How many requests an address may make in RATE_LIMITER_DURATION; of IPv6 a /64 counts as one address.',
+    description:
+      'Number of requests that a client address can make in RATE_LIMITER_DURATION. An IPv6 /64 network counts as one address.',
   }),
-  RATE_LIMITER_DURATION: integer(1, 86_400, { default: 1, description: 'That time, in seconds.' }),
+  RATE_LIMITER_DURATION: integer(1, 86_400, { default: 1, description: 'Period of the limit, in seconds.' }),
   RATE_LIMITER_REGISTRATION_ENABLED: flag({
     default: true,
     description:
-      'Whether registrations are limited to 5 a minute from each address. RATE_LIMITER_ENABLED leaves this alone.',
+      'Whether registrations are limited to 5 per minute from each client address. RATE_LIMITER_ENABLED does not change this.',
   }),
   RATE_LIMITER_MAIL_ENABLED: flag({
     default: true,
     description:
-      'Whether mails that strangers can cause are limited by mailbox and by address of origin. RATE_LIMITER_ENABLED leaves this alone.',
+      'Whether emails that anyone can request (password reset, registration) are limited by recipient and by client address. RATE_LIMITER_ENABLED does not change this.',
   }),
 };
 
@@ -396,14 +464,15 @@ const providers = {
       format: 'provider-keys',
       default: '',
       expected: 'a comma-separated list of names of letters, digits, `-` and `_`, each once, none of them `default`',
-      description: 'Providers to log in with, comma-separated. Each is set up by variables of its own, see below.',
+      description:
+        'Providers that users can log in with, comma-separated. Each provider has its own variables, see below.',
     }),
   )
     .Decode((value) => listOf(value))
     .Encode((value) => value.join(',')),
   AUTH_PROVIDER_TIMEOUT: period({
     default: '10s',
-    description: 'How long a provider may take over each answer.',
+    description: 'Timeout for each response of a provider.',
   }),
 };
 
@@ -411,85 +480,105 @@ const mail = {
   EMAIL_TRANSPORT: choice(['mailbox', 'smtp', 'sendmail'], {
     default: 'mailbox',
     description:
-      'How mails go out. `mailbox` sends none: it keeps them to be read at `/mailbox`, for development. With NODE_ENV=production there is no mailbox, and mails wait in the queue, for 30 days at the most, until another transport is set.',
+      'How emails are sent. `mailbox` is for development: emails are not sent, and administrators, or anyone with the key printed at startup, can read them at `/mailbox`. With NODE_ENV=production there is no mailbox: emails wait in the queue for up to 30 days until you set another transport.',
   }),
+  MAILBOX_KEY: Type.Optional(
+    Type.String({
+      minLength: 8,
+      maxLength: 255,
+      pattern: '^[\\w.~-]+$',
+      secret: true,
+      expected: '8 to 255 letters, digits, `-`, `_`, `.` and `~`',
+      description:
+        'Key that opens the mailbox at `/mailbox?key=…`, for scripts and tests. Unset: each start generates a new key and prints the URL.',
+    }),
+  ),
   EMAIL_FROM: Type.String({
     format: 'sender',
     default: 'no-reply@example.com',
-    expected: 'an e-mail address, or a name with one: `Example <no-reply@example.com>`',
-    description: 'Sender of all mails, with or without a name.',
+    expected: 'an email address, or a name with one: `Example <no-reply@example.com>`',
+    description: 'Sender of all emails, with or without a name.',
   }),
-  EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'SMTP server.' }),
+  EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'Host name of the SMTP server.' }),
   EMAIL_SMTP_PORT: integer(1, 65_535, { default: 587, description: 'Port of the SMTP server.' }),
-  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name at the SMTP server. Unset: no login there.' })),
-  EMAIL_SMTP_PASSWORD: Type.Optional(text({ secret: true, description: 'Password at the SMTP server.' })),
+  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name for the SMTP server. Unset: no login.' })),
+  EMAIL_SMTP_PASSWORD: Type.Optional(text({ secret: true, description: 'Password for the SMTP server.' })),
   EMAIL_SMTP_SECURE: flag({
     default: false,
     description:
-      'Whether the connection is encrypted from the start (port 465). Otherwise STARTTLS is used where offered.',
+      'Whether the connection uses TLS from the start (port 465). Otherwise, STARTTLS is used if the server offers it.',
   }),
-  EMAIL_SMTP_IGNORE_TLS: flag({ default: false, description: 'Whether STARTTLS is left unused even where offered.' }),
-  EMAIL_SENDMAIL_PATH: text({ default: '/usr/sbin/sendmail', description: 'The program of the transport `sendmail`.' }),
+  EMAIL_SMTP_IGNORE_TLS: flag({
+    default: false,
+    description: 'Whether STARTTLS is not used even if the server offers it.',
+  }),
+  EMAIL_SENDMAIL_PATH: text({
+    default: '/usr/sbin/sendmail',
+    description: 'Path of the program for the transport `sendmail`.',
+  }),
   EMAIL_SECURITY_NOTICES: flag({
     default: true,
     description:
-      'Whether users are told by mail when their password, address, second factor, static token or linked accounts were changed.',
+      'Whether users are notified by email when their password, email address, second factor, static token or linked accounts change.',
   }),
   EMAIL_TEMPLATES_PATH: Type.Optional(
     text({
       description:
-        'Folder of templates that replace those of the service, one by one (see [Mail templates](mail-templates.md)).',
+        'Folder with templates that replace the built-in ones individually (see [Email templates](mail-templates.md)).',
     }),
   ),
   EMAIL_RETRY_LIMIT: integer(0, 16, {
     default: 14,
     description:
-      'How often a mail is tried again before it is given up. It is kept even then (see [Mails](operations.md#mails)).',
+      'Number of retries for an email before it counts as failed. Failed emails are kept (see [Email](operations.md#mails)).',
   }),
   EMAIL_RETRY_DELAY: lifetime({
     default: '5s',
-    description: 'Pause before a mail is tried again; it doubles each time.',
+    description: 'Delay before the first retry of an email. It doubles with each retry.',
   }),
 };
 
 const metrics = {
   METRICS_TOKEN: bearerToken(
-    'What Prometheus sends as a bearer token to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
+    16,
+    'Bearer token that Prometheus sends to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
   ),
 };
 
-/** A variable of OpenTelemetry, in which it says for itself what is good. */
+/** A variable of OpenTelemetry, which checks its value. */
 const standard = (description: string, options: Partial<About> = {}) =>
   Type.Optional(text({ description, ...options }));
 
 const tracing = {
   OTEL_EXPORTER_OTLP_ENDPOINT: standard(
-    'Where traces are sent to by OTLP over HTTP, such as `http://collector:4318` (see [Traces](operations.md#traces)). Unset: nothing is traced.',
+    'Endpoint for traces by OTLP over HTTP, such as `http://collector:4318` (see [Traces](operations.md#traces)). Unset: nothing is traced.',
     { secret: true },
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: standard(
-    'The same, as a whole URL that ends in `/v1/traces`; it takes precedence.',
+    'The same as a complete URL that ends in `/v1/traces`. Takes precedence.',
     { secret: true },
   ),
   OTEL_EXPORTER_OTLP_PROTOCOL: standard('`http/protobuf`, the default, or `http/json`.'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same, for traces only; it takes precedence.'),
-  OTEL_EXPORTER_OTLP_HEADERS: standard('Headers to send along, such as `authorization=Bearer%20…`.', { secret: true }),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same for traces only. Takes precedence.'),
+  OTEL_EXPORTER_OTLP_HEADERS: standard('Headers of the requests to the endpoint, such as `authorization=Bearer%20…`.', {
+    secret: true,
+  }),
   OTEL_TRACES_EXPORTER: standard(
-    '`otlp`: traces are sent even when no address is set (to `http://localhost:4318`). `none`: never.',
+    '`otlp`: traces are sent even if no endpoint is set (to `http://localhost:4318`). `none`: never.',
   ),
-  OTEL_SDK_DISABLED: standard('`true` traces nothing, whatever else is set.'),
-  OTEL_SERVICE_NAME: standard('What the service is called in traces. Default: `gatehouse`.'),
+  OTEL_SDK_DISABLED: standard('`true` turns tracing off, regardless of the other variables.'),
+  OTEL_SERVICE_NAME: standard('Name of the service in traces. Default: `gatehouse`.'),
   OTEL_RESOURCE_ATTRIBUTES: standard(
-    'Further attributes of the service there, such as `deployment.environment.name=production,service.instance.id=a`.',
+    'Additional attributes of the service in traces, such as `deployment.environment.name=production,service.instance.id=a`.',
   ),
   OTEL_TRACES_SAMPLER: standard(
-    'Which requests are traced: `parentbased_always_on` (the default), `always_on`, `always_off`, `traceidratio`, and others of the standard.',
+    'Sampler: `parentbased_always_on` (default), `always_on`, `always_off`, `traceidratio`, or another one of the standard.',
   ),
-  OTEL_TRACES_SAMPLER_ARG: standard('Which share of them `traceidratio` takes: `0.1` is a tenth.'),
+  OTEL_TRACES_SAMPLER_ARG: standard('Ratio for `traceidratio`: `0.1` is a tenth.'),
 };
 
 /**
- * Every environment variable that the service knows (contract 7), by purpose; to add another, add it to one of these.
+ * Every environment variable that the service knows, by purpose; to add another, add it to one of these.
  * The keys are the variables' names; what the code sees is decoded (durations in milliseconds, sizes in bytes).
  */
 export const configGroups = {
@@ -532,7 +621,13 @@ export const Config = Type.Object({
 export type Config = Required<
   Pick<
     StaticDecode<typeof Config>,
-    'PUBLIC_URL' | 'SECRET' | 'REFRESH_TOKEN_COOKIE_SECURE' | 'SESSION_COOKIE_SECURE' | 'PASSWORD_HASH_CONCURRENCY'
+    | 'PUBLIC_URL'
+    | 'SECRET'
+    | 'REFRESH_TOKEN_COOKIE_NAME'
+    | 'REFRESH_TOKEN_COOKIE_SECURE'
+    | 'SESSION_COOKIE_NAME'
+    | 'SESSION_COOKIE_SECURE'
+    | 'PASSWORD_HASH_CONCURRENCY'
   >
 > &
   StaticDecode<typeof Config> & {

@@ -3,13 +3,13 @@ import { Closed, named } from './common.js';
 
 const Location = {
   collection: Type.String({ description: 'The collection that the value belongs to.' }),
-  field: Type.String({ description: 'The field that was refused.' }),
+  field: Type.String({ description: 'The invalid field.' }),
 };
 const Refused = {
   ...Location,
-  value: Type.Unknown({ description: 'The value that was refused; concealed when it is a secret.' }),
+  value: Type.Unknown({ description: 'The invalid value. Secrets are masked.' }),
 };
-const Reason = { reason: Type.String({ description: 'What is wrong, for a person to read.' }) };
+const Reason = { reason: Type.String({ description: 'A readable explanation.' }) };
 
 interface CatalogueEntry {
   readonly status: number;
@@ -18,7 +18,11 @@ interface CatalogueEntry {
   readonly extensions: TProperties;
 }
 
-/** The closed set of errors that a client can meet (contract 1.1): status, default sentence, extension keys. */
+/** The ways in which a signed-in user can prove their identity again. */
+export const proofMethods = ['password', 'otp', 'passkey', 'email', 'provider'] as const;
+export type ProofMethod = (typeof proofMethods)[number];
+
+/** The closed set of errors that a client can meet: status, default sentence, extension keys. */
 const catalogue = {
   INVALID_PAYLOAD: { status: 400, message: 'The request is not acceptable.', extensions: Reason },
   INVALID_QUERY: { status: 400, message: 'The query parameters are not acceptable.', extensions: Reason },
@@ -26,12 +30,12 @@ const catalogue = {
     status: 400,
     message: 'A value does not meet the rules.',
     extensions: {
-      field: Type.String({ description: 'The field that was refused.' }),
-      path: Type.Array(Type.String(), { description: 'Where the field is, from the outside in.' }),
-      type: Type.String({ description: 'The rule that is not met.' }),
-      valid: Type.Optional(Type.Unknown({ description: 'What would be taken.' })),
-      invalid: Type.Optional(Type.Unknown({ description: 'What is not taken.' })),
-      substring: Type.Optional(Type.String({ description: 'The text that the rule is about.' })),
+      field: Type.String({ description: 'The invalid field.' }),
+      path: Type.Array(Type.String(), { description: 'The path to the field, from the outermost key.' }),
+      type: Type.String({ description: 'The rule that the value violates.' }),
+      valid: Type.Optional(Type.Unknown({ description: 'The accepted values.' })),
+      invalid: Type.Optional(Type.Unknown({ description: 'The rejected values.' })),
+      substring: Type.Optional(Type.String({ description: 'The text that the rule compares with.' })),
     },
   },
   RECORD_NOT_UNIQUE: { status: 400, message: 'Another item has this value already.', extensions: Refused },
@@ -48,24 +52,35 @@ const catalogue = {
     message: 'You are not allowed to do this.',
     extensions: { reason: Type.Optional(Reason.reason) },
   },
+  REAUTHENTICATION_REQUIRED: {
+    status: 403,
+    message: 'This requires that you have proved your identity recently. Prove it again, then repeat the request.',
+    extensions: {
+      max_age: Type.Integer({ description: 'The maximum age of the last proof, in seconds.' }),
+      methods: Type.Array(Type.Union(proofMethods.map((method) => Type.Literal(method))), {
+        description:
+          'The ways in which you can prove your identity. `password` and `otp`: `POST /auth/reauthenticate`. `provider`: sign in through a linked provider again, which begins a new session.',
+      }),
+    },
+  },
   INVALID_TOKEN: { status: 403, message: 'The token is not valid.', extensions: {} },
   INVALID_PROVIDER: {
     status: 403,
-    message: 'This account at the provider, or its e-mail address, belongs to another user.',
+    message: 'This account at the provider, or its email address, belongs to another user.',
     extensions: {},
   },
   ROUTE_NOT_FOUND: {
     status: 404,
     message: 'There is no such route.',
-    extensions: { path: Type.String({ description: 'The path that was asked for.' }) },
+    extensions: { path: Type.String({ description: 'The requested path.' }) },
   },
   UNPROCESSABLE_CONTENT: { status: 422, message: 'This cannot be done.', extensions: Reason },
   REQUESTS_EXCEEDED: {
     status: 429,
     message: 'Too many requests or attempts. Try again later.',
     extensions: {
-      limit: Type.Integer({ description: 'How many requests or attempts are allowed.' }),
-      reset: Type.String({ format: 'date-time', description: 'From when on the next one is allowed.' }),
+      limit: Type.Integer({ description: 'The number of allowed requests or attempts.' }),
+      reset: Type.String({ format: 'date-time', description: 'When the next request or attempt is allowed.' }),
     },
   },
   INTERNAL_SERVER_ERROR: {
@@ -76,7 +91,7 @@ const catalogue = {
   SERVICE_UNAVAILABLE: {
     status: 503,
     message: 'A service that is needed here is unavailable. Try again in a moment.',
-    extensions: { service: Type.String({ description: 'The part that is unavailable.' }), ...Reason },
+    extensions: { service: Type.String({ description: 'The unavailable component.' }), ...Reason },
   },
   INVALID_PROVIDER_CONFIG: {
     status: 503,
@@ -97,7 +112,7 @@ type ErrorArguments<Code extends ErrorCode> = Code extends 'REQUESTS_EXCEEDED'
     ? [extensions?: ErrorExtensions<Code>]
     : [extensions: ErrorExtensions<Code>];
 
-/** One entry of an error body, as it goes over the wire (contract 1.1). */
+/** One entry of an error body, as it goes over the wire. */
 export interface ErrorEntry {
   message: string;
   extensions: { code: ErrorCode } & Record<string, unknown>;
@@ -113,6 +128,8 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly retryAfter: number | undefined;
   /** For the audit log, never for the client: the key of the item that the refusal is about, where no one else knows. */
   subject: string | undefined;
+  /** Whether the refused cookie must not be cleared, because the browser may have its successor already. */
+  keepsCookie = false;
 
   constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
     super(catalogue[code].message);
@@ -125,6 +142,12 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   /** Notes what the refusal is about. @param subject the key of an item; undefined or null: of none */
   concerning(subject: string | null | undefined): this {
     this.subject = subject ?? undefined;
+    return this;
+  }
+
+  /** Notes that the refused cookie must not be cleared. */
+  keepingCookie(): this {
+    this.keepsCookie = true;
     return this;
   }
 
@@ -151,6 +174,8 @@ const examples: Readonly<Record<string, unknown>> = {
   value: 'ada@example.com',
   reason: 'email takes text',
   type: 'email',
+  max_age: 900,
+  methods: ['password', 'provider'],
   limit: 5,
   reset: '2026-01-31T09:26:53.000Z',
   service: 'database',
@@ -172,7 +197,7 @@ const entrySchemas = Object.fromEntries(
       Closed(
         {
           message: Type.String({
-            description: 'For a person to read; it may change. Programs go by `extensions.code`.',
+            description: 'A readable message. It may change, so programs should use `extensions.code`.',
           }),
           extensions: Closed({ code: Type.Literal(code), ...entry.extensions }),
         },
@@ -183,7 +208,7 @@ const entrySchemas = Object.fromEntries(
 ) as Record<ErrorCode, TSchema>;
 
 /**
- * What any route answers to a credential that cannot be used (contract 1.2), to who asks too often (6.3), and when the
+ * What any route answers to a credential that cannot be used, to who asks too often (6.3), and when the
  * service itself fails.
  */
 const everywhere: readonly ErrorCode[] = [
@@ -197,9 +222,24 @@ const everywhere: readonly ErrorCode[] = [
 ];
 
 /** The error half of a route's `response` schemas: for each status the closed list of codes that it can carry. */
-export function errorResponses(...codes: ErrorCode[]): Record<number, TSchema> {
+export const errorResponses = (...codes: ErrorCode[]): Record<number, TSchema> =>
+  responsesOf([...codes, ...everywhere]);
+
+/** The codes that the error half of a route's responses declares. */
+const declaredCodes = new WeakMap<object, readonly ErrorCode[]>();
+
+/** The responses of a route, with further errors that follow from what the route requires of its caller. */
+export function withErrors(
+  responses: Readonly<Record<string, unknown>>,
+  codes: readonly ErrorCode[],
+): Record<string, unknown> {
+  const declared = Object.values(responses).flatMap((response) => declaredCodes.get(response as object) ?? []);
+  return { ...responses, ...responsesOf([...declared, ...codes]) };
+}
+
+function responsesOf(codes: readonly ErrorCode[]): Record<number, TSchema> {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of new Set([...codes, ...everywhere])) {
+  for (const code of new Set(codes)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -209,18 +249,17 @@ export function errorResponses(...codes: ErrorCode[]): Record<number, TSchema> {
       .map(([status, list]) => {
         const entries = list.map((code) => entrySchemas[code]);
         const item = entries.length === 1 && entries[0] ? entries[0] : Type.Union(entries);
-        return [
-          status,
-          Closed(
-            { errors: Type.Array(item, { minItems: 1 }) },
-            { description: list.map((code) => `\`${code}\``).join(', ') },
-          ),
-        ];
+        const response = Closed(
+          { errors: Type.Array(item, { minItems: 1 }) },
+          { description: list.map((code) => `\`${code}\``).join(', ') },
+        );
+        declaredCodes.set(response, list);
+        return [status, response];
       }),
   );
 }
 
-/** What the writes of a collection can be refused with, besides what any request can (contract 2.9 to 2.11). */
+/** What the writes of a collection can be refused with, besides what any request can. */
 export interface WriteErrors {
   create: readonly ErrorCode[];
   update: readonly ErrorCode[];

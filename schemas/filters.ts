@@ -16,7 +16,7 @@ export const relationOf = (schema: TSchema): Relation | undefined =>
 
 const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
 
-/** What fields of each type are compared with (contract 3). JSON is not compared with anything. */
+/** What fields of each type are compared with. JSON is not compared with anything. */
 const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   text: Type.String(),
   uuid: Type.String({
@@ -26,7 +26,7 @@ const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   boolean: Type.Boolean(),
   timestamp: Type.String({
     pattern: '^(\\d{4}-\\d{2}-\\d{2}|\\$NOW)',
-    description: 'A moment in ISO 8601, UTC unless it says otherwise; or `$NOW`, `$NOW(-1 day)`.',
+    description: 'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, `$NOW(-1 day)`.',
   }),
   integer: Type.Integer({ minimum: -2_147_483_647, maximum: 2_147_483_647 }),
 };
@@ -35,7 +35,7 @@ const meanings: Readonly<Record<Operator, string>> = {
   eq: 'Is this; null: is null.',
   neq: 'Is anything but this, and not null; null: is not null.',
   in: 'Is one of these.',
-  nin: 'Is none of these, and not null.',
+  nin: 'Is none of these values, and not null.',
   null: 'Is null; with `false`: is not.',
   nnull: 'Is not null; with `false`: is.',
   empty: 'Is null or empty text; with `false`: is not.',
@@ -78,7 +78,7 @@ const conditions = Object.fromEntries(
     const value = type === 'json' ? undefined : operands[type as keyof typeof operands];
     const entries = operators.map((name) => [`_${name}`, Type.Optional(operand(name, value))] as const);
     const closed = Closed(Object.fromEntries(entries) as TProperties, {
-      description: `Conditions on a field of type ${type}, all of which must hold.`,
+      description: `Conditions on a field of type ${type}. All of them must be true.`,
     });
     const all = named(`${pascalCase(type)}Operators`, { ...closed, minProperties: 1 });
     if (!value) return [type, all];
@@ -98,7 +98,7 @@ export function valueTypeOf(schema: TSchema): ValueType {
 }
 
 /**
- * The filter on a collection (contract 3): for each field the conditions of its type, for a relation the filter on what
+ * The filter on a collection: for each field the conditions of its type, for a relation the filter on what
  * it leads to, and `_and`, `_or` of filters.
  */
 export function filterOn(item: string, properties: TProperties): TSchema {
@@ -115,8 +115,8 @@ export function filterOn(item: string, properties: TProperties): TSchema {
     Type.Union([
       Type.Partial(
         Closed({
-          _some: { ...self, description: 'At least one matches this.' },
-          _none: { ...self, description: 'None matches this.' },
+          _some: { ...self, description: 'At least one related item matches this filter.' },
+          _none: { ...self, description: 'No related item matches this filter.' },
         }),
       ),
       self,
@@ -128,10 +128,10 @@ export function filterOn(item: string, properties: TProperties): TSchema {
       Closed(
         {
           ...(Object.fromEntries(fields) as TProperties),
-          _and: Type.Array(self, { description: 'Filters, all of which must match.' }),
-          _or: Type.Array(self, { description: 'Filters, one of which must match.' }),
+          _and: Type.Array(self, { description: 'All of these filters must match.' }),
+          _or: Type.Array(self, { description: 'At least one of these filters must match.' }),
         },
-        { description: 'Conditions by field, all of which must hold.' },
+        { description: 'Conditions by field. All of them must be true.' },
       ),
     ),
   );

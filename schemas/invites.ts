@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { Email, named, Uuid } from './common.js';
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
 
-/** Operation 16 (contract 2.12). */
 export const InviteBody = named(
   'InviteBody',
   Type.Object(
@@ -15,7 +14,7 @@ export const InviteBody = named(
       invite_url: Type.Optional(
         Type.String({
           description:
-            'Where the link in the mail leads; the token is added to it as `token`. Only URLs of USER_INVITE_URL_ALLOW_LIST.',
+            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in USER_INVITE_URL_ALLOW_LIST.',
         }),
       ),
     },
@@ -26,13 +25,12 @@ export const InviteBody = named(
   ),
 );
 
-/** Operation 17 (contract 2.12). */
 export const AcceptInviteBody = named(
   'AcceptInviteBody',
   Type.Object(
     {
       token: LinkToken('The token from the link in the mail.'),
-      password: Type.String({ minLength: 1, maxLength: 1024, description: 'The password to log in with from now on.' }),
+      password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
     },
     {
       additionalProperties: false,

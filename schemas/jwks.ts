@@ -15,17 +15,17 @@ export const PublicKey = named(
   Closed(
     {
       kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The kind of key.' }),
-      crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'Its curve.' }),
+      crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'The curve of the key.' }),
       x: coordinate('The public key; of the curve P-256 the first half of it.'),
       y: Type.Optional(coordinate('The other half, on the curve P-256.')),
       kid: coordinate('Which key it is: what a token that it has signed names in its header.'),
       alg: Type.Unsafe<KeyPairAlgorithm>(
         Type.Union(
           keyPairAlgorithms.map((algorithm) => Type.Literal(algorithm)),
-          { description: 'The one algorithm that it is for.' },
+          { description: 'The algorithm that the key is for.' },
         ),
       ),
-      use: Type.Literal('sig', { description: 'It is for signatures.' }),
+      use: Type.Literal('sig', { description: 'The key is for signatures.' }),
     },
     { description: 'A public key, as a JSON Web Key (RFC 7517).' },
   ),
@@ -60,7 +60,8 @@ export type KeySet = Static<typeof KeySet>;
 /** Headers of the answer with the keys. */
 export const keySetHeaders = {
   'cache-control': Type.String({
-    description: 'How long the keys may be kept, in seconds. A new one is among them for longer before it signs.',
+    description:
+      'How long the keys can be cached, in seconds. A new key is published for longer than that before it signs.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

@@ -1,10 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** What the links in mails are for (contract 6.1). */
+/** What the links in mails are for. */
 export const LinkTokenScope = Type.Union([
   Type.Literal('invite'),
   Type.Literal('pending-registration'),
   Type.Literal('password-reset'),
+  Type.Literal('email-change'),
+  Type.Literal('email-change-cancel'),
 ]);
 export type LinkTokenScope = Static<typeof LinkTokenScope>;
 
@@ -12,7 +14,7 @@ export type LinkTokenScope = Static<typeof LinkTokenScope>;
 export const LinkTokenClaims = Type.Object({
   id: Type.String({ format: 'uuid', description: 'The id of the user.' }),
   scope: LinkTokenScope,
-  state: Type.String({ description: 'Fingerprint of what the link goes with.' }),
+  state: Type.String({ description: 'A fingerprint of the state that the link is bound to.' }),
   iat: Type.Integer(),
   exp: Type.Integer(),
   iss: Type.String(),

@@ -5,7 +5,7 @@ export const MailState = Type.Union(
   [Type.Literal('waiting'), Type.Literal('sending'), Type.Literal('failed'), Type.Literal('sent')],
   {
     description:
-      '`waiting`: for its first or next attempt. `sending`: under way. `failed`: given up after the last attempt, and kept for 90 days. `sent`: taken over by the mail server, or dropped because nobody was to get it any more; kept for an hour.',
+      '`waiting`: waits for its first or next attempt. `sending`: in progress. `failed`: the last attempt has failed; kept for 90 days. `sent`: the mail server accepted it, or it was dropped because it no longer had a recipient; kept for one hour.',
   },
 );
 export type MailState = Static<typeof MailState>;
@@ -17,30 +17,45 @@ export const Mail = named(
     {
       id: Uuid('Identifier of the mail; its Message-ID begins with it.'),
       kind: Type.Union(
-        [Type.Literal('invite'), Type.Literal('registration'), Type.Literal('reset'), Type.Literal('notice')],
-        { description: 'What it is for. `notice`: tells a user what was changed about getting into their account.' },
+        [
+          Type.Literal('invite'),
+          Type.Literal('registration'),
+          Type.Literal('account_exists'),
+          Type.Literal('reset'),
+          Type.Literal('notice'),
+          Type.Literal('email_change'),
+          Type.Literal('email_change_notice'),
+        ],
+        {
+          description:
+            'The purpose of the email. `notice`: notifies a user of a security change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: asks the new address to confirm a change. `email_change_notice`: notifies the old address of a requested change.',
+        },
       ),
       state: MailState,
       user: Nullable(Uuid('The user it is for; null when only an address is known.')),
       email: Nullable(
         Type.String({
           description:
-            'The address that somebody asked for, or that the user of a notice had; null when it is looked up when the mail is sent.',
+            'The requested address, or the address of the notified user. Null: the address is looked up when the email is sent.',
         }),
       ),
-      attempts: Type.Integer({ minimum: 0, description: 'Attempts that have failed.' }),
+      attempts: Type.Integer({ minimum: 0, description: 'The number of failed attempts.' }),
       created_at: Timestamp('When it was put into the queue.'),
       next_attempt_at: Nullable(Timestamp('When it is tried next; null when it is not.')),
       reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
     },
-    { description: 'A mail in the queue.' },
+    { description: 'A queued email.' },
   ),
 );
 
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
   limit: Type.Optional(
-    Type.String({ pattern: '^([1-9]\\d{0,2}|1000)$', default: '100', description: 'How many at the most: 1 to 1000.' }),
+    Type.String({
+      pattern: '^([1-9]\\d{0,2}|1000)$',
+      default: '100',
+      description: 'The maximum number of emails: 1 to 1000.',
+    }),
   ),
 });
 

@@ -28,7 +28,7 @@ export type Operator =
   | (typeof order)[number]
   | (typeof textual)[number];
 
-/** Which operators each type has (contract 3). */
+/** Which operators each type has. */
 export const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
   text: [...equality, ...membership, ...nullness, ...textual],
   uuid: [...equality, ...membership, ...nullness],

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { named } from './common.js';
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
 
-/** Operation 5 (contract 2.6). */
 export const RequestPasswordResetBody = named(
   'RequestPasswordResetBody',
   Type.Object(
@@ -10,12 +9,12 @@ export const RequestPasswordResetBody = named(
       email: Type.String({
         minLength: 1,
         maxLength: 1024,
-        description: 'The e-mail address of the user, in any letter case.',
+        description: 'The email address of the user, in any letter case.',
       }),
       reset_url: Type.Optional(
         Type.String({
           description:
-            'Where the link in the mail leads; the token is added to it as `token`. Only URLs of PASSWORD_RESET_URL_ALLOW_LIST.',
+            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in PASSWORD_RESET_URL_ALLOW_LIST.',
         }),
       ),
     },
@@ -23,7 +22,6 @@ export const RequestPasswordResetBody = named(
   ),
 );
 
-/** Operation 6 (contract 2.7). */
 export const ResetPasswordBody = named(
   'ResetPasswordBody',
   Type.Object(

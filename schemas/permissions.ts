@@ -6,16 +6,18 @@ import { Related } from './query.js';
 
 const object = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
-/** What a permission looks like in a response, as far as fields were asked for and may be read (contract 5). */
+/** What a permission looks like in a response, as far as fields were asked for and may be read. */
 export const permissionProperties = {
   id: Type.Integer({ description: 'Identifier of the permission.' }),
   policy: Related(Uuid('Policy that the permission belongs to.'), 'Policy'),
-  collection: Type.String({ description: 'Collection that it is about.' }),
+  collection: Type.String({ description: 'The collection that the permission applies to.' }),
   action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
   permissions: object('Filter that an item must match.'),
   validation: object('Filter that a written item must match.'),
   presets: object('Values that a new item gets unless others are given.'),
-  fields: Nullable(Type.Array(Type.String(), { description: 'Fields that it is about; `*` means all.' })),
+  fields: Nullable(
+    Type.Array(Type.String(), { description: 'The fields that the permission applies to; `*` means all.' }),
+  ),
 };
 
 const rule = (description: string) => Type.Optional(object(description));
@@ -24,16 +26,21 @@ const rule = (description: string) => Type.Optional(object(description));
 const input = Type.Object(
   {
     id: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Identifier for the new permission.' }),
+      Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'The ID of the new permission.' }),
     ),
     policy: Uuid('Policy that the permission belongs to.'),
     collection: Type.String({ maxLength: 64, description: 'users, roles, policies, permissions or settings.' }),
     action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
-    permissions: rule('Filter that an item must match.'),
-    validation: rule('Filter that a written item must match.'),
-    presets: rule('Values that a new item gets unless others are given.'),
+    permissions: rule('Filter that an item must match, at most 16 KB as JSON.'),
+    validation: rule('Filter that a written item must match, at most 16 KB as JSON.'),
+    presets: rule('Values that a new item gets unless others are given, at most 16 KB as JSON.'),
     fields: Type.Optional(
-      Nullable(Type.Array(Type.String(), { description: 'Fields that it is about; `*` means all.' })),
+      Nullable(
+        Type.Array(Type.String({ maxLength: 255 }), {
+          maxItems: 500,
+          description: 'The fields that the permission applies to; `*` means all.',
+        }),
+      ),
     ),
   },
   { additionalProperties: false },
@@ -46,7 +53,7 @@ export const permissionSchemas = collectionSchemas({
   properties: permissionProperties,
   input,
   key: Type.Integer({ description: 'Identifier of the permission.' }),
-  description: 'A permission, with the fields that were asked for.',
+  description: 'A permission, with the requested fields.',
   example: {
     id: 1,
     policy: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
@@ -70,10 +77,12 @@ export const ActionAccess = named(
   'ActionAccess',
   Closed({
     access: Type.Union([Type.Literal('none'), Type.Literal('partial'), Type.Literal('full')], {
-      description: 'With which items.',
+      description: 'Which items.',
     }),
     fields: Type.Optional(Type.Array(Type.String(), { description: 'Which fields; `*` means all.' })),
-    presets: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Values that new items get.' })),
+    presets: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'Default values of new items.' }),
+    ),
   }),
 );
 export type ActionAccess = Static<typeof ActionAccess>;
@@ -100,10 +109,11 @@ const writeErrors = [
   'FORBIDDEN',
   'FAILED_VALIDATION',
   'INVALID_FOREIGN_KEY',
+  'VALUE_TOO_LONG',
   'NOT_NULL_VIOLATION',
 ] as const;
 
-/** Its texts are of fixed vocabularies, and its id is the only number that is written. */
+/** Its id is the only number that is written. */
 export const permissionWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'VALUE_OUT_OF_RANGE'],
   update: writeErrors,

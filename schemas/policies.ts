@@ -4,18 +4,18 @@ import { Closed, Data, Nullable, named, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
 import { RelatedList } from './query.js';
 
-/** What a policy looks like in a response, as far as fields were asked for and may be read (contract 5). */
+/** What a policy looks like in a response, as far as fields were asked for and may be read. */
 export const policyProperties = {
   id: Uuid('Identifier of the policy.'),
   name: Type.String({ description: 'Name of the policy.' }),
-  icon: Nullable(Type.String({ description: 'Name of an icon.' })),
+  icon: Nullable(Type.String({ description: 'The name of an icon.' })),
   description: Nullable(Type.String({ description: 'What the policy is for.' })),
   ip_access: Nullable(
-    Type.Array(Type.String(), { description: 'CIDR ranges from which the policy counts; null: from anywhere.' }),
+    Type.Array(Type.String(), { description: 'CIDR ranges from which the policy applies. Null: from anywhere.' }),
   ),
-  enforce_tfa: Type.Boolean({ description: 'Whether its users must set up two-factor authentication.' }),
+  enforce_tfa: Type.Boolean({ description: 'Whether users with this policy must set up two-factor authentication.' }),
   admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
-  app_access: Type.Boolean({ description: 'Whether its users may read themselves and their role.' }),
+  app_access: Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
   permissions: RelatedList(Type.Integer(), 'Permission', 'Permissions of the policy.'),
   users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the policy themselves.'),
   roles: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have the policy.'),
@@ -26,14 +26,23 @@ const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new policy.')),
     name: Type.String({ maxLength: 100, description: 'Name of the policy.' }),
-    icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Name of an icon.' }))),
-    description: Type.Optional(Nullable(Type.String({ description: 'What the policy is for.' }))),
-    ip_access: Type.Optional(Nullable(Type.Array(Type.String(), { description: 'CIDR ranges from which it counts.' }))),
+    icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'The name of an icon.' }))),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 10_000, description: 'What the policy is for.' }))),
+    ip_access: Type.Optional(
+      Nullable(
+        Type.Array(Type.String({ maxLength: 100 }), {
+          maxItems: 200,
+          description: 'CIDR ranges from which the policy applies.',
+        }),
+      ),
+    ),
     enforce_tfa: Type.Optional(
-      Type.Boolean({ description: 'Whether its users must set up two-factor authentication.' }),
+      Type.Boolean({ description: 'Whether users with this policy must set up two-factor authentication.' }),
     ),
     admin_access: Type.Optional(Type.Boolean({ description: 'Whether everything is allowed.' })),
-    app_access: Type.Optional(Type.Boolean({ description: 'Whether its users may read themselves and their role.' })),
+    app_access: Type.Optional(
+      Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -45,7 +54,7 @@ export const policySchemas = collectionSchemas({
   properties: policyProperties,
   input,
   key: Uuid('Identifier of the policy.'),
-  description: 'A policy, with the fields that were asked for.',
+  description: 'A policy, with the requested fields.',
   example: {
     id: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
     name: 'Edit texts',
@@ -66,7 +75,7 @@ export const policySchemas = collectionSchemas({
 export const Globals = named(
   'Globals',
   Closed({
-    app_access: Type.Boolean({ description: 'Whether they may read themselves and their role.' }),
+    app_access: Type.Boolean({ description: 'Whether the caller can read their own user and role.' }),
     admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
     enforce_tfa: Type.Boolean({ description: 'Whether two-factor authentication must be set up.' }),
   }),
@@ -88,6 +97,6 @@ const writeErrors = [
 /** A policy points to nothing, and only its id is unique. */
 export const policyWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
-  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
   remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

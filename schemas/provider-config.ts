@@ -53,75 +53,92 @@ FormatRegistry.Set('parameters', (value) => isRecord(value, (key) => !ownParamet
 FormatRegistry.Set('role-mapping', (value) => isRecord(value, (_group, role) => uuidPattern.test(role)));
 
 /**
- * The variables of one provider (contract 2.5), each to be written `AUTH_<PROVIDER>_<NAME>`: the provider in capitals, `_`
+ * The variables of one provider, each to be written `AUTH_<PROVIDER>_<NAME>`: the provider in capitals, `_`
  * for `-`. For Google, GitHub, Microsoft and GitLab there are presets, taken by a provider of that name.
  */
 export const ProviderVariables = Type.Object({
   DRIVER: choice(['openid', 'oauth2'], {
-    description: 'Which protocol the provider speaks. Take `openid` (OpenID Connect) where it is offered.',
+    description: 'Protocol of the provider. Use `openid` (OpenID Connect) if the provider supports it.',
   }),
-  CLIENT_ID: text({ description: 'Client id that the provider gave to the service.' }),
-  CLIENT_SECRET: text({ secret: true, description: 'Client secret that the provider gave to the service.' }),
+  CLIENT_ID: text({ description: 'Client ID issued by the provider.' }),
+  CLIENT_SECRET: text({ secret: true, description: 'Client secret issued by the provider.' }),
   MODE: choice(['session', 'cookie', 'json'], {
     default: 'session',
     description:
-      'Mode of the sessions that begin with it. When the browser is redirected at the end, there is no body, and `json` works as `cookie`.',
+      'Mode of the sessions that start through this provider. A redirect has no body, so if the login ends with a redirect, `json` works like `cookie`.',
   }),
-  LABEL: Type.Optional(text({ description: 'Name for people to read.' })),
-  ICON: Type.Optional(text({ description: 'Name or URL of an icon, for clients to show.' })),
-  ISSUER_URL: url('`openid`: the issuer, or the address of its discovery document.'),
-  AUTHORIZE_URL: url('`oauth2`: where users are sent to.'),
-  ACCESS_URL: url('`oauth2`: where codes are exchanged for tokens.'),
-  PROFILE_URL: url('`oauth2`: where the profile of the user is read.'),
-  EMAILS_URL: url('`oauth2`: where the addresses of the user are read, when the profile has none (as with GitHub).'),
+  LABEL: Type.Optional(text({ description: 'The display name.' })),
+  ICON: Type.Optional(text({ description: 'Name or URL of an icon.' })),
+  ISSUER_URL: url('`openid`: the issuer, or the URL of its discovery document.'),
+  AUTHORIZE_URL: url('`oauth2`: the authorization endpoint.'),
+  ACCESS_URL: url('`oauth2`: the token endpoint.'),
+  PROFILE_URL: url('`oauth2`: the URL of the user profile.'),
+  EMAILS_URL: url(
+    '`oauth2`: the URL of the email addresses of the user, if they are not in the profile (as with GitHub).',
+  ),
   SCOPE: Type.Optional(
-    text({ description: 'Scopes to ask for. Default: `openid profile email`; with `oauth2`, `email`.' }),
+    text({ description: 'Requested scopes. Default: `openid profile email`; with `oauth2`, `email`.' }),
   ),
   PARAMS: record(
     'parameters',
-    'a JSON object of texts, without parameters that the service sets itself',
-    'Further parameters of the URL that users are sent to, as JSON: `{"prompt": "select_account"}`.',
+    'a JSON object of strings, without parameters that the service sets itself',
+    'Additional parameters of the authorization URL, as JSON: `{"prompt": "select_account"}`.',
   ),
   IDENTIFIER_KEY: Type.Optional(
-    text({ description: 'Which entry of the profile identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
+    text({ description: 'Profile entry that identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
   ),
-  EMAIL_KEY: text({ default: 'email', description: 'Which entry of the profile is the e-mail address.' }),
+  IDENTIFIER_IGNORE_CASE: flag({
+    default: false,
+    description: 'Whether the identifier is compared ignoring letter case. Otherwise, it must match exactly.',
+  }),
+  EMAIL_KEY: text({ default: 'email', description: 'Profile entry with the email address.' }),
+  TRUST_EMAIL: Type.Optional(
+    flag({
+      description:
+        'Whether the service trusts the email address that the provider sends even if the provider does not assert that it is verified (`email_verified: true`). Default: `false`; with `oauth2`, which has no such claim, `true`. An address that is not trusted is not stored in `email`.',
+    }),
+  ),
   FIRST_NAME_KEY: Type.Optional(
-    text({ description: 'Which entry is the first name. Default: `given_name`; with `oauth2`, `first_name`.' }),
+    text({ description: 'Profile entry with the first name. Default: `given_name`; with `oauth2`, `first_name`.' }),
   ),
   LAST_NAME_KEY: Type.Optional(
-    text({ description: 'Which entry is the last name. Default: `family_name`; with `oauth2`, `last_name`.' }),
+    text({ description: 'Profile entry with the last name. Default: `family_name`; with `oauth2`, `last_name`.' }),
   ),
   ALLOW_PUBLIC_REGISTRATION: flag({
     default: false,
-    description: 'Whether somebody who logs in for the first time becomes a user. Otherwise only known users log in.',
+    description: 'Whether a first login creates a user. Otherwise, only existing users can log in.',
   }),
   REQUIRE_VERIFIED_EMAIL: flag({
     default: false,
-    description: 'Whether a new user must have an e-mail address that the provider says is verified.',
+    description:
+      'Whether a login fails unless the provider asserts that the email address is verified (`email_verified: true`). TRUST_EMAIL does not change this.',
   }),
   DEFAULT_ROLE_ID: Type.Optional(
     Type.String({
       format: 'uuid',
-      expected: 'the id of a role',
+      expected: 'the ID of a role',
       description:
-        'Role of users who are made by a first login here. Unset: none, so they may do nothing but what the public policy allows.',
+        'Role of users created by a first login. Unset: no role, so they have only the permissions of the public policy.',
     }),
   ),
   SYNC_USER_INFO: flag({
     default: false,
-    description: 'Whether names and e-mail address follow the provider at every login.',
+    description:
+      'Whether the names and the email address are updated from the provider at every login. An address that is not trusted (see TRUST_EMAIL) leaves the old one unchanged.',
   }),
   ROLE_MAPPING: record(
     'role-mapping',
-    'a JSON object of role ids, by group',
-    'Roles by group, as JSON: `{"admins": "<role id>"}`. The first group that the user is in counts, at every login. A user who has one of these roles but is in none of the groups any more falls back to DEFAULT_ROLE_ID.',
+    'a JSON object of role IDs by group',
+    'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but no longer belongs to any of the groups gets DEFAULT_ROLE_ID.',
   ),
-  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Which entry of the profile lists the groups.' }),
+  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Profile entry with the list of groups.' }),
   REDIRECT_ALLOW_LIST: urlList('`redirect`'),
 });
 
 /** One provider as the code sees it. */
 export type ProviderConfig = StaticDecode<typeof ProviderVariables> & { key: string } & Required<
-    Pick<StaticDecode<typeof ProviderVariables>, 'SCOPE' | 'IDENTIFIER_KEY' | 'FIRST_NAME_KEY' | 'LAST_NAME_KEY'>
+    Pick<
+      StaticDecode<typeof ProviderVariables>,
+      'SCOPE' | 'IDENTIFIER_KEY' | 'FIRST_NAME_KEY' | 'LAST_NAME_KEY' | 'TRUST_EMAIL'
+    >
   >;

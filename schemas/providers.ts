@@ -4,13 +4,13 @@ import { exampleTokens, SessionMode, SessionTokens } from './sessions.js';
 
 const key = Type.String({ description: 'Key of a provider.', examples: ['google'] });
 
-/** Operation 3: the keys of the providers. */
+/** The keys of the providers. */
 export const ProviderKeysResponse = named(
   'ProviderKeys',
   Closed(
     { public: Type.Literal(true), data: Type.Array(key, { description: 'Keys of the providers.' }) },
     {
-      description: 'The providers that one can log in with, by their keys.',
+      description: 'The keys of the providers that users can log in with.',
       examples: [{ public: true, data: ['google'] }],
     },
   ),
@@ -22,10 +22,10 @@ export const ListedProvider = named(
     {
       name: key,
       driver: Type.Union([Type.Literal('openid'), Type.Literal('oauth2')], { description: 'The protocol.' }),
-      label: Type.Optional(Type.String({ description: 'Name for people to read.' })),
+      label: Type.Optional(Type.String({ description: 'The display name.' })),
       icon: Type.Optional(Type.String({ description: 'Name or URL of an icon.' })),
     },
-    { description: 'A provider that one can log in with.' },
+    { description: 'A provider that users can log in with.' },
   ),
 );
 export type ListedProvider = Static<typeof ListedProvider>;
@@ -35,7 +35,7 @@ export const ProvidersResponse = named(
   Closed(
     {
       data: Type.Array(ListedProvider),
-      disableDefault: Type.Boolean({ description: 'Whether login by e-mail and password is switched off.' }),
+      disableDefault: Type.Boolean({ description: 'Whether login with email and password is turned off.' }),
     },
     { examples: [{ data: [{ name: 'google', driver: 'openid', label: 'Google' }], disableDefault: false }] },
   ),
@@ -43,7 +43,7 @@ export const ProvidersResponse = named(
 
 export const ProvidersQuery = Type.Object({
   sessionOnly: Type.Optional(
-    Type.String({ description: 'When present: only providers whose sessions are in mode `session`.' }),
+    Type.String({ description: 'If present, returns only providers whose sessions use mode `session`.' }),
   ),
 });
 
@@ -52,37 +52,42 @@ export const ProviderParams = Type.Object({ provider: key });
 const redirect = Type.Optional(
   Type.String({
     description:
-      'Where to lead the browser in the end: a path of this service, or a URL that the list of the provider allows. When the login fails it is led there too, with `?reason=` and the code of the error.',
+      'Where to redirect the browser after the login: a path of this service, or a URL in REDIRECT_ALLOW_LIST of the provider. If the login fails, the browser is redirected there with the error code in `?reason=`.',
     examples: ['/account'],
   }),
 );
 
-export const StartProviderLoginQuery = Type.Object({
-  redirect,
-  link: Type.Optional(
-    Type.String({
-      description: '`true`: lets the account at the provider log in the user of the session cookie from now on.',
-    }),
-  ),
-});
+export const StartLoginQuery = Type.Object({ redirect });
 
-export const StartOAuthLoginQuery = Type.Object({ redirect });
+export const LinkIdentityBody = named(
+  'LinkIdentityBody',
+  Closed({ redirect }, { examples: [{ redirect: '/account' }] }),
+);
+
+export const LinkIdentityResponse = named(
+  'LinkIdentityResponse',
+  Data(Closed({ url: Type.String({ description: 'The URL at the provider to open in the same browser.' }) }), {
+    url: 'https://accounts.google.com/o/oauth2/v2/auth?client_id=gatehouse&response_type=code',
+  }),
+);
 
 /** What a provider sends back with the browser (RFC 6749, 4.1.2; RFC 9207). */
 export const CallbackQuery = Type.Object({
-  code: Type.Optional(Type.String({ description: 'What the service exchanges for the tokens of the provider.' })),
-  state: Type.Optional(Type.String({ description: 'As it was sent to the provider.' })),
+  code: Type.Optional(
+    Type.String({ description: 'The code that the service exchanges for the tokens of the provider.' }),
+  ),
+  state: Type.Optional(Type.String({ description: 'The `state` that was sent to the provider.' })),
   iss: Type.Optional(Type.String({ description: 'The issuer.' })),
-  error: Type.Optional(Type.String({ description: 'In the place of a code: why there is none.' })),
+  error: Type.Optional(Type.String({ description: 'The reason why there is no code.' })),
 });
 
-/** What a login without `redirect` answers (contract 2.5). */
+/** What a login without `redirect` answers. */
 export const ProviderTokens = named(
   'ProviderTokens',
   Closed(
     { public: Type.Literal(true), data: SessionTokens },
     {
-      description: 'The tokens of a session that was begun by a provider.',
+      description: 'The tokens of a session that was started through a provider.',
       examples: [{ public: true, data: exampleTokens }],
     },
   ),
@@ -92,7 +97,7 @@ export const CompleteProviderLoginBody = named(
   'CompleteProviderLoginBody',
   Type.Object(
     {
-      otp: Type.String({ minLength: 1, description: 'The code that the app shows now, or a recovery code.' }),
+      otp: Type.String({ minLength: 1, description: 'The current code of the authenticator app, or a recovery code.' }),
       mode: Type.Optional({ ...SessionMode, description: 'The mode of the session. Default: that of the provider.' }),
     },
     { examples: [{ otp: '492039' }] },
@@ -106,14 +111,14 @@ export const Identity = named(
       id: Uuid('Identifier of the identity.'),
       provider: key,
       external_identifier: Type.String({ description: 'Identifier of the user at the provider.' }),
-      email: Nullable(Type.String({ description: 'E-mail address there, as told at the last login.' })),
+      email: Nullable(Type.String({ description: 'The email address at the provider, as of the last login.' })),
       primary: Type.Boolean({
-        description: 'Whether it is the one that `provider` and `external_identifier` of the user name.',
+        description: 'Whether `provider` and `external_identifier` of the user refer to this account.',
       }),
       created_at: Timestamp('When it was first used or linked.'),
       last_used_at: Nullable(Timestamp('When it last logged the user in.')),
     },
-    { description: 'An account at a provider that logs a user in.' },
+    { description: 'A provider account that can sign in to the account of a user.' },
   ),
 );
 
@@ -132,8 +137,13 @@ export const IdentitiesResponse = named(
   ]),
 );
 
+/** Headers of the response that starts linking. */
+export const linkHeaders = {
+  'set-cookie': Type.String({ description: 'The cookies that bind the flow to this browser.' }),
+};
+
 /** Headers of the answers that lead a browser away. */
 export const redirectHeaders = {
-  location: Type.String({ description: 'Where to.' }),
-  'set-cookie': Type.String({ description: 'The cookies of the flow or, at its end, of the session.' }),
+  location: Type.String({ description: 'The target of the redirect.' }),
+  'set-cookie': Type.String({ description: 'The cookies of the flow or, when it is complete, of the session.' }),
 };

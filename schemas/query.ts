@@ -18,17 +18,24 @@ export const Meta = named(
   'Meta',
   Closed(
     {
-      total_count: Type.Optional(Type.Integer({ description: 'How many items there are to be seen.' })),
-      filter_count: Type.Optional(Type.Integer({ description: 'How many of them match the filter and the search.' })),
+      total_count: Type.Optional(Type.Integer({ description: 'The number of items that you can read.' })),
+      filter_count: Type.Optional(
+        Type.Integer({ description: 'The number of these items that match the filter and the search.' }),
+      ),
+      next_cursor: Type.Optional(
+        Nullable(
+          Type.String({ description: 'The `cursor` of the next page. Null when no item follows the last one.' }),
+        ),
+      ),
     },
-    { description: 'What was asked for by `meta`.', examples: [{ filter_count: 2 }] },
+    { description: 'The values requested with `meta`.', examples: [{ filter_count: 2 }] },
   ),
 );
 
 const MetaName = named(
   'MetaName',
-  Type.Union([Type.Literal('total_count'), Type.Literal('filter_count'), Type.Literal('*')], {
-    description: 'A number to be answered besides the items; `*` for both.',
+  Type.Union([Type.Literal('total_count'), Type.Literal('filter_count'), Type.Literal('cursor'), Type.Literal('*')], {
+    description: 'A number to return with the items, or the cursor of the next page; `*` for both numbers.',
   }),
 );
 
@@ -36,7 +43,9 @@ const MetaName = named(
 export const list = (item: TSchema, description: string, example: string[]) =>
   Type.Optional(Type.Array(item, { description, examples: [example] }));
 
-const meta = list(MetaName, 'Which numbers to answer besides.', ['filter_count']);
+const meta = list(MetaName, 'Which numbers to return with the items, and whether to return `next_cursor`.', [
+  'filter_count',
+]);
 
 const anyOfNames = (names: string[]) => Type.Union(names.map((name) => Type.Literal(name)));
 
@@ -47,7 +56,7 @@ const nested = (first: string[], last: string) => `(${first.join('|')})(\\.[a-z_
 const oneOrMore = (name: TSchema) => Type.Optional(Type.Array(name));
 
 /**
- * What can be asked about the items of a collection (contract 3), by the names and types of its fields.
+ * What can be asked about the items of a collection, by the names and types of its fields.
  * @param one name of an item, in the document: `User`
  * @param properties the fields that an item is answered with
  */
@@ -64,7 +73,9 @@ export function queryOn(one: string, properties: TProperties) {
     `${one}Field`,
     Type.Union(
       [anyOfNames([...names, '*']), Type.String({ pattern: `^${nested([...relations, '\\*'], '([a-z_]+|\\*)')}$` })],
-      { description: 'A field; `*` for all; a field of a related item by dots, such as `role.name` or `policies.*`.' },
+      {
+        description: 'A field; `*` for all fields; or a field of a related item, such as `role.name` or `policies.*`.',
+      },
     ),
   );
   const sortKeys = [
@@ -74,7 +85,8 @@ export function queryOn(one: string, properties: TProperties) {
   const sortKey = named(
     `${one}SortKey`,
     Type.Union(sortKeys, {
-      description: 'A field to sort by, descending with a leading `-`; a field of a related item by dots.',
+      description:
+        'A field to sort by, in descending order with a leading `-`; or a field of a related item, such as `role.name`.',
     }),
   );
   const aggregation = named(
@@ -89,8 +101,7 @@ export function queryOn(one: string, properties: TProperties) {
       {
         additionalProperties: false,
         minProperties: 1,
-        description:
-          'Functions over the items, each with the fields that it is about; `*` counts the items themselves.',
+        description: 'Functions to apply to the items, each with its fields. `*` counts the items.',
         examples: [{ count: ['*'] }],
       },
     ),
@@ -104,20 +115,26 @@ export function queryOn(one: string, properties: TProperties) {
     search: Type.Optional(
       Type.String({
         maxLength: 255,
-        description: 'Text to look for in the fields that may be read, in any letter case.',
+        description: 'Text to search for in the fields that you can read, ignoring case.',
         examples: ['ada'],
       }),
     ),
     sort: list(sortKey, 'The fields to sort by, the first before the second.', ['-id']),
     limit: Type.Optional(
-      Type.Integer({ minimum: -1, description: 'How many items at the most; -1 for all.', examples: [10] }),
+      Type.Integer({ minimum: -1, description: 'The maximum number of items; -1 for all.', examples: [10] }),
     ),
-    offset: Type.Optional(Type.Integer({ minimum: 0, description: 'How many items to skip.', examples: [20] })),
+    offset: Type.Optional(Type.Integer({ minimum: 0, description: 'The number of items to skip.', examples: [20] })),
     page: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Which page, from 1 on, of `limit` items each; goes before `offset`.',
+        description: 'The page to return, starting at 1, with `limit` items each. Takes precedence over `offset`.',
         examples: [1],
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        description:
+          'The `next_cursor` of the previous page: the list continues after its last item. The sort must be the same; `offset` and `page` are not allowed.',
       }),
     ),
     aggregate: Type.Optional(aggregation),
@@ -133,7 +150,10 @@ export function queryOn(one: string, properties: TProperties) {
     /** Of many, in a body. */
     body: named(
       `${one}Query`,
-      Type.Object(parameters, { description: 'Which items, and what of them.', examples: [{ limit: 10 }] }),
+      Type.Object(parameters, {
+        description: 'Which items to return, and which of their fields.',
+        examples: [{ limit: 10 }],
+      }),
     ),
     filter,
     aggregate: aggregateOf(one, properties),
@@ -147,7 +167,7 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
   const grouped = Object.entries(properties)
     .filter(([, schema]) => isComparable(schema))
     .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
-  const counted = 'A number of items for `*`, otherwise a number by field.';
+  const counted = 'A number of items for `*`, otherwise a number by field; for both, the number of items is under `*`.';
   return named(
     `${one}Aggregate`,
     Type.Partial(
@@ -155,9 +175,9 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
         {
           ...(Object.fromEntries(grouped) as TProperties),
           count: Type.Union([Type.Integer(), byField(Type.Integer())], { description: counted }),
-          countDistinct: { ...byField(Type.Integer()), description: 'A number of different values by field.' },
-          min: { ...byField(Type.Unknown()), description: 'The least value by field.' },
-          max: { ...byField(Type.Unknown()), description: 'The greatest value by field.' },
+          countDistinct: { ...byField(Type.Integer()), description: 'The number of distinct values by field.' },
+          min: { ...byField(Type.Unknown()), description: 'The smallest value by field.' },
+          max: { ...byField(Type.Unknown()), description: 'The largest value by field.' },
         },
         {
           description: 'The fields of `groupBy`, and the results of the functions.',

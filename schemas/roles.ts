@@ -4,11 +4,11 @@ import { Nullable, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
 import { Related, RelatedList } from './query.js';
 
-/** What a role looks like in a response, as far as fields were asked for and may be read (contract 5). */
+/** What a role looks like in a response, as far as fields were asked for and may be read. */
 export const roleProperties = {
   id: Uuid('Identifier of the role.'),
   name: Type.String({ description: 'Name of the role.' }),
-  icon: Nullable(Type.String({ description: 'Name of an icon.' })),
+  icon: Nullable(Type.String({ description: 'The name of an icon.' })),
   description: Nullable(Type.String({ description: 'What the role is for.' })),
   parent: Related(Uuid('Role whose policies count, too.'), 'Role'),
   children: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have this one as their parent.'),
@@ -21,11 +21,11 @@ const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new role.')),
     name: Type.String({ maxLength: 100, description: 'Name of the role.' }),
-    icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Name of an icon.' }))),
-    description: Type.Optional(Nullable(Type.String({ description: 'What the role is for.' }))),
+    icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'The name of an icon.' }))),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 10_000, description: 'What the role is for.' }))),
     parent: Type.Optional(Nullable(Uuid('Role whose policies count, too. For administrators only.'))),
     policies: Type.Optional(
-      Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. For administrators only.' }),
+      Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. Administrators only.' }),
     ),
   },
   { additionalProperties: false },
@@ -38,7 +38,7 @@ export const roleSchemas = collectionSchemas({
   properties: roleProperties,
   input,
   key: Uuid('Identifier of the role.'),
-  description: 'A role, with the fields that were asked for.',
+  description: 'A role, with the requested fields.',
   example: {
     id: '2f24211d-d928-469a-aea3-3c8f53d4e426',
     name: 'Editors',
@@ -64,6 +64,6 @@ const writeErrors = [
 /** Only the id of a role is unique, and only a new role is given one. */
 export const roleWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
-  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
   remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

@@ -1,6 +1,6 @@
 type Alternatives = Record<string, string[]>[];
 
-/** Any one of the carriers of an access token or static token (contract 1.2). */
+/** Any one of the carriers of an access token or static token. */
 const anyCredential: Alternatives = [{ bearer: [] }, { queryToken: [] }, { sessionCookie: [] }];
 
 /** The same, or nothing at all: the answer is for anyone, and tells more to some. */

@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Nullable, named } from './common.js';
 
-export const Ping = Type.Literal('pong', { description: 'The service is up and answers.' });
+export const Ping = Type.Literal('pong', { description: 'The service is running.' });
 
 const CheckResult = named(
   'HealthCheck',
   Closed({
     status: Type.Union([Type.Literal('ok'), Type.Literal('error')]),
-    latency_ms: Type.Number({ description: 'How long the check took, in milliseconds.' }),
+    latency_ms: Type.Number({ description: 'The duration of the check in milliseconds.' }),
   }),
 );
 
@@ -16,19 +16,19 @@ export const Health = named(
   Closed(
     {
       status: Type.Union([Type.Literal('ok'), Type.Literal('error')]),
-      version: Type.Optional(Type.String({ description: 'Version of the service. For admins only.' })),
+      version: Type.Optional(Type.String({ description: 'The version of the service. Administrators only.' })),
       checks: Type.Optional(
         Type.Object(
           { database: CheckResult, redis: Type.Optional(CheckResult) },
           {
             additionalProperties: false,
             description:
-              'The parts of the service. For admins only. It needs the database; without Redis, if there is one, each instance counts requests by itself.',
+              'The components of the service. Administrators only. The service requires the database. If Redis is configured but unavailable, each instance counts requests separately.',
           },
         ),
       ),
     },
-    { description: 'Whether the service and all that it needs are in order.', examples: [{ status: 'ok' }] },
+    { description: 'The health of the service and its components.', examples: [{ status: 'ok' }] },
   ),
 );
 export type Health = Static<typeof Health>;
@@ -42,9 +42,9 @@ export const ServerInfo = named(
         project_color: Nullable(Type.String()),
         project_logo: Nullable(Type.String()),
         default_language: Type.String(),
-        public_registration: Type.Boolean({ description: 'Whether anyone may register.' }),
+        public_registration: Type.Boolean({ description: 'Whether users can register.' }),
         public_registration_verify_email: Type.Boolean({
-          description: 'Whether a registration is verified by e-mail.',
+          description: 'Whether registrations must verify the email address.',
         }),
       }),
     },

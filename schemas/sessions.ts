@@ -3,7 +3,7 @@ import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.
 
 export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cookie'), Type.Literal('session')], {
   description:
-    'Where the credentials travel. `json`: both tokens in the body. `cookie`: the refresh token in an httpOnly cookie. `session`: one httpOnly cookie that holds the access token.',
+    'How the tokens are sent. `json` (default): both tokens in the body. `cookie`: the refresh token in an httpOnly cookie. `session`: one httpOnly cookie that holds the access token.',
 });
 export type SessionMode = Static<typeof SessionMode>;
 
@@ -11,13 +11,14 @@ export const LoginBody = named(
   'LoginBody',
   Type.Object(
     {
-      email: Email('The e-mail address of the user, in any letter case.'),
+      email: Email('The email address of the user, in any letter case.'),
       password: Type.String({ minLength: 1, description: 'The password of the user.' }),
-      mode: Type.Optional({ ...SessionMode, default: 'json' }),
+      // Without a default: generators of clients take a property that has one for required.
+      mode: Type.Optional(SessionMode),
       otp: Type.Optional(
         Type.String({
           minLength: 1,
-          description: 'The one-time password, or a recovery code; needed when two-factor authentication is on.',
+          description: 'The one-time password or a recovery code. Required if two-factor authentication is on.',
         }),
       ),
     },
@@ -26,7 +27,7 @@ export const LoginBody = named(
 );
 
 const carrierProperties = {
-  refresh_token: Type.Optional(Type.String({ description: 'The refresh token; for mode `json` only.' })),
+  refresh_token: Type.Optional(Type.String({ description: 'The refresh token. Only for mode `json`.' })),
   mode: Type.Optional({
     ...SessionMode,
     description: 'The mode of the session. Default: `json` when `refresh_token` is given, otherwise `cookie`.',
@@ -44,16 +45,18 @@ export const SessionTokens = named(
     {
       expires: Type.Integer({ description: 'Lifetime of the access token in milliseconds.', examples: [900_000] }),
       access_token: Type.Optional(
-        Type.String({ description: 'The access token, a JWT. Absent in mode `session`, where the cookie holds it.' }),
+        Type.String({
+          description: 'The access token, a JWT. Absent in mode `session`, where the cookie contains it.',
+        }),
       ),
       refresh_token: Type.Optional(
         Type.String({
           pattern: '^[A-Za-z0-9_-]{64}$',
-          description: 'The refresh token, valid once. Only in mode `json`.',
+          description: 'The refresh token. The next refresh replaces it. Only in mode `json`.',
         }),
       ),
     },
-    { description: 'The tokens of a session, as far as its mode puts them into the body.' },
+    { description: 'The tokens of a session that its mode returns in the body.' },
   ),
 );
 export type SessionTokens = Static<typeof SessionTokens>;
@@ -73,9 +76,14 @@ export const cookieHeaders = {
   }),
 };
 
+/** A header of routes that anyone can call: an invalid session cookie is ignored and cleared. */
+export const deadCookieHeaders = {
+  'set-cookie': Type.String({ description: 'Clears the session cookie if it is invalid.' }),
+};
+
 /** Headers of the answer that ends a session. */
 export const clearedCookieHeaders = {
-  'set-cookie': Type.String({ description: 'Takes away those of our cookies that came with the request.' }),
+  'set-cookie': Type.String({ description: 'Clears the authentication cookies sent with the request.' }),
 };
 
 export const Session = named(
@@ -85,18 +93,19 @@ export const Session = named(
       id: Uuid('Identifier of the session; it stays the same when the session is refreshed.'),
       device: Nullable(
         Type.String({
-          description: 'Browser and system, or the program, as far as the user agent tells; for people to read.',
+          description:
+            'A readable name of the device, from the user agent: browser and operating system, or the program.',
           examples: ['Firefox, Linux'],
         }),
       ),
-      user_agent: Nullable(Type.String({ description: 'The user agent of the last use, as it was sent.' })),
+      user_agent: Nullable(Type.String({ description: 'The user agent of the last use.' })),
       address: Nullable(Type.String({ description: 'The IP address of the last use.', examples: ['192.0.2.1'] })),
       created_at: Timestamp('When the user logged in.'),
       last_used_at: Timestamp('When it was last used, to the minute.'),
       expires_at: Timestamp('When it ends unless it is refreshed before.'),
-      current: Type.Boolean({ description: 'Whether it is the session that asks.' }),
+      current: Type.Boolean({ description: 'Whether it is the current session.' }),
     },
-    { description: 'A session: one login, and all that was refreshed from it.' },
+    { description: 'A session: a login and its refreshes.' },
   ),
 );
 export type Session = Static<typeof Session>;
@@ -118,7 +127,7 @@ export const SessionsResponse = named(
 );
 
 /**
- * The claims of an access token (contract 1.2). They name who is calling and from which session; what the
+ * The claims of an access token. They name who is calling and from which session; what the
  * caller may do is looked up on every request and never taken from here.
  */
 export const AccessTokenClaims = Type.Object({
@@ -137,5 +146,6 @@ export const AccessTokenClaims = Type.Object({
   iat: Type.Integer(),
   exp: Type.Integer(),
   iss: Type.String(),
+  aud: Type.Optional(Type.String({ description: 'The value of ACCESS_TOKEN_AUDIENCE, if it is set.' })),
 });
 export type AccessTokenClaims = Static<typeof AccessTokenClaims>;

@@ -3,52 +3,61 @@ import { Closed, Data, Nullable, named, Uuid } from './common.js';
 
 const properties = {
   project_name: Type.String({ minLength: 1, maxLength: 100, description: 'Name of the project.' }),
-  project_color: Nullable(Type.String({ maxLength: 50, description: 'Colour of the project, as CSS has it.' })),
+  project_color: Nullable(Type.String({ maxLength: 50, description: 'The color of the project, as a CSS color.' })),
   project_logo: Nullable(Type.String({ maxLength: 2000, description: 'URL of the logo of the project.' })),
   default_language: Type.String({
     minLength: 2,
     maxLength: 255,
-    description: 'Language of who has none, as a BCP 47 tag.',
+    description: 'The language of users who have not set one, as a BCP 47 tag.',
   }),
-  public_registration: Type.Boolean({ description: 'Whether anyone may register.' }),
-  public_registration_verify_email: Type.Boolean({ description: 'Whether a registration is verified by e-mail.' }),
+  public_registration: Type.Boolean({ description: 'Whether users can register.' }),
+  public_registration_verify_email: Type.Boolean({
+    description: 'Whether registrations must verify the email address.',
+  }),
   public_registration_role: Nullable(Uuid('Role of those who register. For administrators only.')),
   public_registration_email_filter: Nullable(
     Type.Object(
       {},
-      { additionalProperties: true, description: 'Filter that the e-mail address must match to register.' },
+      { additionalProperties: true, description: 'A filter that an email address must match to register.' },
     ),
   ),
   public_policy: Nullable(Uuid('Policy of those who are not logged in or have no role. For administrators only.')),
   auth_password_policy: Nullable(
     Type.String({
       maxLength: 1000,
-      description: 'Regular expression that new passwords must match. For administrators only.',
+      description: 'A regular expression that new passwords must match. Administrators only.',
     }),
   ),
   auth_login_attempts: Nullable(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Failed logins before an account is locked for a while; null: never.',
+      description: 'The number of failed logins before an account is temporarily locked. Null: never.',
     }),
   ),
+  self_service: Type.Boolean({
+    description:
+      'Whether users can change their profile and their email address, export their data and delete their account. Administrators always can. Only administrators can change this setting.',
+  }),
+  self_deletion: Type.Boolean({
+    description: 'Whether users can delete their own account. Only administrators can change this setting.',
+  }),
 };
 
 export type SettingName = keyof typeof properties;
 export const settingNames = Object.keys(properties) as SettingName[];
 
-/** The settings of the project, as far as they may be read (contract 5). */
+/** The settings of the project, as far as they may be read. */
 export const Settings = named(
   'Settings',
-  Type.Partial(Closed(properties, { description: 'The settings of the project, as far as the caller may read them.' })),
+  Type.Partial(Closed(properties, { description: 'The settings that you can read.' })),
 );
 
 /** What a request about the settings may ask for. */
 export const SettingsQuery = Type.Object({
   fields: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String())], {
-      description: 'The settings to return; all that may be read, unless it is given.',
+      description: 'The settings to return. Default: all that you can read.',
       examples: ['project_name,default_language'],
     }),
   ),

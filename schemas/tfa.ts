@@ -3,11 +3,10 @@ import { Closed, Data, named } from './common.js';
 
 const password = Type.String({
   minLength: 1,
-  description: 'The password of the caller; needed of users of the provider `default`.',
+  description: 'Your password. Required if you log in with a password.',
 });
 const text = (description: string) => Type.String({ minLength: 1, description });
 
-/** Operation 22 (contract 2.13). */
 export const GenerateTfaSecretBody = named(
   'GenerateTfaSecretBody',
   Type.Object({ password: Type.Optional(password) }, { examples: [{ password: 'correct horse battery staple' }] }),
@@ -18,10 +17,10 @@ export const TfaSecret = named(
   Closed(
     {
       secret: Type.String({ pattern: '^[A-Z2-7]{32}$', description: 'The secret, in base32: 160 bits.' }),
-      otpauth_url: Type.String({ description: 'The same, as authenticator apps read it from a QR code.' }),
+      otpauth_url: Type.String({ description: 'The same secret as a URL for the QR code.' }),
     },
     {
-      description: 'What an authenticator app is set up with. It is not wrapped in `data`.',
+      description: 'The secret for an authenticator app. Not wrapped in `data`.',
       examples: [
         {
           secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
@@ -33,7 +32,6 @@ export const TfaSecret = named(
   ),
 );
 
-/** Operation 21 (contract 2.13). */
 export const EnableTfaBody = named(
   'EnableTfaBody',
   Type.Object(
@@ -45,11 +43,10 @@ export const EnableTfaBody = named(
   ),
 );
 
-/** Operation 20 (contract 2.13). */
 export const DisableTfaBody = named(
   'DisableTfaBody',
   Type.Object(
-    { otp: text('The code that the app shows now, or a recovery code.') },
+    { otp: text('The current code of the authenticator app, or a recovery code.') },
     { examples: [{ otp: '492039' }, { otp: 'k3zt-0m9c-v7pa-2h6x' }] },
   ),
 );
@@ -60,11 +57,14 @@ export const CreateRecoveryCodesBody = named(
     {
       password: Type.Optional({
         ...password,
-        description: 'The password of the caller, if they are a user of the provider `default`.',
+        description: 'Your password, if you log in with one.',
       }),
       otp: Type.Optional(text('The code that the app shows now; it is used up. No recovery code.')),
     },
-    { examples: [{ password: 'correct horse battery staple' }, { otp: '492039' }] },
+    {
+      additionalProperties: false,
+      examples: [{ password: 'correct horse battery staple' }, { otp: '492039' }],
+    },
   ),
 );
 
@@ -76,7 +76,7 @@ export const RecoveryCodesResponse = named(
     Type.Array(Type.String({ pattern: '^([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}$' }), {
       minItems: 10,
       maxItems: 10,
-      description: 'Each stands in for `otp` once, in any letter case, with or without the dashes.',
+      description: 'Each code replaces `otp` once, in any letter case, with or without the dashes.',
     }),
     exampleCodes,
   ),

@@ -1,71 +1,79 @@
 import { Type } from '@sinclair/typebox';
-import { collectionSchemas } from './collections.js';
-import { Email, Nullable, named, Timestamp, Uuid } from './common.js';
+import { collectionSchemas, orHidden } from './collections.js';
+import { Closed, Email, Nullable, named, Timestamp, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
-import { Related, RelatedList } from './query.js';
+import { Related, RelatedList, withMeta } from './query.js';
 
-/** The status vocabulary (contract 4). Only an `active` user logs in or uses any token. */
+/** The status vocabulary. Only an `active` user logs in or uses any token. */
 export const userStatuses = ['draft', 'invited', 'unverified', 'active', 'suspended', 'archived'] as const;
 
 const text = (description: string) => Nullable(Type.String({ description }));
 const concealed = (description: string) =>
-  Nullable(Type.String({ description: `${description} Concealed: ten asterisks when set.`, examples: ['**********'] }));
+  Nullable(Type.String({ description: `${description} Masked as ten asterisks if set.`, examples: ['**********'] }));
 const json = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
-/** What a user looks like in a response (contract 2.8). The password is not among it and never will be. */
+/** What a user looks like in a response. The password is not among it and never will be. */
 export const userProperties = {
   id: Uuid('Unique identifier of the user.'),
   first_name: text('First name.'),
   last_name: text('Last name.'),
-  email: text('E-mail address; unique in any letter case.'),
-  location: text('Where the user is.'),
+  email: text('The email address, unique regardless of letter case.'),
+  location: text('The current page.'),
   title: text('Title or position.'),
   description: text('About the user.'),
   tags: Nullable(Type.Array(Type.String(), { description: 'Tags.' })),
-  avatar: Nullable(Uuid('Identifier of the picture of the user.')),
+  avatar: text('Picture of the user: the id of a file, or an https URL.'),
   language: text('Language of the user, as a BCP 47 tag.'),
   tfa_secret: concealed('The secret of two-factor authentication.'),
   status: Type.Union(
     userStatuses.map((status) => Type.Literal(status)),
-    { description: 'Status; only `active` users log in.' },
+    { description: 'The status. Only `active` users can log in.' },
   ),
   role: Related(Uuid('Identifier of the role of the user.'), 'Role'),
   token: concealed('The static token.'),
-  policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'The policies of the user’s own.'),
+  policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies assigned directly to the user.'),
   last_access: Nullable(Timestamp('When the user last used the API.')),
   last_page: text('The last page of the application that the user was on.'),
-  provider: Type.String({ description: 'The provider that the user logs in with; `default` is e-mail and password.' }),
+  provider: Type.String({
+    description: 'The provider that the user logs in with. `default` means email and password.',
+  }),
   external_identifier: text('Identifier of the user at the provider.'),
   auth_data: json('Data about the user from the provider.'),
   email_notifications: Type.Boolean({
-    description: 'Whether the user gets notifications by e-mail. Security notices are sent regardless.',
+    description: 'Whether the user gets notifications by email. Security notices are always sent.',
   }),
   appearance: text('`auto`, `light` or `dark`.'),
   theme_dark: text('Theme in dark mode.'),
   theme_light: text('Theme in light mode.'),
   theme_light_overrides: json('Customisation of the light theme.'),
   theme_dark_overrides: json('Customisation of the dark theme.'),
+  created_at: Timestamp('When the user was created. Read-only.'),
+  email_verified_at: Nullable(
+    Timestamp(
+      'When the user last proved that they read the mailbox of `email`. Null if they never did, or if an administrator has changed the address since. Read-only.',
+    ),
+  ),
 };
 
 const optional = (schema: Parameters<typeof Type.Array>[0]) => Type.Optional(schema);
 const limited = (maxLength: number, description: string) => optional(Nullable(Type.String({ maxLength, description })));
 const object = (description: string) => optional(json(description));
 
-/** What can be written of a user (contract 2.9, 4). */
+/** What can be written of a user. */
 const input = Type.Object(
   {
     id: optional(Uuid('Identifier for the new user; made when it is not given. Ignored in updates.')),
-    email: Email('E-mail address; unique in any letter case.'),
+    email: Email('The email address, unique regardless of letter case.'),
     password: optional(
-      Nullable(Type.String({ minLength: 1, maxLength: 1024, description: 'The password. Never answered.' })),
+      Nullable(Type.String({ minLength: 1, maxLength: 1024, description: 'The password. Never returned.' })),
     ),
     first_name: limited(50, 'First name.'),
     last_name: limited(50, 'Last name.'),
-    location: limited(255, 'Where the user is.'),
+    location: limited(255, 'The current page.'),
     title: limited(50, 'Title or position.'),
-    description: optional(Nullable(Type.String({ description: 'About the user.' }))),
-    tags: optional(Nullable(Type.Array(Type.String(), { description: 'Tags.' }))),
-    avatar: optional(Nullable(Uuid('Identifier of the picture of the user.'))),
+    description: limited(10_000, 'About the user.'),
+    tags: optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100, description: 'Tags.' }))),
+    avatar: limited(255, 'Picture of the user: the id of a file, or an https URL.'),
     language: limited(255, 'Language of the user, as a BCP 47 tag.'),
     status: optional(
       Type.Union(
@@ -74,25 +82,31 @@ const input = Type.Object(
       ),
     ),
     role: optional(Nullable(Uuid('Identifier of the role. For administrators only.'))),
-    policies: optional(
-      Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. For administrators only.' }),
+    policies: optional(Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. Administrators only.' })),
+    token: optional(
+      Nullable(
+        Type.String({
+          minLength: 32,
+          maxLength: 255,
+          description: 'Static token. Only administrators may set the token of another user.',
+        }),
+      ),
     ),
-    token: limited(255, 'Static token. Of other users for administrators only.'),
-    last_access: optional(Nullable(Timestamp('When the user last used the API.'))),
+    last_access: optional(Nullable(Timestamp('When the user last used the API. For administrators only.'))),
     last_page: limited(255, 'The last page of the application that the user was on.'),
-    provider: optional(Type.String({ maxLength: 128, description: 'Provider. For administrators only.' })),
+    provider: optional(Type.String({ maxLength: 128, description: 'Provider. Administrators only.' })),
     external_identifier: limited(255, 'Identifier of the user at the provider. For administrators only.'),
-    auth_data: object('Data about the user from the provider.'),
+    auth_data: object('Data about the user from the provider, at most 64 KB as JSON. For administrators only.'),
     email_notifications: optional(
       Type.Boolean({
-        description: 'Whether the user gets notifications by e-mail. Security notices are sent regardless.',
+        description: 'Whether the user gets notifications by email. Security notices are always sent.',
       }),
     ),
     appearance: limited(255, '`auto`, `light` or `dark`.'),
     theme_dark: limited(255, 'Theme in dark mode.'),
     theme_light: limited(255, 'Theme in light mode.'),
-    theme_light_overrides: object('Customisation of the light theme.'),
-    theme_dark_overrides: object('Customisation of the dark theme.'),
+    theme_light_overrides: object('Customization of the light theme, at most 16 KB as JSON.'),
+    theme_dark_overrides: object('Customization of the dark theme, at most 16 KB as JSON.'),
   },
   { additionalProperties: false },
 );
@@ -124,26 +138,76 @@ const example = {
   theme_light: null,
   theme_light_overrides: null,
   theme_dark_overrides: null,
+  created_at: '2026-01-12T08:00:00.000Z',
+  email_verified_at: '2026-01-12T08:04:31.000Z',
 };
 
-/** Users on the wire (contract 2.8 to 2.11). */
+const currentPassword = Type.String({
+  minLength: 1,
+  description:
+    'Your current password. With it, the session does not have to be fresh, unless you use two-factor authentication.',
+});
+
+/** Users on the wire. */
 export const userSchemas = collectionSchemas({
   one: 'User',
   many: 'Users',
   properties: userProperties,
   input,
+  updateOnly: { current_password: Type.Optional(currentPassword) },
   key: Uuid('Identifier of the user.'),
-  description: 'A user, with the fields that were asked for.',
+  description: 'A user, with the requested fields.',
   example,
   inputExample: { email: 'ada@example.com', password: 'correct horse battery staple', first_name: 'Ada' },
 });
 
-/** The page that an application notes for a user (operation 23). */
+/** `POST /users/me/password`. */
+export const ChangeMyPasswordBody = named(
+  'ChangeMyPasswordBody',
+  Type.Object(
+    {
+      password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
+      current_password: Type.Optional(currentPassword),
+    },
+    {
+      additionalProperties: false,
+      examples: [{ password: 'correct horse battery staple', current_password: 'the password of before' }],
+    },
+  ),
+);
+
+/** What an update returns: with the address that waits for a confirmation, where the update has asked for one. */
+export const UserUpdateResponse = named(
+  'UserUpdateResponse',
+  withMeta(
+    named('UpdatedUser', {
+      ...Type.Partial(
+        Closed(
+          {
+            ...Object.fromEntries(Object.entries(userProperties).map(([name, schema]) => [name, orHidden(schema)])),
+            pending_email: text(
+              'The new address of your own, until it is confirmed. Only after an update that names `email`.',
+            ),
+          },
+          { description: 'The updated user, with the requested fields.' },
+        ),
+      ),
+      examples: [example],
+    }),
+    example,
+  ),
+);
+
+/** What an update says of the caller's own address. */
+export const ownEmailChange =
+  'When you change your own `email` and are not an administrator, the address changes once you confirm it through the link in an email to the new address; until then, the response has the old address and `pending_email`. The response is the same when the address is taken. With `EMAIL_CHANGE_CONFIRMATION=false`, the address changes immediately.';
+
+/** The page that an application notes for a user. */
 export const TrackPageBody = named(
   'TrackPageBody',
   Type.Object(
-    { last_page: Type.String({ minLength: 1, description: 'Path of the page, at most 255 characters.' }) },
-    { description: 'Where the user is.', examples: [{ last_page: '/home' }] },
+    { last_page: Type.String({ minLength: 1, description: 'The path of the page, up to 255 characters.' }) },
+    { description: 'The current page.', examples: [{ last_page: '/home' }] },
   ),
 );
 
@@ -158,7 +222,7 @@ const writeErrors = [
 ] as const;
 
 export const userWriteErrors = {
-  create: writeErrors,
-  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  create: [...writeErrors, 'REAUTHENTICATION_REQUIRED'],
+  update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
   remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

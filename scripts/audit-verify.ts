@@ -1,10 +1,10 @@
 // Walks the audit log and says whether it is as it was written: `npm run audit:verify [-- --head=<position>:<hash>]`.
 // Ends with 0 when it is, with 1 at the first fault, and with 2 when it could not be read.
 import { parseArgs } from 'node:util';
-import { createSeals } from '../plugins/activity/seals.js';
+import { createSeals } from '../plugins/activity/hmac-signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../plugins/activity/verify.js';
-import { loadConfig } from '../plugins/config.js';
-import { keysFor } from '../plugins/keys.js';
+import { loadConfig } from '../plugins/platform/config.js';
+import { keysFor } from '../plugins/platform/key-derivation.js';
 import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
 
 try {

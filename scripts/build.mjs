@@ -11,7 +11,13 @@ const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test', 'bench
   // A container is built without the tests and measurements.
   .filter((folder) => existsSync(join(root, folder)));
 /** What the service reads besides its code. */
-const assets = ['db/migrations', 'locales', 'pages/templates', 'plugins/mail/templates', 'plugins/mailbox/templates'];
+const assets = [
+  'db/migrations',
+  'locales',
+  'pages/templates',
+  'plugins/mail/templates',
+  'plugins/mail/mailbox/templates',
+];
 /** What the pages load in the browser: each a bundle of its own. */
 const browserEntryPoints = ['visitor.ts', 'signed-in.ts', 'account.css'];
 const outdir = join(root, 'dist');

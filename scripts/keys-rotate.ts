@@ -2,13 +2,13 @@
 // `--revoke` instead removes all present keys, and with them whatever they have signed. docs/access-tokens.md says more.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
-import { createSeals } from '../plugins/activity/seals.js';
+import { createSeals } from '../plugins/activity/hmac-signatures.js';
 import { createActivity } from '../plugins/activity/service.js';
-import { systemClock } from '../plugins/clock.js';
-import { loadConfig } from '../plugins/config.js';
-import { keysFor } from '../plugins/keys.js';
-import { leadTime, revoke, rotate } from '../plugins/signing-keys/rotation.js';
-import { createKeyStore } from '../plugins/signing-keys/store.js';
+import { systemClock } from '../plugins/platform/clock.js';
+import { loadConfig } from '../plugins/platform/config.js';
+import { keysFor } from '../plugins/platform/key-derivation.js';
+import { leadTime, revoke, rotate } from '../plugins/tokens/signing-keys/rotation.js';
+import { createKeyStore } from '../plugins/tokens/signing-keys/store.js';
 import { keySetMaxAge } from '../schemas/jwks.js';
 import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
 

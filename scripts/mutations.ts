@@ -1,6 +1,6 @@
 // Puts the faults of `test/mutations` in, one after the other, each into a copy of the tree, and runs the tests that must see
 // it: `npm run test:mutations [part of an id, of a file or of a fault …]`. A fault that no test with its advisory in the title
-// sees survives; there must be none.
+// sees survives; there must be none. Faults that only PostgreSQL shows need DATABASE_URL, and are left out without it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -8,14 +8,16 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isTitleOf, titledTests } from '../test/helpers/advisories.js';
 import { mutations } from '../test/mutations/index.js';
-import type { Edit, Mutation } from '../test/mutations/mutation.js';
+import type { Edit, Engine, Mutation } from '../test/mutations/mutation.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const wanted = process.argv.slice(2);
-const chosen = mutations.filter(({ ids, fault, edits, tests }) => {
+const { DATABASE_URL } = process.env;
+const matching = mutations.filter(({ ids, fault, edits, tests }) => {
   const text = [...ids, fault, ...edits.map(({ file }) => file), ...tests].join('\n');
   return wanted.length === 0 || wanted.some((part) => text.includes(part));
 });
+const chosen = matching.filter(({ engine }) => engine !== 'postgres' || DATABASE_URL);
 const titled = titledTests(root);
 /** Those that have failed for a fault. */
 const seen = new Set<(typeof titled)[number]>();
@@ -50,8 +52,12 @@ function makeWorkspace(number: number): string {
   return copy;
 }
 
-function runNode(workspace: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, args, { cwd: workspace, env: environment() });
+function runNode(
+  workspace: string,
+  args: readonly string[],
+  engine: Engine = 'embedded',
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, args, { cwd: workspace, env: environment(engine) });
   running.add(child);
   const timer = setTimeout(() => child.kill('SIGKILL'), patience);
   let output = '';
@@ -69,15 +75,16 @@ function runNode(workspace: string, args: readonly string[]): Promise<{ code: nu
   });
 }
 
-/** Always the embedded engine, and nothing that a shell has been told about the service. */
-function environment(): NodeJS.ProcessEnv {
+/** One engine, and nothing that a shell has been told about the service. */
+function environment(engine: Engine): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   // In seconds: on a busy machine a test takes its time, and one that is given up has seen nothing.
-  return { PATH, HOME, TMPDIR, TEST_ENGINE: 'embedded', TAP_TIMEOUT: String(patience / 1000) };
+  const variables = { PATH, HOME, TMPDIR, TEST_ENGINE: engine, TAP_TIMEOUT: String(patience / 1000) };
+  return engine === 'postgres' ? { ...variables, DATABASE_URL } : variables;
 }
 
-async function test(workspace: string, source: string): Promise<Run> {
-  const { code, output } = await runNode(workspace, [join('dist', source.replace(/\.ts$/, '.js'))]);
+async function test(workspace: string, source: string, engine?: Engine): Promise<Run> {
+  const { code, output } = await runNode(workspace, [join('dist', source.replace(/\.ts$/, '.js'))], engine);
   const red = [...output.matchAll(/^\s*not ok \d+ - (.*?)(?: # time=\S+)?(?: \{)?$/gm)].map(([, title = '']) => title);
   return { isGreen: code === 0 && red.length === 0, red, output };
 }
@@ -106,26 +113,29 @@ function apply(workspace: string, edits: readonly Edit[]): { fault?: string; und
 }
 
 /** @returns why the fault survives; nothing when the tests have seen it */
-async function survives(workspace: string, { ids, edits, tests }: Mutation): Promise<string | undefined> {
+async function survives(workspace: string, { ids, edits, tests, engine }: Mutation): Promise<string | undefined> {
   const { fault, undo } = apply(workspace, edits);
   try {
     if (fault !== undefined) return `it can no longer be put in: ${fault}`;
     const built = await build(workspace);
     if (built.code !== 0) return `it cannot be built: ${built.output.slice(0, 500)}`;
-    const misses: string[] = [];
+    const untitled = ids.filter((id) => !titled.some((one) => tests.includes(one.file) && one.ids.includes(id)));
+    const misses = untitled.map((id) => `none of its tests has ${id} in a title`);
     for (const source of tests) {
-      const { red, isGreen, output } = await test(workspace, source);
+      const { red, isGreen, output } = await test(workspace, source, engine);
       const seeing = titled.filter((one) => one.file === source && red.some((title) => isTitleOf(one, title)));
       for (const one of seeing) seen.add(one);
       const expected = ids.filter((id) => titled.some((one) => one.file === source && one.ids.includes(id)));
       const unseen = expected.filter((id) => !seeing.some((one) => one.ids.includes(id)));
-      if (expected.length > 0 && unseen.length === 0) continue;
+      // A file without any of the advisories sees the fault by any of its tests.
+      const isSeen = expected.length === 0 ? red.length > 0 : unseen.length === 0;
+      if (isSeen) continue;
       const instead = isGreen
         ? 'it is green'
         : red.length > 0
           ? `red is ${red.slice(0, 5).join('; ')}`
           : output.slice(-500);
-      misses.push(`${source} does not see it as ${unseen.join(', ')}: ${instead}`);
+      misses.push(`${source} does not see it${ids.length > 0 ? ` as ${unseen.join(', ')}` : ''}: ${instead}`);
     }
     return misses.length > 0 ? misses.join('\n  ') : undefined;
   } finally {
@@ -145,8 +155,12 @@ async function inParallel<T>(items: readonly T[], work: (workspace: string, item
 
 const start = performance.now();
 const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
-const sources = [...new Set(chosen.flatMap(({ tests }) => tests))];
-if (chosen.length === 0) throw new Error(`No fault has anything to do with ${wanted.join(' or ')}.`);
+const sources = [
+  ...new Map(
+    chosen.flatMap(({ tests, engine }) => tests.map((source) => [`${source} ${engine}`, { source, engine }])),
+  ).values(),
+];
+if (matching.length === 0) throw new Error(`No fault has anything to do with ${wanted.join(' or ')}.`);
 mkdirSync(join(root, '.tmp'), { recursive: true });
 const copies = Array.from({ length: Math.min(availableParallelism(), chosen.length) }, (_, number) =>
   makeWorkspace(number),
@@ -155,8 +169,8 @@ const copies = Array.from({ length: Math.min(availableParallelism(), chosen.leng
 // A test that is red without a fault sees nothing.
 const sick: string[] = [];
 let tested = 0;
-await inParallel(sources, async (workspace, source) => {
-  const run = await test(workspace, source);
+await inParallel(sources, async (workspace, { source, engine }) => {
+  const run = await test(workspace, source, engine);
   if (!run.isGreen) sick.push(`${source}: ${run.red.slice(0, 5).join('; ') || run.output.slice(-500)}`);
   console.log(`[${++tested}/${sources.length}] ${source}, without a fault: ${run.isGreen ? 'green' : 'RED'}`);
 });
@@ -165,11 +179,13 @@ const survivors: string[] = [];
 let done = 0;
 await inParallel(chosen, async (workspace, mutation) => {
   const why = await survives(workspace, mutation);
-  const what = `${mutation.ids.join(', ')}: ${mutation.fault}`;
+  const what = [mutation.ids.join(', '), mutation.fault].filter(Boolean).join(': ');
   if (why !== undefined) survivors.push(`${what}\n  ${why}`);
   console.log(`[${++done}/${chosen.length}] ${what}: ${why === undefined ? 'seen' : 'SURVIVES'} (${seconds()})`);
 });
 
+for (const { fault } of matching.filter((one) => !chosen.includes(one)))
+  console.log(`Left out without DATABASE_URL: ${fault}`);
 const unseen = wanted.length > 0 ? [] : titled.filter((one) => !seen.has(one));
 for (const { file, title } of unseen) console.log(`\nNever red: ${file}: ${title}`);
 for (const line of sick) console.log(`\nRed without a fault: ${line}`);

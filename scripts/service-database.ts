@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Executor, openDatabase } from '../db/client.js';
 import { sqlStateOf } from '../db/failures.js';
-import { databaseLocation } from '../plugins/database.js';
-import { explainStartFailure } from '../plugins/start-failure.js';
+import { databaseLocation } from '../plugins/platform/database.js';
+import { explainStartFailure } from '../plugins/platform/startup-errors.js';
 import type { Config } from '../schemas/config.js';
 
 /** Why a command cannot do its work, in a sentence of our own. */

@@ -23,7 +23,7 @@ const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine = { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted }[suite] ?? suite;
 const cores = availableParallelism();
 /** In a process of their own: what measures time or memory, lest it measure others too, and what a start makes anew. */
-const loners = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
+const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
 /** Of the proofs with processes, those that have little to do with the engine: run on one of them, or on the one that asks more. */
 const onOneEngine = {
   embedded: ['container', 'hostile-requests', 'release', 'start', 'tracing'],

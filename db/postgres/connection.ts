@@ -48,6 +48,7 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
       isOpen = true;
       return found.use(work);
     },
+    cancel: async (key) => session?.cancel(key),
     destroy: (error) => {
       fault = error;
       session?.destroy(error);

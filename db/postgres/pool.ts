@@ -6,13 +6,22 @@ import type { ObserveStatement } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
 import { createPreparing, isPreparedKept } from './prepared.js';
 import { createServers } from './servers.js';
+import type { CancelKey } from './session.js';
+import { createShares } from './shares.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
 export interface PostgresPool {
   /** As much of a postgres.js client as Drizzle uses. Each statement, and each transaction, has a connection to itself. */
   readonly client: postgres.Sql;
-  /** From now on, a connection on which an answer is too long in coming is given up. */
-  limitWaiting(): void;
+  /** The same for one caller, who never holds more than half of the connections. */
+  clientOf(caller: string): postgres.Sql;
+  /** The same for maintenance: its statements are not cancelled, and a connection may be silent for longer. */
+  readonly maintenanceClient: postgres.Sql;
+  /**
+   * From now on, a connection is closed when a response takes too long.
+   * @param statementTimeout milliseconds after which a statement is cancelled
+   */
+  limitWaiting(statementTimeout?: number): void;
   /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
   /** Work that has a connection to itself, and that waits for one. */
@@ -38,11 +47,24 @@ export interface PoolOptions {
 /** A text with its parameters. */
 type Statement = [text: string, parameters?: Parameters<postgres.Sql['unsafe']>[1]];
 
+/** For whom the work is done. */
+interface Sending {
+  caller?: string;
+  isMaintenance?: boolean;
+}
+
 /** Work that waits for a connection, and since when. */
 interface Waiting {
-  work: (sql: postgres.Sql) => Promise<unknown>;
+  work: Work<unknown>;
   since: number;
+  isMaintenance: boolean;
 }
+
+/** What is done on a connection. @param cancel stops the statement that is sent with this key */
+type Work<T> = (sql: postgres.Sql, cancel: (key: CancelKey) => void) => Promise<T>;
+
+/** Milliseconds that a connection may be silent during maintenance: a statement that deletes many rows takes its time. */
+const maintenancePatience = 60_000;
 
 /** Connections of which none is ever used again after a fault: see {@link Line}. */
 export function createPostgresPool(
@@ -58,21 +80,27 @@ export function createPostgresPool(
 ): PostgresPool {
   const servers = createServers(url, connectTimeout);
   const types = { parsers: {}, serializers: {} };
-  const busy = new Map<PostgresConnection, number>();
+  const busy = new Map<PostgresConnection, { begun: number; isMaintenance: boolean }>();
   /** The one used last is taken first, so that those which are not needed grow old. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
   let patience = Number.POSITIVE_INFINITY;
+  let timeout = Number.POSITIVE_INFINITY;
   let isClosing = false;
+  const patienceFor = (isMaintenance: boolean) => (isMaintenance ? Math.max(patience, maintenancePatience) : patience);
 
-  const queue = fastq.promise(async ({ work, since }: Waiting) => {
+  const queue = fastq.promise(async ({ work, since, isMaintenance }: Waiting) => {
     const begun = performance.now();
     // Whoever wanted it has been told to come back by now; done all the same, it might be done twice.
-    if (begun - since > 0.9 * patience) throw tooSlow();
+    if (begun - since > 0.9 * patienceFor(isMaintenance)) throw tooSlow();
     const connection = takeIdle() ?? createConnection(servers, types);
-    busy.set(connection, begun);
+    let cancelling: Promise<void> | undefined;
+    const cancel = (key: CancelKey) => {
+      cancelling = connection.cancel(key).catch((error) => connection.destroy(error as Error));
+    };
+    busy.set(connection, { begun, isMaintenance });
     try {
       return await connection.use((sql) =>
-        sql.options.prepare === isKept ? work(sql) : decide(sql).then(() => work(sql)),
+        sql.options.prepare === isKept ? work(sql, cancel) : decide(sql).then(() => work(sql, cancel)),
       );
     } catch (error) {
       // It leads to a standby: names and proxies do, for a moment, when the primary has changed.
@@ -81,15 +109,20 @@ export function createPostgresPool(
     } finally {
       busy.delete(connection);
       const now = performance.now();
-      if (now - connection.opened > lifetime && !isClosing) void connection.end();
+      // A cancel request that arrives late would stop the next statement on the connection.
+      if (cancelling) void cancelling.then(() => connection.end());
+      else if (now - connection.opened > lifetime && !isClosing) void connection.end();
       else if (!connection.isLost) idle.push({ connection, since: now });
     }
   }, max);
-  const use = async <T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
+  const withinShare = createShares(Math.max(1, Math.floor(max / 2)));
+  const use = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
     // Whoever waits is called by who was there before, and is to be observed as themselves.
     const bound = observe ? AsyncResource.bind(work) : work;
-    return queue.push({ work: bound, since: performance.now() }) as Promise<T>;
+    const waiting = { work: bound, since: performance.now(), isMaintenance };
+    const done = () => queue.push(waiting) as Promise<T>;
+    return caller === undefined ? done() : withinShare(caller, done);
   };
 
   function takeIdle(): PostgresConnection | undefined {
@@ -102,8 +135,8 @@ export function createPostgresPool(
   const housekeeping = setInterval(
     () => {
       const now = performance.now();
-      for (const [connection, since] of busy) {
-        if (now - Math.max(since, connection.heard) > patience) connection.destroy(tooSlow());
+      for (const [connection, { begun, isMaintenance }] of busy) {
+        if (now - Math.max(begun, connection.heard) > patienceFor(isMaintenance)) connection.destroy(tooSlow());
       }
       while (idle[0] && now - idle[0].since > idleTimeout) void idle.shift()?.connection.end();
     },
@@ -138,6 +171,26 @@ export function createPostgresPool(
       : on.unsafe(text, parameters, { prepare: true, simple: false } as { prepare: true });
   };
 
+  /** Waits for a statement, and has it cancelled when it takes too long. */
+  const inTime = async <T>(
+    query: PromiseLike<T> & { state?: CancelKey },
+    cancel: (key: CancelKey) => void,
+    { isMaintenance = false }: Sending,
+  ) => {
+    if (isMaintenance || timeout === Number.POSITIVE_INFINITY) return query;
+    // A pooler ignores the request while the statement is still waiting in it for a server, so the request is repeated.
+    const stop = () => {
+      if (query.state) cancel(query.state);
+      timer = setTimeout(stop, 1_000);
+    };
+    let timer = setTimeout(stop, timeout);
+    try {
+      return await query;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   /** A statement that is sent when it is awaited, like the driver's own. */
   const lazily = ([text]: Statement, rows: () => Promise<unknown>, values: () => Promise<unknown>) => {
     const run = (work: () => Promise<unknown>) => (observe ? observe(text, work) : work());
@@ -147,32 +200,46 @@ export function createPostgresPool(
       values: () => run(values),
     };
   };
-  const sendIn = (own: Pick<postgres.Sql, 'unsafe'>, statement: Statement) =>
-    observe
-      ? lazily(
-          statement,
-          async () => send(own, statement),
-          async () => send(own, statement).values(),
-        )
-      : send(own, statement);
+  type Cancel = Parameters<Work<unknown>>[1];
+  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, cancel: Cancel, sending: Sending) =>
+    inTime(send(on, statement), cancel, sending);
+  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, cancel: Cancel, sending: Sending) =>
+    inTime(send(on, statement).values(), cancel, sending);
 
+  /** Drizzle sets no option that says more than `prepare`, which is decided here. */
   const client = {
     options: types,
-    unsafe: (...statement: Statement) =>
-      lazily(
+    unsafe: (text: Statement[0], parameters?: Statement[1], sending: Sending = {}) => {
+      const statement: Statement = [text, parameters];
+      return lazily(
         statement,
-        () => use((sql) => send(sql, statement)),
-        () => use((sql) => send(sql, statement).values()),
-      ),
-    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>) =>
-      use((sql) =>
-        sql.begin((tx) => {
-          const own = { unsafe: tx.unsafe };
-          return work(Object.assign(tx, { unsafe: (...statement: Statement) => sendIn(own, statement) }));
-        }),
+        () => use((sql, cancel) => rowsOf(sql, statement, cancel, sending), sending),
+        () => use((sql, cancel) => valuesOf(sql, statement, cancel, sending), sending),
+      );
+    },
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending: Sending = {}) =>
+      use(
+        (sql, cancel) =>
+          sql.begin((tx) => {
+            const own = { unsafe: tx.unsafe };
+            const unsafe = (...statement: Statement) =>
+              lazily(
+                statement,
+                () => rowsOf(own, statement, cancel, sending),
+                () => valuesOf(own, statement, cancel, sending),
+              );
+            return work(Object.assign(tx, { unsafe }));
+          }),
+        sending,
       ),
     end: close,
   };
+  const clientFor = (sending: Sending) =>
+    ({
+      ...client,
+      unsafe: (...[text, parameters]: Statement) => client.unsafe(text, parameters, sending),
+      begin: (work: Parameters<typeof client.begin>[0]) => client.begin(work, sending),
+    }) as unknown as postgres.Sql;
 
   const runScript = (text: string) =>
     use(async (sql) => {
@@ -199,8 +266,12 @@ export function createPostgresPool(
 
   return {
     client: client as unknown as postgres.Sql,
-    limitWaiting: () => {
-      patience = answerTimeout;
+    clientOf: (caller) => clientFor({ caller }),
+    maintenanceClient: clientFor({ isMaintenance: true }),
+    limitWaiting: (statementTimeout = Number.POSITIVE_INFINITY) => {
+      timeout = statementTimeout;
+      // A statement may be silent for as long as it may run.
+      patience = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
     },
     runScript,
     load: () => ({ running: queue.running(), waiting: queue.length() }),

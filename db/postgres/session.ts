@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import postgres from 'postgres';
-import { Line } from './line.js';
+import { Line } from './driver-socket.js';
 import { openSocket, type PostgresServer, type PostgresTarget } from './socket.js';
 
 /** How values are read and written, by the number of their type: what Drizzle sets on a client. */
@@ -7,6 +8,20 @@ export interface TypeHandlers {
   parsers: Record<string, unknown>;
   serializers: Record<string, unknown>;
 }
+
+/** Identifies a session to the server in a cancel request. The driver stores it with each statement. */
+export interface CancelKey {
+  pid: number;
+  secret: number;
+}
+
+/** PostgreSQL's protocol, 55.7: a cancel request, which is sent on a connection of its own. */
+const cancelRequest = ({ pid, secret }: CancelKey): Buffer => {
+  const message = Buffer.from([0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 0, 0, 0, 0, 0]);
+  message.writeUInt32BE(pid >>> 0, 8);
+  message.writeUInt32BE(secret >>> 0, 12);
+  return message;
+};
 
 /** One session with one server. When it is lost it stays lost: another is to be opened. */
 export interface PostgresSession {
@@ -18,6 +33,8 @@ export interface PostgresSession {
    * @throws what `work` throws, or why the session was lost meanwhile
    */
   use<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
+  /** Asks the server to cancel the statement that this session is running. */
+  cancel(key: CancelKey): Promise<void>;
   /** Breaks it off: whoever uses it is told `error`. */
   destroy(error: Error): void;
   /** Takes leave of the server. */
@@ -88,6 +105,13 @@ export function createSession(
         failUser = reject;
         work(client).then(resolve, reject);
       }),
+    cancel: async (key) => {
+      const socket = await openSocket(server, target, timeout);
+      socket.setTimeout(timeout, () => socket.destroy());
+      socket.resume().write(cancelRequest(key));
+      // The server closes the connection when it has passed the request on; PgBouncer drops it when the client does so before.
+      if (!socket.closed) await once(socket, 'close');
+    },
     destroy: (error) => {
       if (line) line.destroy(error);
       else void lose(error);

@@ -18,8 +18,16 @@ export interface ValueField {
   target?: CollectionName;
   /** Longest text that the column takes, in characters. */
   maxLength?: number;
+  /** Longest JSON that is accepted, in bytes. */
+  maxBytes?: number;
+  /** Of a list of texts: how many, and how long each of them may be, in characters. */
+  maxList?: { items: number; length: number };
   /** Never null. */
   required?: true;
+  /** Written by the service only: a request that names it in a body is refused. */
+  readOnly?: true;
+  /** Searched for as a whole, as keys are, and never for a part of it. */
+  whole?: true;
   /** Unique in any letter case: indexed in lower case, by the rules of "C". */
   folded?: true;
 }
@@ -58,6 +66,10 @@ const values = (type: ValueType, ...names: string[]): [string, Field][] =>
 const texts = (maxLength: number, ...names: string[]): [string, Field][] =>
   names.map((name) => [name, value(name, 'text', { maxLength })]);
 
+/** JSON objects. @param maxBytes of each as JSON */
+const objects = (maxBytes: number, ...names: string[]): [string, Field][] =>
+  names.map((name) => [name, value(name, 'json', { maxBytes })]);
+
 const required = (type: ValueType, maxLength: number | undefined, ...names: string[]): [string, Field][] =>
   names.map((name) => [name, value(name, type, { required: true, ...(maxLength === undefined ? {} : { maxLength }) })]);
 
@@ -67,6 +79,9 @@ const collection = (
   keyType: Collection['keyType'],
   ...fields: [string, Field][]
 ): Collection => ({ name, table, keyType, fields: new Map(fields) });
+
+/** Bytes of what a provider says of a user, as JSON. */
+export const maxAuthDataBytes = 64 * 1024;
 
 /** The one way from names to SQL: whatever a client names is looked up here, and nothing else reaches a statement. */
 export const collections: Readonly<Record<CollectionName, Collection>> = {
@@ -79,9 +94,9 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ['email', value('email', 'text', { maxLength: 128, folded: true })],
     ...texts(255, 'location'),
     ...texts(50, 'title'),
-    ...values('text', 'description'),
-    ...values('json', 'tags'),
-    ...values('uuid', 'avatar'),
+    ...texts(10_000, 'description'),
+    ['tags', value('tags', 'json', { maxList: { items: 100, length: 100 } })],
+    ['avatar', value('avatar', 'text', { maxLength: 255, whole: true })],
     ...texts(255, 'language'),
     ['tfa_secret', value('tfa_secret', 'text', { concealed: true })],
     ...required('text', 16, 'status'),
@@ -95,10 +110,12 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...texts(255, 'last_page'),
     ...required('text', 128, 'provider'),
     ...texts(255, 'external_identifier'),
-    ...values('json', 'auth_data'),
+    ...objects(maxAuthDataBytes, 'auth_data'),
     ...required('boolean', undefined, 'email_notifications'),
     ...texts(255, 'appearance', 'theme_dark', 'theme_light'),
-    ...values('json', 'theme_light_overrides', 'theme_dark_overrides'),
+    ...objects(16 * 1024, 'theme_light_overrides', 'theme_dark_overrides'),
+    ['created_at', value('created_at', 'timestamp', { required: true, readOnly: true })],
+    ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
   ),
   roles: collection(
     'roles',
@@ -107,7 +124,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...required('uuid', undefined, 'id'),
     ...required('text', 100, 'name'),
     ...texts(64, 'icon'),
-    ...values('text', 'description'),
+    ...texts(10_000, 'description'),
     ['parent', value('parent', 'uuid', { target: 'roles' })],
     ['children', { kind: 'list', target: 'roles', link: { column: 'parent' } }],
     [
@@ -123,8 +140,8 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...required('uuid', undefined, 'id'),
     ...required('text', 100, 'name'),
     ...texts(64, 'icon'),
-    ...values('text', 'description'),
-    ...values('json', 'ip_access'),
+    ...texts(10_000, 'description'),
+    ['ip_access', value('ip_access', 'json', { maxList: { items: 200, length: 100 } })],
     ...required('boolean', undefined, 'enforce_tfa', 'admin_access', 'app_access'),
     ['permissions', { kind: 'list', target: 'permissions', link: { column: 'policy' } }],
     ['users', { kind: 'list', target: 'users', link: { table: userPolicies, own: 'policy', other: 'user' } }],
@@ -138,7 +155,8 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ['policy', value('policy', 'uuid', { target: 'policies', required: true })],
     ...required('text', 64, 'collection'),
     ...required('text', 16, 'action'),
-    ...values('json', 'permissions', 'validation', 'presets', 'fields'),
+    ...objects(16 * 1024, 'permissions', 'validation', 'presets'),
+    ['fields', value('fields', 'json', { maxList: { items: 500, length: 255 } })],
   ),
   activity: collection(
     'activity',

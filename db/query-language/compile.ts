@@ -3,8 +3,8 @@ import type { Operator } from '../../schemas/operators.js';
 import { inLowerCase } from '../lower-case.js';
 import { type AccessView, coverAllItems, isReadable, type ReadGrant, seesAll } from './access-view.js';
 import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
-import { invalidQuery } from './faults.js';
 import type { Filter, Scalar } from './filter.js';
+import { invalidQuery } from './invalid-query.js';
 
 /** A row of a collection in a statement: the name it goes by there. */
 export interface Row {
@@ -210,6 +210,8 @@ export function createCompiler(access: AccessView): Compiler {
 /** `%`, `_` and the escape character itself are literal. */
 export const literal = (text: Scalar) => String(text).replace(/[\\%_]/g, '\\$&');
 
+const fewValues = 20;
+
 function comparison(value: SQL, field: ValueField, operator: Operator, values: readonly Scalar[]): SQL {
   const [first = sql`null`, second = sql`null`] = values.slice(0, 2).map((item) => typed(field, item));
   const text = values[0] ?? '';
@@ -228,8 +230,15 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
         ? sql`(${inLowerCase(value)} = ${inLowerCase(first)} and ${value} = ${first})`
         : sql`${value} = ${first}`,
     neq: () => sql`${value} <> ${first}`,
-    in: () => sql`${value} = any(${arrayOf(field, values)})`,
-    nin: () => sql`${value} <> all(${arrayOf(field, values)})`,
+    // Many are looked up in a hash table; in an array, one after the other.
+    in: () =>
+      values.length > fewValues
+        ? sql`${value} in (select unnest(${arrayOf(field, values)}))`
+        : sql`${value} = any(${arrayOf(field, values)})`,
+    nin: () =>
+      values.length > fewValues
+        ? sql`${value} not in (select unnest(${arrayOf(field, values)}))`
+        : sql`${value} <> all(${arrayOf(field, values)})`,
     null: () => sql`${value} is null`,
     nnull: () => sql`${value} is not null`,
     lt: () => sql`${value} < ${first}`,
@@ -273,6 +282,10 @@ const arrayTypes: Readonly<Record<ValueField['type'], string>> = {
   timestamp: 'timestamptz[]',
   json: 'text[]',
 };
+
+/** The name of a field's type in PostgreSQL. */
+export const typeName = (type: ValueField['type']): SQL =>
+  sql.raw(type === 'json' ? 'jsonb' : arrayTypes[type].slice(0, -2));
 
 /** A parameter of the type of its column, so that no engine has to guess. */
 function typed({ type }: ValueField, value: Scalar): SQL {

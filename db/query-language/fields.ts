@@ -1,6 +1,6 @@
 import { type AccessView, isReadable } from './access-view.js';
 import { type Collection, type CollectionName, collections, type Field } from './collections.js';
-import { forbiddenField, invalidQuery } from './faults.js';
+import { forbiddenField, invalidQuery } from './invalid-query.js';
 
 /** Which fields to answer with; a relation is either its key or keys (`null`), or the items with fields of their own. */
 export type FieldTree = Map<string, FieldTree | null>;

@@ -2,8 +2,8 @@ import { isObject, uuidPattern } from '../../schemas/common.js';
 import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
 import { type AccessView, isReadable } from './access-view.js';
 import { type Collection, collections, type Field, type ValueField } from './collections.js';
-import { forbiddenField, invalidQuery } from './faults.js';
-import { readMoment } from './moments.js';
+import { forbiddenField, invalidQuery } from './invalid-query.js';
+import { readMoment } from './timestamps.js';
 import { resolveVariable, type Variables } from './variables.js';
 
 /** A value that a column can be compared with: timestamps are ISO texts. */
@@ -23,19 +23,33 @@ export type Filter =
 const deepest = 10;
 const mostNodes = 1000;
 
+/** How many conditions, and how many values in them, a filter may have. The groups around them do not count. */
+export interface FilterLimits {
+  conditions: number;
+  values: number;
+}
+
 interface Context {
   access: AccessView;
   variables: Variables;
-  nodes: { count: number };
+  limits: FilterLimits | null;
+  counts: { nodes: number; conditions: number; values: number };
 }
 
 /**
  * Reads a filter.
  * @param input an object, or the JSON of one
+ * @param limits null for rules, and for administrators
  * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
  */
-export function parseFilter(input: unknown, collection: Collection, access: AccessView, variables: Variables): Filter {
-  const context = { access, variables, nodes: { count: 0 } };
+export function parseFilter(
+  input: unknown,
+  collection: Collection,
+  access: AccessView,
+  variables: Variables,
+  limits: FilterLimits | null = null,
+): Filter {
+  const context = { access, variables, limits, counts: { nodes: 0, conditions: 0, values: 0 } };
   return parseObject(typeof input === 'string' ? parseJson(input) : input, collection, context, 1);
 }
 
@@ -51,7 +65,7 @@ function parseObject(input: unknown, collection: Collection, context: Context, d
   if (!isObject(input)) throw invalidQuery('A filter must be an object');
   if (depth > deepest) throw invalidQuery(`A filter may be at most ${deepest} levels deep`);
   const filters = Object.entries(input).map(([key, value]) => {
-    if (++context.nodes.count > mostNodes) throw invalidQuery(`A filter may have at most ${mostNodes} conditions`);
+    if (++context.counts.nodes > mostNodes) throw invalidQuery(`A filter may have at most ${mostNodes} conditions`);
     if (key === '_and' || key === '_or') {
       const kind = key === '_and' ? ('and' as const) : ('or' as const);
       return { kind, filters: listOf(value, key).map((item) => parseObject(item, collection, context, depth + 1)) };
@@ -106,10 +120,22 @@ function parseCondition(name: string, field: Field, key: string, value: unknown,
   const operator = key.slice(1);
   if (field.kind === 'list' || !operatorsOf[field.type].some((known) => known === operator))
     throw invalidQuery(`${name} has no operator ${key.slice(0, 32)}`);
-  return condition(name, field, operator as Operator, value, context.variables);
+  return condition(name, field, operator as Operator, value, context);
 }
 
-function condition(name: string, field: ValueField, operator: Operator, value: unknown, variables: Variables): Filter {
+/** Notes a condition with so many values. */
+function spend({ limits, counts }: Context, values: number): void {
+  counts.conditions++;
+  counts.values += values;
+  if (limits === null) return;
+  if (counts.conditions > limits.conditions) {
+    throw invalidQuery(`A filter may have at most ${limits.conditions} conditions`);
+  }
+  if (counts.values > limits.values) throw invalidQuery(`A filter may have at most ${limits.values} values`);
+}
+
+function condition(name: string, field: ValueField, operator: Operator, value: unknown, context: Context): Filter {
+  const { variables } = context;
   const compare = (negatable: Operator, values: readonly Scalar[] = []): Filter => ({
     kind: 'compare',
     field: name,
@@ -118,20 +144,23 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   });
   const opposite = { null: 'nnull', nnull: 'null', empty: 'nempty', nempty: 'empty' } as const;
   if (operator === 'null' || operator === 'nnull' || operator === 'empty' || operator === 'nempty') {
+    spend(context, 0);
     return compare(flag(name, operator, value) ? operator : opposite[operator]);
   }
   const isMany = operator === 'in' || operator === 'nin' || operator === 'between' || operator === 'nbetween';
   if (isMany) {
     const listed = manyOf(name, operator, value);
+    spend(context, listed.length);
     const given = listed.flatMap((item) => resolve(item, variables));
     // A variable that stands for nothing makes no condition true, not even a negative one.
     if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;
-    const values = given.map((item) => scalar(name, field.type, item));
+    const values = given.map((item) => whole(field, scalar(name, field.type, item)));
     if (operator === 'between' || operator === 'nbetween') {
       if (values.length !== 2) throw invalidQuery(`${name}: _${operator} takes two values`);
     } else if (values.length === 0) return { kind: 'never' };
     return compare(operator, values);
   }
+  spend(context, 1);
   const [first, ...rest] = resolve(value, variables);
   if (rest.length > 0) throw invalidQuery(`${name}: _${operator} takes one value`);
   if (first === null || first === undefined || first === 'null') {
@@ -143,8 +172,13 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   }
   if (operator === 'eq' && first === '')
     throw invalidQuery(`${name}: _eq takes a value; use _empty to look for empty text`);
-  return compare(operator, [scalar(name, field.type, first)]);
+  const only = scalar(name, field.type, first);
+  return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : only]);
 }
+
+/** UUIDs are stored in lower case, also in fields that may contain other text. */
+const whole = (field: ValueField, value: Scalar): Scalar =>
+  field.whole && uuidPattern.test(String(value)) ? String(value).toLowerCase() : value;
 
 /** A value as it stands, or what the variable in its place stands for. */
 function resolve(value: unknown, variables: Variables): unknown[] {

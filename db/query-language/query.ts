@@ -1,12 +1,12 @@
 import type { AccessView } from './access-view.js';
 import { isReadable } from './access-view.js';
 import { type Collection, collections } from './collections.js';
-import { forbiddenField, invalidQuery } from './faults.js';
 import { type FieldTree, parseFields, parseNames } from './fields.js';
-import { type Filter, parseFilter } from './filter.js';
+import { type Filter, type FilterLimits, parseFilter } from './filter.js';
+import { forbiddenField, invalidQuery } from './invalid-query.js';
 import type { Variables } from './variables.js';
 
-/** The parameters of a query as they come, from the query string or from the body of a SEARCH (contract 3). */
+/** The parameters of a query as they come, from the query string or from the body of a SEARCH. */
 export interface QueryInput {
   fields?: unknown;
   filter?: unknown;
@@ -15,6 +15,7 @@ export interface QueryInput {
   limit?: unknown;
   offset?: unknown;
   page?: unknown;
+  cursor?: unknown;
   meta?: unknown;
   aggregate?: unknown;
   groupBy?: unknown;
@@ -25,6 +26,10 @@ export interface SortKey {
   path: readonly string[];
   descending: boolean;
 }
+
+/** A sort as a client would write it. */
+export const nameOfSort = (sort: readonly SortKey[]): string =>
+  sort.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join();
 
 export const aggregateFunctions = ['count', 'countDistinct', 'min', 'max'] as const;
 export type AggregateFunction = (typeof aggregateFunctions)[number];
@@ -40,6 +45,8 @@ export interface Selection {
   search: string | null;
   /** Only items with these keys, whether or not the caller may see the field `id`. */
   keys?: readonly (string | number)[];
+  /** The same, in no particular order. */
+  among?: readonly (string | number)[];
 }
 
 /** A query, understood and checked. */
@@ -48,15 +55,25 @@ export interface Query extends Selection {
   sort: readonly SortKey[];
   /** Null: all. */
   limit: number | null;
+  /** Whether all items were asked for: then `limit`, if there is one, is what they are cut off at. */
+  isAll: boolean;
   offset: number;
-  meta: ReadonlySet<'total_count' | 'filter_count'>;
+  /** Where to continue; null: at the first item. */
+  cursor: string | null;
+  meta: ReadonlySet<'total_count' | 'filter_count' | 'cursor'>;
   aggregate: Aggregate | null;
 }
 
+/** How much one query may ask for. */
 export interface QueryLimits {
+  /** Items, when no limit is asked for. */
   default: number;
-  /** Null: none. */
+  /** The largest number of items; null: no limit. */
   maximum: number | null;
+  /** Null: no limit but that of a statement. */
+  filter: FilterLimits | null;
+  /** The largest number of columns of `aggregate` and `groupBy` together; null: no limit. */
+  columns: number | null;
 }
 
 /**
@@ -71,15 +88,17 @@ export function parseQuery(
   limits: QueryLimits,
 ): Query {
   const limit = parseLimit(input.limit, limits);
-  const aggregate = parseAggregate(input, collection, access);
+  const aggregate = parseAggregate(input, collection, access, limits.columns);
   return {
     fields: aggregate ? new Map() : parseFields(input.fields, collection, access),
-    filter: isAbsent(input.filter) ? null : parseFilter(input.filter, collection, access, variables),
+    filter: isAbsent(input.filter) ? null : parseFilter(input.filter, collection, access, variables, limits.filter),
     search: parseSearch(input.search),
     sort: parseSort(input.sort, collection, access),
     limit,
+    isAll: Number(input.limit) === -1,
     offset: parseOffset(input, limit),
-    meta: parseMeta(input.meta),
+    cursor: parseCursor(input, aggregate),
+    meta: parseMeta(input.meta, aggregate),
     aggregate,
   };
 }
@@ -110,12 +129,22 @@ function parseOffset(input: QueryInput, limit: number | null): number {
   return Math.min(Math.max(page - 1, 0) * (limit ?? Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
-function parseMeta(value: unknown): Query['meta'] {
-  const known = ['total_count', 'filter_count'] as const;
-  const names = parseNames('meta', value).flatMap((name) => (name === '*' ? known : [name]));
+function parseCursor({ cursor, offset, page }: QueryInput, aggregate: Aggregate | null): string | null {
+  if (isAbsent(cursor)) return null;
+  if (typeof cursor !== 'string') throw invalidQuery('cursor takes the next_cursor of another response');
+  if (!isAbsent(offset) || !isAbsent(page)) throw invalidQuery('cursor cannot be combined with offset or page');
+  if (aggregate) throw invalidQuery('cursor cannot be combined with aggregate');
+  return cursor;
+}
+
+function parseMeta(value: unknown, aggregate: Aggregate | null): Query['meta'] {
+  const counts = ['total_count', 'filter_count'] as const;
+  const known = [...counts, 'cursor'] as const;
+  const names = parseNames('meta', value).flatMap((name) => (name === '*' ? counts : [name]));
   for (const name of names) {
     if (!known.includes(name as (typeof known)[number])) throw invalidQuery(`meta takes ${known.join(', ')} or *`);
   }
+  if (aggregate && names.includes('cursor')) throw invalidQuery('meta=cursor cannot be combined with aggregate');
   return new Set(names as (typeof known)[number][]);
 }
 
@@ -155,8 +184,13 @@ function checkPath(path: readonly string[], collection: Collection, access: Acce
   });
 }
 
-function parseAggregate(input: QueryInput, collection: Collection, access: AccessView): Aggregate | null {
-  const groupBy = parseNames('groupBy', input.groupBy);
+function parseAggregate(
+  input: QueryInput,
+  collection: Collection,
+  access: AccessView,
+  mostColumns: number | null,
+): Aggregate | null {
+  const groupBy = [...new Set(parseNames('groupBy', input.groupBy))];
   if (isAbsent(input.aggregate)) {
     if (groupBy.length > 0) throw invalidQuery('groupBy goes together with aggregate');
     return null;
@@ -168,13 +202,16 @@ function parseAggregate(input: QueryInput, collection: Collection, access: Acces
   const columns = Object.entries(aggregate).flatMap(([name, fields]) => {
     const known = aggregateFunctions.find((candidate) => candidate === name);
     if (!known) throw invalidQuery(`aggregate has the functions ${aggregateFunctions.join(', ')}`);
-    return parseNames(`aggregate[${known}]`, fields).map((field) => {
+    return [...new Set(parseNames(`aggregate[${known}]`, fields))].map((field) => {
       if (field === '*' && known === 'count') return { function: known, field: null };
       checkAggregated(known, field, collection, access);
       return { function: known, field };
     });
   });
   if (columns.length === 0) throw invalidQuery('aggregate takes functions with fields, such as aggregate[count]=*');
+  if (mostColumns !== null && groupBy.length + columns.length > mostColumns) {
+    throw invalidQuery(`aggregate and groupBy together take at most ${mostColumns} columns`);
+  }
   for (const field of groupBy) checkAggregated('countDistinct', field, collection, access);
   return { groupBy, columns };
 }

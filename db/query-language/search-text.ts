@@ -7,7 +7,7 @@ import { literal } from './compile.js';
 export const searchedTexts = ({ fields }: Collection): [name: string, field: ValueField][] =>
   [...fields].filter(
     (entry): entry is [string, ValueField] =>
-      entry[1].kind === 'value' && entry[1].type === 'text' && !entry[1].concealed,
+      entry[1].kind === 'value' && entry[1].type === 'text' && !entry[1].concealed && !entry[1].whole,
   );
 
 /** What stands for a column of `users`: of the row of a statement, or of the table itself, as an index has it. */

@@ -1,7 +1,7 @@
-import { invalidQuery } from './faults.js';
-import { isStorable } from './moments.js';
+import { invalidQuery } from './invalid-query.js';
+import { isStorable } from './timestamps.js';
 
-/** What the dynamic variables of a filter stand for in this request (contract 3). */
+/** What the dynamic variables of a filter stand for in this request. */
 export interface Variables {
   now: Date;
   user: string | null;

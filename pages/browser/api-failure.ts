@@ -7,6 +7,8 @@ export class ApiFailure extends Error {
     readonly field?: string,
     /** Seconds to wait before the next attempt, if the API says so. */
     readonly retryAfter?: number,
+    /** How the user can prove their identity, if that is what is missing. */
+    readonly methods: readonly string[] = [],
   ) {
     super(code);
   }
@@ -20,11 +22,21 @@ export class ApiFailure extends Error {
 /** Reads what went wrong from an answer, which a proxy may have given in the API's stead. */
 export async function failureOf(response: Response): Promise<ApiFailure> {
   const body = (await response.json().catch(() => undefined)) as
-    | { errors?: { extensions?: { code?: string; field?: string } }[] }
+    | { errors?: { extensions?: { code?: string; field?: string; type?: string; methods?: string[] } }[] }
     | undefined;
-  const { code, field } = body?.errors?.[0]?.extensions ?? {};
+  const { code, field, type, methods } = body?.errors?.[0]?.extensions ?? {};
   const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
-  return new ApiFailure(code ?? codeOf(response.status), field, Number.isNaN(seconds) ? undefined : seconds);
+  // Why a password is refused is said in so many words.
+  const reason = code === 'FAILED_VALIDATION' && field === 'password' ? passwordFailure(type ?? '') : code;
+  return new ApiFailure(reason ?? codeOf(response.status), field, Number.isNaN(seconds) ? undefined : seconds, methods);
+}
+
+const passwordReasons = new Set(['too_short', 'too_common', 'own_words', 'policy', 'breached']);
+
+/** The code of a failure that says why a password is refused. */
+export function passwordFailure(type: string): string {
+  const reason = type === 'regex' ? 'policy' : type;
+  return passwordReasons.has(reason) ? `password_${reason}` : 'FAILED_VALIDATION';
 }
 
 function codeOf(status: number): string {

@@ -2,7 +2,7 @@ import { ApiFailure, failureOf } from './api-failure.js';
 import { leaveTo, withQuery } from './dom.js';
 import { page } from './page-data.js';
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Milliseconds. */
 const patience = 20_000;
@@ -39,16 +39,6 @@ export async function callInSession<T>(method: Method, path: string, body?: obje
     if (!(failure instanceof ApiFailure) || failure.code !== 'TOKEN_EXPIRED') throw failure;
     await callWithCookie('POST', '/auth/refresh', { mode: 'session' });
     return callWithCookie<T>(method, path, body);
-  }
-}
-
-/** The same; who turns out not to be signed in any more is sent to sign in. @throws {ApiFailure} */
-export async function callSignedIn<T>(method: Method, path: string, body?: object): Promise<T> {
-  try {
-    return await callInSession<T>(method, path, body);
-  } catch (failure) {
-    if (failure instanceof ApiFailure && failure.isSignedOut) return goToLogin();
-    throw failure;
   }
 }
 

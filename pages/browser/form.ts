@@ -13,6 +13,8 @@ const fieldAtFault: Readonly<Record<string, string>> = {
   tfa_begin_INVALID_CREDENTIALS: 'password',
   tfa_recovery_INVALID_CREDENTIALS: 'password',
   tfa_recovery_INVALID_OTP: 'otp',
+  proof_INVALID_CREDENTIALS: 'password',
+  proof_INVALID_OTP: 'otp',
 };
 
 /** Where to go on, when the fault may be in several fields. */
@@ -20,6 +22,8 @@ const fieldToRetry: Readonly<Record<string, string>> = { login_INVALID_CREDENTIA
 
 export interface FormControl {
   element: HTMLFormElement;
+  /** Empties the form and removes its messages. */
+  clear(): void;
   showStatus(message: string): void;
   showFailure(failure: unknown): void;
 }
@@ -35,13 +39,19 @@ export function handleForm(
   submit: (values: Values, form: FormControl) => Promise<void>,
 ): FormControl {
   const element = find<HTMLFormElement>(selector);
-  const around = element.closest('section') ?? find('main');
+  const around = element.closest('section, dialog') ?? find('main');
   const alert = find('[data-alert]', around);
   const status = find('[data-status]', around);
   let isBusy = false;
 
   const form: FormControl = {
     element,
+    clear: () => {
+      element.reset();
+      for (const input of inputsOf(element)) showFault(input, '');
+      alert.textContent = '';
+      status.textContent = '';
+    },
     showStatus: (message) => {
       alert.textContent = '';
       status.textContent = message;

@@ -1,3 +1,4 @@
+import { confirmFirst } from './confirmation.js';
 import { find } from './dom.js';
 import { page } from './page-data.js';
 import { text } from './texts.js';
@@ -30,8 +31,6 @@ export function linkedAccount(
   const ask = find<HTMLButtonElement>('[data-ask]', item);
   const question = find('[data-question]', item);
   const confirm = find('[data-confirm]', item);
-  const yes = find<HTMLButtonElement>('[data-yes]', item);
-  const no = find<HTMLButtonElement>('[data-no]', item);
 
   const { email, external_identifier, created_at, last_used_at } = identity;
   const prefix = `linked-${++drawn}`;
@@ -48,27 +47,7 @@ export function linkedAccount(
   ].join(' · ');
   question.textContent = text('choice_unlink', { provider: label });
 
-  const showQuestion = (isShown: boolean) => {
-    confirm.hidden = !isShown;
-    ask.hidden = isShown;
-    // On what does no harm: who presses a key twice has not been asked.
-    (isShown ? no : ask).focus();
-  };
-  ask.addEventListener('click', () => showQuestion(true));
-  no.addEventListener('click', () => showQuestion(false));
-  confirm.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape') showQuestion(false);
-  });
-  let isBusy = false;
-  yes.addEventListener('click', async () => {
-    if (isBusy) return;
-    isBusy = true;
-    confirm.setAttribute('aria-busy', 'true');
-    const isGone = await unlink(identity);
-    isBusy = false;
-    confirm.removeAttribute('aria-busy');
-    if (!isGone) showQuestion(false);
-  });
+  confirmFirst(item, () => unlink(identity));
   return item;
 }
 

@@ -1,11 +1,11 @@
-import { callSignedIn } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { type Identity, linkedAccount } from './linked-account.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { rememberAttempt } from './provider-attempt.js';
-import { listProviders, type Provider, providerLoginUrl } from './providers.js';
+import { listProviders, type Provider } from './providers.js';
+import { callSignedIn } from './signed-in-api.js';
 import { failureText, text } from './texts.js';
 
 const readIdentities = async () => (await callSignedIn<{ data: Identity[] }>('GET', '/users/me/identities')).data;
@@ -86,26 +86,27 @@ export function showLinkOutcome(): void {
 }
 
 function linkButton(name: string, label: string, showFailure: (failure: unknown) => void): HTMLElement {
-  const link = document.createElement('a');
-  link.className = 'button secondary';
-  link.href = providerLoginUrl(name, {
-    link: 'true',
-    redirect: withQuery(page.links.account, { notice: 'linked' }),
-  });
-  link.textContent = text('action_link', { provider: label });
-  link.addEventListener('click', async (event) => {
-    rememberAttempt(name);
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'secondary';
+  button.textContent = text('action_link', { provider: label });
+  button.addEventListener('click', async () => {
+    button.disabled = true;
     try {
-      // Whose session has ended meanwhile is led to sign in. On the way to a provider they would see an error in JSON.
-      await callSignedIn('GET', '/users/me?fields=id');
-      location.assign(link.href);
+      const { data } = await callSignedIn<{ data: { url: string } }>(
+        'POST',
+        `/users/me/identities/${encodeURIComponent(name)}`,
+        { redirect: withQuery(page.links.account, { notice: 'linked' }) },
+      );
+      rememberAttempt(name, 'link');
+      location.assign(data.url);
     } catch (failure) {
       showFailure(failure);
+    } finally {
+      button.disabled = false;
     }
   });
   const item = document.createElement('li');
-  item.append(link);
+  item.append(button);
   return item;
 }

@@ -17,8 +17,8 @@ export async function startLogin(): Promise<void> {
   if (page.offers.providers) showProviders();
   if (page.reason !== undefined) {
     find('[data-alert]').textContent = failureText('provider', new ApiFailure(page.reason));
-  } else if (page.isSignedOut) {
-    find('[data-status]').textContent = text('status_signed_out');
+  } else if (page.notice !== undefined) {
+    find('[data-status]').textContent = text(page.notice === 'deleted' ? 'status_deleted' : 'status_signed_out');
   }
   if (page.offers.passwordLogin) startPasswordLogin(settled);
 }

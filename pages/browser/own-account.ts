@@ -1,49 +1,39 @@
-import { callSignedIn } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { page } from './page-data.js';
+import { callSignedIn } from './signed-in-api.js';
 
-/** The current user, as far as they may read themselves. */
+/** What users see of their own account, whatever their permissions. */
 export interface Me {
   id: string;
-  email?: string | null;
-  first_name?: string | null;
-  last_name?: string | null;
-  language?: string | null;
-  /** Concealed; null when two-factor authentication is off. */
-  tfa_secret?: string | null;
-  provider?: string;
+  email: string | null;
+  pending_email: string | null;
+  first_name: string | null;
+  last_name: string | null;
+  language: string | null;
+  tfa_enabled: boolean;
+  has_password: boolean;
 }
 
 export interface OwnAccount {
   me: Me;
   /** Whether nothing else is allowed before two-factor authentication is set up. */
   mustSetUpTfa: boolean;
-  /** Whether a policy demands it of who has set it up but may not turn it off: they may make recovery codes all the same. */
-  isTfaDemanded: boolean;
-  /** Whether the user may change this field of theirs, as far as their permissions tell. */
-  mayUpdate(field: string): boolean;
-}
-
-interface Permissions {
-  users?: { update?: { access: 'none' | 'partial' | 'full'; fields?: string[] } };
+  /** Whether the user manages their own profile, address and data. */
+  hasSelfService: boolean;
 }
 
 /** @throws {ApiFailure} */
-export async function readOwnAccount(): Promise<OwnAccount> {
-  const { data: me } = await callSignedIn<{ data: Me }>('GET', '/users/me');
-  try {
-    const { data } = await callSignedIn<{ data: Permissions }>('GET', '/permissions/me');
-    const { access = 'none', fields = [] } = data.users?.update ?? {};
-    const mayUpdate = (field: string) => access !== 'none' && (fields.includes('*') || fields.includes(field));
-    const isTfaDemanded = Boolean(me.tfa_secret) && !mayUpdate('tfa_secret') && (await demandsTfa());
-    return { me, mustSetUpTfa: false, isTfaDemanded, mayUpdate };
-  } catch (failure) {
-    // Who must set up two-factor authentication first may ask for nothing but themselves.
-    if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
-    return { me, mustSetUpTfa: true, isTfaDemanded: true, mayUpdate: () => false };
-  }
-}
+export const readMe = async (): Promise<Me> => (await callSignedIn<{ data: Me }>('GET', '/users/me/profile')).data;
 
-async function demandsTfa(): Promise<boolean> {
-  const { data } = await callSignedIn<{ data: { enforce_tfa: boolean } }>('GET', '/policies/me/globals');
-  return data.enforce_tfa;
+/** @throws {ApiFailure} */
+export async function readOwnAccount(): Promise<OwnAccount> {
+  const me = await readMe();
+  try {
+    const { data } = await callSignedIn<{ data: { admin_access: boolean } }>('GET', '/policies/me/globals');
+    return { me, mustSetUpTfa: false, hasSelfService: page.offers.selfService || data.admin_access };
+  } catch (failure) {
+    // Users who must set up two-factor authentication first can read nothing else.
+    if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
+    return { me, mustSetUpTfa: true, hasSelfService: false };
+  }
 }

@@ -1,24 +1,30 @@
 import { leaveTo } from './dom.js';
 import { page } from './page-data.js';
 
-/** What somebody went to a provider from, kept in the tab until they are back. */
+/** What somebody went to a provider for, kept in the tab until they are back. */
 interface Attempt {
   provider: string;
+  purpose: Purpose;
   /** The query of the page: the service drops it when it leads back to say why a login failed. */
   query: string;
 }
 
+type Purpose = 'login' | 'link' | 'proof';
+
 const key = `${page.base}/auth/login`;
 const saidOnce = ['reason', 'notice'];
 
-export function rememberAttempt(provider: string): void {
+export function rememberAttempt(provider: string, purpose: Purpose): void {
   const query = new URLSearchParams(location.search);
   for (const name of saidOnce) query.delete(name);
-  store({ provider, query: String(query) });
+  store({ provider, purpose, query: String(query) });
 }
 
 /** The provider that somebody is back from; undefined when they went there from elsewhere. */
 export const attemptedProvider = (): string | undefined => stored()?.provider;
+
+/** Whether somebody is back from the provider that was to prove their identity. */
+export const isBackWithProof = (): boolean => stored()?.purpose === 'proof';
 
 export function forgetAttempt(): void {
   try {
@@ -41,8 +47,8 @@ export async function restoreQuery(): Promise<void> {
 
 function stored(): Attempt | undefined {
   try {
-    const { provider, query } = JSON.parse(sessionStorage.getItem(key) ?? '{}') as Partial<Attempt>;
-    return provider === undefined ? undefined : { provider, query: query ?? '' };
+    const { provider, purpose, query } = JSON.parse(sessionStorage.getItem(key) ?? '{}') as Partial<Attempt>;
+    return provider === undefined ? undefined : { provider, purpose: purpose ?? 'login', query: query ?? '' };
   } catch {
     return undefined;
   }

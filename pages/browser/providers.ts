@@ -15,9 +15,6 @@ export async function listProviders(which: '' | '?sessionOnly'): Promise<Provide
   return data;
 }
 
-export const providerLoginUrl = (provider: string, parameters: Record<string, string>): string =>
-  withQuery(`${page.base}/auth/login/${encodeURIComponent(provider)}`, parameters);
-
 /** A button for each provider. All of them come back to this page, which goes on from there or says what went wrong. */
 export async function showProviders(): Promise<void> {
   const providers = await listProviders('?sessionOnly').catch(() => []);
@@ -26,9 +23,9 @@ export async function showProviders(): Promise<void> {
   const items = providers.map(({ name, label }) => {
     const link = document.createElement('a');
     link.className = 'button secondary';
-    link.href = providerLoginUrl(name, { redirect });
+    link.href = withQuery(`${page.base}/auth/login/${encodeURIComponent(name)}`, { redirect });
     link.textContent = text('action_provider', { provider: label ?? name });
-    link.addEventListener('click', () => rememberAttempt(name));
+    link.addEventListener('click', () => rememberAttempt(name, 'login'));
     const item = document.createElement('li');
     item.append(link);
     return item;

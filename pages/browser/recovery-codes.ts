@@ -1,4 +1,5 @@
 import { find } from './dom.js';
+import { download } from './download.js';
 import { text } from './texts.js';
 
 /** The place for new recovery codes, which are shown this one time. @param done what follows when they are kept */
@@ -26,12 +27,9 @@ export function createCodeList(done: () => void): (codes: readonly string[]) => 
     await navigator.clipboard.writeText(shown.join('\n'));
     status.textContent = text('status_copied');
   });
-  find('[data-codes-download]').addEventListener('click', () => {
-    const href = URL.createObjectURL(new Blob([`${shown.join('\n')}\n`], { type: 'text/plain' }));
-    Object.assign(document.createElement('a'), { href, download: 'recovery-codes.txt' }).click();
-    // Not at once: the browser may still be reading it.
-    setTimeout(() => URL.revokeObjectURL(href), 60_000);
-  });
+  find('[data-codes-download]').addEventListener('click', () =>
+    download('recovery-codes.txt', `${shown.join('\n')}\n`, 'text/plain'),
+  );
   find('[data-codes-done]').addEventListener('click', () => {
     show([]);
     done();

@@ -1,21 +1,51 @@
-import { callAnonymously } from './api.js';
+import { callAnonymously, callWithCookie } from './api.js';
+import { ApiFailure, passwordFailure } from './api-failure.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
-import { text } from './texts.js';
+import { failureText, text } from './texts.js';
 
-/** The API answers alike whether an account was made or not, so the page says what comes next in either case. */
+/** The API responds identically whether an account was created or not, so the page says what comes next in either case. */
 export function startRegister(): void {
   if (!document.getElementById('register')) return;
   handleForm('#register', 'register', async ({ email = '', password, first_name, last_name }, { element }) => {
     const names = { ...(first_name ? { first_name } : {}), ...(last_name ? { last_name } : {}) };
-    await callAnonymously('POST', '/users/register', { email, password, ...names });
+    const registration = { email, password, ...names };
+    await requireAcceptable(registration);
+    // With cookies: the one that comes back lets this browser confirm with one click.
+    await callWithCookie('POST', '/users/register', registration);
     element.reset();
     const variant = page.verifiesEmail ? 'mail' : 'direct';
     const part = find('[data-part=done]');
     find('[data-title]', part).textContent = text(`status_register_${variant}_title`);
     find('[data-hint]', part).textContent = text(`status_register_${variant}_hint`);
+    if (page.verifiesEmail) offerResend(part, email);
     showPart('done', text(`status_register_${variant}`, { email }));
+  });
+}
+
+/** A password that is refused would be dropped without a word. @throws {ApiFailure} */
+async function requireAcceptable(registration: object): Promise<void> {
+  type Check = { data: { reasons: string[] } };
+  const { data } = await callAnonymously<Check>('POST', '/auth/password/check', registration);
+  const [reason] = data.reasons;
+  if (reason !== undefined) throw new ApiFailure(passwordFailure(reason), 'password');
+}
+
+function offerResend(part: HTMLElement, email: string): void {
+  const button = find<HTMLButtonElement>('[data-resend]', part);
+  const status = find('[data-resent]', part);
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      await callAnonymously('POST', '/users/register/resend', { email });
+      status.textContent = text('status_register_resent');
+    } catch (failure) {
+      status.textContent = failureText('register', failure);
+    } finally {
+      button.disabled = false;
+    }
   });
 }

@@ -1,8 +1,8 @@
-import { callSignedIn } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { find } from './dom.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
+import { callSignedIn } from './signed-in-api.js';
 import { failureText, text } from './texts.js';
 
 /** Where the user is signed in. */

@@ -1,12 +1,16 @@
 import { endSession } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { enableRecoveryCodes } from './code-field.js';
 import { find, leaveTo, withQuery } from './dom.js';
+import { showEmail } from './email.js';
 import { showLinkedAccounts, showLinkOutcome } from './linked-accounts.js';
 import { readOwnAccount } from './own-account.js';
+import { showOwnData } from './own-data.js';
 import { page } from './page-data.js';
 import { showPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
 import { showProfile } from './profile.js';
-import { forgetAttempt, restoreQuery } from './provider-attempt.js';
+import { forgetAttempt, isBackWithProof, restoreQuery } from './provider-attempt.js';
 import { showSessions } from './sessions.js';
 import { failureText, text } from './texts.js';
 import { showTwoFactor } from './two-factor.js';
@@ -26,12 +30,25 @@ async function start(): Promise<void> {
     for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email;
   }
   const [hasLinks] = await Promise.all([showLinkedAccounts(account), showSessions(account)]);
-  const shown = [showProfile(account), showPassword(account), hasLinks, showTwoFactor(account)];
+  showProfile(account);
+  showEmail(account);
+  showPassword(account);
+  showTwoFactor(account);
+  showOwnData(account);
   find('[data-must-set-up-tfa]').hidden = !mustSetUpTfa;
-  find('[data-nothing-to-change]').hidden = mustSetUpTfa || shown.includes(true);
   find('[data-content]').hidden = false;
+  if (isBackWithProof()) showProofOutcome();
+  else if (hasLinks) showLinkOutcome();
   forgetAttempt();
-  if (hasLinks) showLinkOutcome();
+}
+
+/** Says what became of the proof of identity that a provider was to give. */
+function showProofOutcome(): void {
+  const notice = new URLSearchParams(location.search).get('notice');
+  if (page.reason !== undefined) alert.textContent = failureText('provider', new ApiFailure(page.reason));
+  // Otherwise they have come back without the provider.
+  else if (notice === 'proved') find('main > [data-status]').textContent = text('status_proved');
+  history.replaceState(null, '', page.links.account);
 }
 
 const isSpoken = (language: string) =>
@@ -51,6 +68,7 @@ function enableSignOut(): void {
 }
 
 enablePasswordToggles();
+enableRecoveryCodes();
 enableSignOut();
 try {
   await start();

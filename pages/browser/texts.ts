@@ -12,6 +12,8 @@ export function text(key: string, values: Record<string, string> = {}): string {
  */
 export function failureText(scope: string, failure: unknown): string {
   const code = failure instanceof ApiFailure ? failure.code : 'unknown';
+  // The user has just decided so.
+  if (code === 'CANCELED') return '';
   const wait = waitText(failure instanceof ApiFailure ? failure.retryAfter : undefined);
   const key = [`error_${scope}_${code}`, `error_${code}`].find((name) => name in page.texts) ?? 'error_unknown';
   return text(key, { wait });

@@ -1,12 +1,11 @@
-import { callInSession, callSignedIn } from './api.js';
-import { ApiFailure } from './api-failure.js';
-import { codeOf, enableRecoveryCodes } from './code-field.js';
+import { codeOf } from './code-field.js';
 import { find } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { drawQrCode } from './qr-code.js';
 import { createCodeList } from './recovery-codes.js';
+import { callSignedIn, callWithProof } from './signed-in-api.js';
 import { text } from './texts.js';
 
 const parts = ['begin', 'enable', 'codes', 'disable', 'recovery'] as const;
@@ -18,11 +17,10 @@ interface NewSecret {
   otpauth_url: string;
 }
 
-/** Lets the user turn two-factor authentication on and off. @returns whether they may */
-export function showTwoFactor({ me, mustSetUpTfa, isTfaDemanded, mayUpdate }: OwnAccount): boolean {
-  const mayDisable = mayUpdate('tfa_secret');
-  if (!page.offers.twoFactor || !(mayDisable || mustSetUpTfa || isTfaDemanded)) return false;
-  const hasPassword = me.provider === undefined || me.provider === 'default';
+/** Lets the user turn two-factor authentication on and off. */
+export function showTwoFactor({ me, mustSetUpTfa }: OwnAccount): void {
+  if (!page.offers.twoFactor) return;
+  const hasPassword = me.has_password;
   for (const place of document.querySelectorAll<HTMLElement>('[data-own-password]')) place.hidden = !hasPassword;
   find('[data-own-code]').hidden = hasPassword;
   let secret = '';
@@ -64,7 +62,7 @@ export function showTwoFactor({ me, mustSetUpTfa, isTfaDemanded, mayUpdate }: Ow
     form.element.reset();
   });
 
-  const showOn = () => show(...(mayDisable ? (['disable', 'recovery'] as const) : (['recovery'] as const)));
+  const showOn = () => show('disable', 'recovery');
   const isSetUp = ({ showStatus }: FormControl) => {
     // Everything else is allowed from now on, and has yet to be asked for.
     if (mustSetUpTfa) location.reload();
@@ -98,21 +96,9 @@ export function showTwoFactor({ me, mustSetUpTfa, isTfaDemanded, mayUpdate }: Ow
     find('#tfa-begin button[type=submit]').focus();
   });
   enableCopying();
-  enableRecoveryCodes();
-  if (me.tfa_secret) showOn();
+  if (me.tfa_enabled) showOn();
   else show('begin');
   find('[data-section=tfa]').hidden = false;
-  return true;
-}
-
-/** Calls what asks for a password. That it is wrong, and that the session is over, has the same code. */
-async function callWithProof<T>(path: string, proof: object): Promise<T> {
-  try {
-    return await callInSession<T>('POST', path, proof);
-  } catch (failure) {
-    if (failure instanceof ApiFailure && failure.isSignedOut) await callSignedIn('GET', '/users/me?fields=id');
-    throw failure;
-  }
 }
 
 function show(...shown: Part[]): void {

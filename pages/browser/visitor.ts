@@ -1,9 +1,11 @@
+import { startConfirmPage } from './confirm-page.js';
 import { startForgotPassword } from './forgot-password.js';
 import { startLogin } from './login.js';
 import { page } from './page-data.js';
 import { enablePasswordToggles } from './password-toggle.js';
 import { startRegister } from './register.js';
 import { startTokenPage } from './token-page.js';
+import { startVerifyEmail } from './verify-email.js';
 
 const starts: Readonly<Record<string, () => void>> = {
   login: startLogin,
@@ -11,6 +13,9 @@ const starts: Readonly<Record<string, () => void>> = {
   'reset-password': () => startTokenPage('reset', '/auth/password/reset'),
   'accept-invite': () => startTokenPage('invite', '/users/invite/accept'),
   register: startRegister,
+  'verify-email': startVerifyEmail,
+  'confirm-email': () => startConfirmPage('confirm_email', '/users/me/email/confirm'),
+  'cancel-email-change': () => startConfirmPage('cancel_email', '/users/me/email/cancel'),
 };
 
 enablePasswordToggles();

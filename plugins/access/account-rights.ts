@@ -1,11 +1,20 @@
 import type { Executor } from '../../db/client.js';
-import { administratorsAmong } from '../../db/queries/administrators.js';
-import { findPrincipalsByUsers, findPublicPolicies } from '../../db/queries/principals.js';
-import type { Key } from '../../db/queries/writes.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import { findPrincipalsAmong, findPublicPolicies, type PrincipalRecord } from '../../db/queries/access/principals.js';
+import type { Key } from '../../db/queries/items/writes.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { Caller } from '../server/caller.js';
 import { hasMoreRights } from './compare-rights.js';
-import type { Caller } from './service.js';
 import { variablesOf } from './view.js';
+
+const openStatuses = new Set<unknown>(['active', 'invited', 'unverified']);
+
+/**
+ * Whether a change can give access to the account: by a credential, by an address that receives its links, or by a status in
+ * which it can be used or activated through a link. A caller who makes such a change must have all the rights of the account.
+ */
+export const opensAccount = ({ password, email, token, status }: Record<string, unknown>): boolean =>
+  password !== undefined || email !== undefined || token !== undefined || openStatuses.has(status);
 
 /** @throws {ApiError} FORBIDDEN when one of these users is an administrator */
 export async function requireNoAdministrator(tx: Executor, keys: readonly Key[]): Promise<void> {
@@ -16,8 +25,9 @@ export async function requireNoAdministrator(tx: Executor, keys: readonly Key[])
 }
 
 /**
- * Who gives access to an account gives the rights of it, so they must have those rights themselves (contract 5).
- * @param caller no administrator: they may anyway
+ * Requires that the caller has all the rights of these users, as they are now. To be called before the first row is written:
+ * what a change adds to their rights must be compared too, before or after it.
+ * @param caller not an administrator: administrators have all rights
  * @throws {ApiError} FORBIDDEN
  */
 export async function requireRightsOver(
@@ -27,10 +37,22 @@ export async function requireRightsOver(
   now: Date,
 ): Promise<void> {
   if (keys.size === 0) return;
-  await requireNoAdministrator(tx, [...keys]);
-  const everybody = await findPublicPolicies(tx);
+  await requireRightsOf(tx, caller, await findPrincipalsAmong(tx, [...keys].map(String)), now);
+}
+
+/** The same, for users who were read already or are about to be created. */
+export async function requireRightsOf(
+  executor: Executor,
+  caller: Caller,
+  principals: readonly PrincipalRecord[],
+  now: Date,
+): Promise<void> {
+  if (principals.some(({ policies }) => policies.some((policy) => policy.admin_access))) {
+    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
+  }
+  const everybody = await findPublicPolicies(executor);
   const own = { policies: [...caller.policies, ...everybody], variables: variablesOf(caller, now) };
-  for (const { id, role, roles, policies } of await findPrincipalsByUsers(tx, [...keys].map(String))) {
+  for (const { id, role, roles, policies } of principals) {
     const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
     if (!hasMoreRights({ policies, variables }, own)) continue;
     throw new ApiError('FORBIDDEN', { reason: 'You may not give access to a user who has rights that you lack' });

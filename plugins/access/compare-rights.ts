@@ -1,4 +1,4 @@
-import type { PermissionRecord, PolicyRecord } from '../../db/queries/principals.js';
+import type { PermissionRecord, PolicyRecord } from '../../db/queries/access/principals.js';
 import { collections } from '../../db/query-language/collections.js';
 import type { Filter } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';

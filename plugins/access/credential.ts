@@ -1,17 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 
-export interface Credential {
-  token: string;
-  carrier: 'query' | 'header' | 'cookie';
+interface Credential {
+  /** One, unless there are several session cookies. */
+  tokens: readonly string[];
+  isCookie: boolean;
 }
 
 /**
- * The one token that a request presents (contract 1.2): in the query or in the header, but not in both; the session
- * cookie counts only when there is neither.
+ * What a request presents: a token in the query or in the header, but not in both; the session cookie only when there is
+ * neither.
+ * @param sessionCookie its name; undefined where it is no credential
  * @throws {ApiError} INVALID_PAYLOAD
  */
-export function credentialOf(request: FastifyRequest, sessionCookie: string): Credential | undefined {
+export function credentialOf(request: FastifyRequest, sessionCookie: string | undefined): Credential | undefined {
   const query = (request.query as { access_token?: unknown }).access_token;
   if (query !== undefined && typeof query !== 'string') {
     throw new ApiError('INVALID_PAYLOAD', { reason: 'access_token may be given once, as text' });
@@ -22,10 +24,10 @@ export function credentialOf(request: FastifyRequest, sessionCookie: string): Cr
       reason: 'A token came in the query and in the Authorization header; send it in one of them',
     });
   }
-  if (query) return { token: query, carrier: 'query' };
-  if (header) return { token: header, carrier: 'header' };
-  const cookie = request.cookies[sessionCookie];
-  return cookie ? { token: cookie, carrier: 'cookie' } : undefined;
+  if (query) return { tokens: [query], isCookie: false };
+  if (header) return { tokens: [header], isCookie: false };
+  const cookies = sessionCookie === undefined ? [] : request.cookieValues(sessionCookie);
+  return cookies.length > 0 ? { tokens: cookies, isCookie: true } : undefined;
 }
 
 /** The token of `Bearer <token>` (RFC 6750, 2.1): scheme in any case, exactly two parts; any other scheme is not ours. */

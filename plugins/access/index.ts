@@ -3,14 +3,11 @@ import plugin from 'fastify-plugin';
 import { collections } from '../../db/query-language/collections.js';
 import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
-import { type Credential, credentialOf } from './credential.js';
-import { type Access, type Caller, createAccess, type Principal } from './service.js';
-
-/**
- * Who may call a route. `open`: anyone, and no credential is looked at. `anonymous`: anyone. `permission`: whoever has
- * the permissions for it, be it by the public policy. `authenticated`: only who proves who they are.
- */
-export type RouteAccess = 'open' | 'anonymous' | 'permission' | 'authenticated';
+import type { Need, RouteAccess } from '../../schemas/needs.js';
+import type { Caller, Principal } from '../server/caller.js';
+import { credentialOf } from './credential.js';
+import { meetsNeed } from './needs.js';
+import { type Access, createAccess } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -19,8 +16,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is calling; null: nobody who says so. */
     principal: Principal | null;
-    /** By what they say so; null: nothing was shown. */
-    carrier: Credential['carrier'] | null;
     /** The user who calls a route that is for users only. */
     currentUser: Principal;
     /** Whoever calls a route that goes by permissions. */
@@ -30,8 +25,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
-    /** A dead session cookie is no obstacle: the route is there to take it away, or to put another in its place. */
-    takesDeadCookie?: boolean;
+    /** Callers who do not have this are refused before their body and query are evaluated. */
+    needs?: Need;
     /** Whether the route answers a user who must set up two-factor authentication and has not done so yet. */
     beforeTfa?: boolean;
     /** The route answers with the caller's own row, which is read together with their rights. */
@@ -42,11 +37,10 @@ declare module 'fastify' {
 /** `app.access`, `request.principal`, `request.currentUser` and `request.caller`: every request is authenticated before anything else happens. */
 export const accessPlugin = plugin(
   async (app) => {
-    const { config, db, clock, accessTokens } = app;
+    const { config, db, clock, accessTokens, stepUp } = app;
     const access = createAccess({ db, clock, accessTokens, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD });
     app.decorate('access', access);
     app.decorateRequest('principal', null);
-    app.decorateRequest('carrier', null);
     app.decorateRequest('isAdmitted', false);
     app.decorateRequest('currentUser', {
       getter(this: FastifyRequest) {
@@ -60,21 +54,18 @@ export const accessPlugin = plugin(
       // Every route has a rule; should one ever lack it, it is closed.
       const rule = request.routeOptions.config.access ?? 'authenticated';
       if (rule === 'open' || request.is404) return;
-      const credential = credentialOf(request, config.SESSION_COOKIE_NAME);
+      const { evaluatesSessionCookie } = request.routeOptions.config;
+      const credential = credentialOf(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
       if (credential) {
-        request.carrier = credential.carrier;
         try {
-          request.principal = await access.authenticate(credential.token, request.client, ownFields(request));
+          request.principal = await access.authenticate(credential.tokens, request.client, ownFields(request));
         } catch (error) {
-          // A cookie that will never work again is taken away; one that has expired goes by itself.
-          const isCookie = credential.carrier === 'cookie' && error instanceof ApiError;
-          if (isCookie && request.routeOptions.config.takesDeadCookie && error.status < 500) {
-            request.isAdmitted = true;
-            return;
-          }
+          const isCookie = credential.isCookie && error instanceof ApiError && error.status < 500;
+          // An expired one is left to the browser, which removes it.
           const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
-          if (isDead) reply.clearSessionCookie();
-          throw error;
+          if (isDead && !error.keepsCookie) reply.clearSessionCookie();
+          // A neighboring host may have set the cookie. It must not prevent users from logging in.
+          if (!isCookie || rule !== 'anonymous') throw error;
         }
       }
       const { principal } = request;
@@ -84,9 +75,14 @@ export const accessPlugin = plugin(
         throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
       }
       if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
+      const { needs, requiresSession, requiresFresh } = request.routeOptions.config;
+      const caller = principal ?? request.caller;
+      if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
+      if (requiresSession) stepUp.requireSession(request.currentUser);
+      if (requiresFresh) await stepUp.requireFresh(request.currentUser);
     });
   },
-  { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client'] },
+  { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client', 'step-up'] },
 );
 
 /** What a route that answers with the caller's own row will want of it, where that can be told so early. */

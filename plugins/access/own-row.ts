@@ -1,4 +1,4 @@
-import type { Rights } from './rights.js';
+import type { Rights } from '../server/caller.js';
 
 /**
  * Whether these fields of the caller's own row may be read for certain, without asking the database: by a permission

@@ -1,55 +1,33 @@
 import type { Executor } from '../../db/client.js';
-import type { Item } from '../../db/queries/items.js';
 import {
   findPrincipalBySession,
   findPrincipalByTokenHash,
   findPublicPolicies,
   type PrincipalRecord,
   type SessionPrincipalRecord,
-} from '../../db/queries/principals.js';
+} from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { AccessTokenClaims } from '../../schemas/sessions.js';
-import type { Client } from '../client.js';
-import type { Clock } from '../clock.js';
-import { replacedAt } from '../sessions/rotation.js';
+import { standingOf } from '../auth/sessions/standing.js';
+import { type Clock, shiftOf } from '../platform/clock.js';
+import { type Caller, type Principal, rightsOf } from '../server/caller.js';
+import type { Client } from '../server/client-info.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 import { seesOwnRow } from './own-row.js';
-import { type Rights, rightsOf } from './rights.js';
-
-/** Who is calling, and what they may do: computed from the database for this request alone. */
-export interface Caller extends Rights {
-  /** Null: nobody who says so. */
-  userId: string | null;
-  role: string | null;
-  roles: readonly string[];
-  /** The session that the token is of; null without one. */
-  sessionId: string | null;
-  /** From where they call. */
-  client: Client;
-}
-
-/** A caller who has proved who they are. */
-export interface Principal extends Caller {
-  userId: string;
-  /** Milliseconds since 1970. */
-  lastAccess: number | null;
-  /** The user's own row, where it was asked for and there is a right to see all of it. */
-  ownRow: Item | undefined;
-  /** When the session was last used, as far as that was noted, in milliseconds since 1970; null without one. */
-  sessionLastUsed: number | null;
-}
 
 export interface Access {
   /**
-   * The caller behind a token: an access token of ours, or else a static token (contract 1.2).
+   * The caller behind a token: an access token of ours, or else a static token. Of several tokens, one that is valid will do.
    * @param ownFields of the caller's own row, to be read along
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
    */
-  authenticate(token: string, client: Client, ownFields?: readonly string[]): Promise<Principal>;
+  authenticate(tokens: readonly string[], client: Client, ownFields?: readonly string[]): Promise<Principal>;
   /** A caller without a credential: what they may do is what the public policy grants. */
   anonymous(client: Client): Promise<Caller>;
 }
+
+/** How many of several tokens are looked up in the database. */
+const maxCandidates = 4;
 
 type Found = PrincipalRecord & Partial<Pick<SessionPrincipalRecord, 'session'>>;
 
@@ -61,52 +39,83 @@ export function createAccess(deps: {
 }): Access {
   const { db, accessTokens, clock, gracePeriod } = deps;
 
-  /** Whether the session still stands behind a token: not logged out, not expired, and, for a session cookie, not replaced. */
-  const stands = (claims: AccessTokenClaims, { id, session }: SessionPrincipalRecord): boolean => {
-    const now = clock().getTime();
-    if (id !== claims.id || session.expires_at <= now) return false;
-    if (claims.generation === undefined) return true;
-    if (claims.generation > session.generation) return false;
-    const recentRotations = session.recent_rotations.map((moment) => new Date(moment));
-    const replaced = replacedAt(claims.generation, { generation: session.generation, recentRotations });
-    return replaced === undefined || (replaced !== null && now <= replaced.getTime() + gracePeriod);
-  };
-
-  const find = async (token: string, ownFields?: readonly string[]): Promise<Found | undefined> => {
+  /**
+   * The user and session behind a token.
+   * @throws {ApiError} INVALID_CREDENTIALS when the session has ended or expired, or when the token is a session cookie that
+   * was replaced; INVALID_TOKEN, TOKEN_EXPIRED
+   */
+  const find = async (token: string, arrived: number, ownFields?: readonly string[]): Promise<Found | undefined> => {
     const claims = await accessTokens.verify(token);
     if (!claims) return findPrincipalByTokenHash(db, hashToken(token), ownFields);
     const found = await findPrincipalBySession(db, claims.session, ownFields);
-    return found && stands(claims, found) ? found : undefined;
+    if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;
+    if (claims.generation === undefined) return found;
+    const waited = performance.now() - arrived;
+    const standing = standingOf(claims.generation, found.session, { waited, shift: shiftOf(clock), gracePeriod });
+    if (standing === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
+    return standing === 'current' || standing === 'replaced' ? found : undefined;
+  };
+
+  const authenticate = async (token: string, client: Client, ownFields?: readonly string[]): Promise<Principal> => {
+    const found = await find(token, performance.now(), ownFields);
+    if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+    const rights = rightsOf(found, client.ip);
+    const { admin, app, mustSetUpTfa, policies } = rights;
+    // Each by its name, at every request: spread, they would take three kilobytes.
+    return {
+      admin,
+      app,
+      mustSetUpTfa,
+      policies,
+      userId: found.id,
+      role: found.role,
+      roles: found.roles,
+      sessionId: found.session?.id ?? null,
+      authenticatedAt: found.session?.authenticated_at ?? null,
+      client,
+      lastAccess: found.last_access,
+      ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
+      sessionLastUsed: found.session?.last_used_at ?? null,
+    };
+  };
+
+  /** Those of several tokens that may be valid, signed ones first: an attacker cannot make up signed ones to displace the valid one. */
+  const candidatesAmong = async (tokens: readonly string[], onFailure: (error: ApiError) => void) => {
+    const signed: string[] = [];
+    const others: string[] = [];
+    for (const token of tokens) {
+      try {
+        ((await accessTokens.verify(token)) ? signed : others).push(token);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status >= 500) throw error;
+        onFailure(error);
+      }
+    }
+    return [...signed, ...others].slice(0, maxCandidates);
   };
 
   return {
-    authenticate: async (token, client, ownFields) => {
-      const found = await find(token, ownFields);
-      if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-      const rights = rightsOf(found, client.ip);
-      const { admin, app, mustSetUpTfa, policies } = rights;
-      // Each by its name, at every request: spread, they would take three kilobytes.
-      return {
-        admin,
-        app,
-        mustSetUpTfa,
-        policies,
-        userId: found.id,
-        role: found.role,
-        roles: found.roles,
-        sessionId: found.session?.id ?? null,
-        client,
-        lastAccess: found.last_access,
-        ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
-        sessionLastUsed: found.session?.last_used_at ?? null,
-      };
+    authenticate: async (tokens, client, ownFields) => {
+      const [token, ...more] = tokens;
+      if (token !== undefined && more.length === 0) return authenticate(token, client, ownFields);
+      const failures: ApiError[] = [];
+      for (const candidate of await candidatesAmong(tokens, (error) => failures.push(error))) {
+        try {
+          return await authenticate(candidate, client, ownFields);
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.status >= 500) throw error;
+          failures.push(error);
+        }
+      }
+      throw failures.find(({ keepsCookie }) => keepsCookie) ?? failures.at(-1) ?? new ApiError('INVALID_CREDENTIALS');
     },
 
     anonymous: async (client) => {
       const policies = await findPublicPolicies(db);
       const rights = rightsOf({ has_tfa: true, policies }, client.ip);
       // Whatever the public policy says, nobody administers without saying who they are.
-      return { ...rights, admin: false, userId: null, role: null, roles: [], sessionId: null, client };
+      const nobody = { userId: null, role: null, roles: [], sessionId: null, authenticatedAt: null };
+      return { ...rights, admin: false, ...nobody, client };
     },
   };
 }

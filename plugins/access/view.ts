@@ -1,7 +1,7 @@
 import { type AccessView, type ReadGrant, seesAll } from '../../db/query-language/access-view.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import type { Caller } from './service.js';
+import type { Caller } from '../server/caller.js';
 import { ruleOf } from './write-grants.js';
 
 /** What the dynamic variables stand for when this caller asks. */
@@ -14,7 +14,7 @@ export const variablesOf = (caller: Caller, now: Date): Variables => ({
 });
 
 /**
- * What a caller may see (contract 5): everything for an administrator, else what the permissions of their policies
+ * What a caller may see: everything for an administrator, else what the permissions of their policies
  * grant, and for an app user their own user and roles; but of the audit log nothing. Rules are read when a collection is
  * first asked for.
  */

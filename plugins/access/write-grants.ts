@@ -1,9 +1,9 @@
-import type { PermissionRecord } from '../../db/queries/principals.js';
+import type { PermissionRecord } from '../../db/queries/access/principals.js';
 import { seesAll } from '../../db/query-language/access-view.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import { type Filter, parseFilter } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import type { Caller } from './service.js';
+import type { Caller } from '../server/caller.js';
 
 /** A right to write: these fields of the items that match the rule, if the item then meets the validation. */
 export interface WriteGrant {
@@ -17,7 +17,7 @@ export interface WriteGrant {
 
 const everything: WriteGrant = { fields: '*', rule: null, validation: null, presets: {} };
 
-/** What a caller may create, update or delete in a collection; empty: nothing (contract 5). */
+/** What a caller may create, update or delete in a collection; empty: nothing. */
 export function writeGrantsOf(
   caller: Caller,
   name: CollectionName,

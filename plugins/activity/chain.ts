@@ -13,9 +13,9 @@ import {
   readUnlinked,
   writeChainEnds,
   writeLinks,
-} from '../../db/queries/activity.js';
-import { endsOf, linkOf } from './forms.js';
-import type { Seals } from './seals.js';
+} from '../../db/queries/activity/activity.js';
+import type { Seals } from './hmac-signatures.js';
+import { endsOf, linkOf } from './signing-input.js';
 
 export interface Chain {
   /**

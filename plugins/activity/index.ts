@@ -1,10 +1,10 @@
 import plugin from 'fastify-plugin';
-import { createBackground } from '../background.js';
-import { keysFor } from '../keys.js';
-import { hour } from '../periodic.js';
+import { createBackground } from '../platform/background.js';
+import { keysFor } from '../platform/key-derivation.js';
+import { hour } from '../platform/periodic.js';
 import { type Chain, createChain } from './chain.js';
-import { refusalsPlugin } from './refusals.js';
-import { createSeals } from './seals.js';
+import { refusalsPlugin } from './denied-requests.js';
+import { createSeals } from './hmac-signatures.js';
 import { type Activity, createActivity } from './service.js';
 
 declare module 'fastify' {

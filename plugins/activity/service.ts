@@ -1,15 +1,24 @@
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
-import { insertActivity, type NewActivity } from '../../db/queries/activity.js';
-import type { AccountState } from '../../db/queries/recipients.js';
+import { insertActivity, type NewActivity } from '../../db/queries/activity/activity.js';
+import type { AccountState } from '../../db/queries/mail/recipients.js';
 import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import type { Origin } from '../client.js';
-import type { Clock } from '../clock.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import { contentOf } from './forms.js';
-import { createIds } from './ids.js';
-import type { Seals } from './seals.js';
+import type { Clock } from '../platform/clock.js';
+import type { Origin } from '../server/client-info.js';
+import type { RateLimits } from '../server/rate-limits/service.js';
+import type { Seals } from './hmac-signatures.js';
+import { contentOf } from './signing-input.js';
+import { createIds } from './uuid-v7.js';
+
+/** A way to sign in to an account; a provider by its key or, for people, by its label. */
+export type SignInMethod = 'password' | 'token' | 'email_change' | { provider: string };
+
+/** What a password reset has removed, and what can still be used. */
+export interface ResetReport {
+  removed: readonly SignInMethod[];
+  remaining: readonly SignInMethod[];
+}
 
 /** What has happened to one item. There is no place in a row for a value: none may get into the audit log. */
 export interface ActivityEvent {
@@ -25,6 +34,8 @@ export interface ActivityEvent {
     former?: AccountState;
     /** Of a user who was linked or unlinked there. */
     provider?: string;
+    /** What a password reset has removed, and what can still be used; providers by their keys. */
+    reset?: ResetReport;
   };
 }
 
@@ -104,10 +115,9 @@ export function createActivity(deps: {
 
   return {
     record: async (tx, origin, events) => {
-      await inChunks(events, async (chunk) => {
-        await insertActivity(tx, rowsOf(origin, chunk));
-        return [];
-      });
+      // In chunks, because sealing thousands of rows takes a while.
+      const rows = await inChunks(events, (chunk) => rowsOf(origin, chunk));
+      if (rows.length > 0) await insertActivity(tx, rows);
       await tell(tx, origin, events);
     },
 

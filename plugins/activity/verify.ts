@@ -6,9 +6,9 @@ import {
   readChainEnds,
   readLinked,
   readUnlinked,
-} from '../../db/queries/activity.js';
-import { contentOf, endsOf, linkOf } from './forms.js';
-import type { Seals } from './seals.js';
+} from '../../db/queries/activity/activity.js';
+import type { Seals } from './hmac-signatures.js';
+import { contentOf, endsOf, linkOf } from './signing-input.js';
 
 /** The newest row of the chain, as somebody has noted it elsewhere. */
 export interface NotedHead {

@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.invites`: users who are invited, and accept. */
 export const invitesPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, activity, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, activity, config, stepUp } = app;
     const invites = createInvites({
       db,
       clock,
@@ -23,6 +23,8 @@ export const invitesPlugin = plugin(
       defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
       allowList: config.USER_INVITE_URL_ALLOW_LIST,
       maxBatch: config.MAX_BATCH_MUTATION,
+      maxPart: app.databaseConnection.engine === 'embedded' ? 50 : Number.POSITIVE_INFINITY,
+      stepUp,
     });
     app.decorate('invites', invites);
   },
@@ -39,6 +41,7 @@ export const invitesPlugin = plugin(
       'password-checks',
       'access',
       'activity',
+      'step-up',
     ],
   },
 );

@@ -1,34 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
-import {
-  activate,
-  findRecipient,
-  insertAccount,
-  lockRecipient,
-  lockRecipientByEmail,
-  type Recipient,
-  writeRole,
-} from '../../db/queries/recipients.js';
-import { existingKeys } from '../../db/queries/writes.js';
-import { collections } from '../../db/query-language/collections.js';
+import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
+import { insertInvitees, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
+import { activate, findRecipient, lockRecipient, type Recipient } from '../../db/queries/mail/recipients.js';
 import { transact } from '../../db/transact.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
-import { requireRightsOver } from '../access/account-rights.js';
-import type { Caller } from '../access/service.js';
-import { variablesOf } from '../access/view.js';
-import { writeGrantsOf } from '../access/write-grants.js';
+import { requireRightsOf, requireRightsOver } from '../access/account-rights.js';
 import type { Activity } from '../activity/service.js';
-import type { Client } from '../client.js';
-import type { Clock } from '../clock.js';
+import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { PasswordRules } from '../auth/password-rules/service.js';
+import type { Passwords } from '../auth/passwords/service.js';
+import type { StepUp } from '../auth/step-up/service.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
-import type { PasswordChecks } from '../password-checks/service.js';
-import type { PasswordRules } from '../password-rules/service.js';
-import type { Passwords } from '../passwords/service.js';
+import type { Clock } from '../platform/clock.js';
+import { requireAllowedUrl } from '../platform/urls.js';
+import type { Caller } from '../server/caller.js';
+import type { Client } from '../server/client-info.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
-import { requireAllowedUrl } from '../urls.js';
 
 export interface Invitation {
   emails: readonly string[];
@@ -39,8 +31,10 @@ export interface Invitation {
 
 export interface Invites {
   /**
-   * Makes a user of each address that nobody has, and has an invitation sent; to who is invited already it is sent
-   * again, with the new role. Nothing happens to anybody else (contract 2.12). All of them, or none.
+   * Creates an invited user for each address that no user has, and sends an invitation. Users who are invited already get it
+   * again; if the caller is an administrator, with the new role. Nothing happens to other users. On PostgreSQL, either all
+   * addresses are invited or none. On the embedded engine this is true of each part of the addresses that an administrator invites.
+   * @param caller who may create users with email, role and status, which the route requires
    * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, INVALID_FOREIGN_KEY
    */
   invite(caller: Caller, invitation: Invitation): Promise<void>;
@@ -52,11 +46,13 @@ export interface Invites {
 }
 
 const written = ['email', 'role', 'status'];
+/** Addresses that callers other than administrators can invite in one request. */
+const maxOfOthers = 100;
 
 export function createInvites(deps: {
   db: Executor;
   clock: Clock;
-  mail: Pick<Mail, 'enqueue'>;
+  mail: Pick<Mail, 'enqueueAll'>;
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
@@ -65,29 +61,56 @@ export function createInvites(deps: {
   defaultUrl: string;
   allowList: readonly string[];
   maxBatch: number;
+  /**
+   * How many addresses one transaction invites. The embedded engine has one connection, so a transaction keeps all other requests
+   * waiting; on PostgreSQL, one transaction invites all addresses of a request.
+   */
+  maxPart: number;
+  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
 }): Invites {
   const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks } = deps;
-  const { activity, defaultUrl, allowList, maxBatch } = deps;
+  const { activity, defaultUrl, allowList, maxBatch, maxPart, stepUp } = deps;
 
-  /** A right to create users with an address, a role and a status; one that has conditions grants nothing here. */
-  const requireRight = (caller: Caller) => {
-    const grants = writeGrantsOf(caller, 'users', 'create', variablesOf(caller, clock()));
-    const isGranted = grants.some(
-      ({ fields, rule, validation }) =>
-        rule === null && validation === null && (fields === '*' || written.every((field) => fields.has(field))),
-    );
-    if (!isGranted) throw new ApiError('FORBIDDEN');
+  /** Users who are invited already. A caller who could not give them their rights must not send them a link to the account. */
+  const findPending = async (tx: Executor, caller: Caller, emails: readonly string[]) => {
+    if (emails.length === 0) return { known: new Set<string>(), pending: [] };
+    const found = await lockInvitees(tx, emails);
+    const pending = found.filter(({ status }) => status === 'invited');
+    if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());
+    return { known: new Set(found.map(({ address }) => address)), pending };
   };
 
-  /** The user who is to get a mail; null when nobody is. */
-  const inviteOne = async (tx: Executor, email: string, role: string): Promise<string | null> => {
-    const id = randomUUID();
-    const isNew = await insertAccount(tx, { id, email, role, status: 'invited' });
-    if (isNew) return id;
-    const known = await lockRecipientByEmail(tx, email);
-    if (!known || !isDue.invite(known)) return null;
-    await writeRole(tx, known.id, role);
-    return known.id;
+  /** Invites some addresses in one transaction, with the same number of statements however many they are. */
+  const inviteAll = async (tx: Executor, caller: Caller, emails: readonly string[], { role, url }: Invitation) => {
+    const { abandoned } = caller.client;
+    // The work ends where it is once nobody waits for the response.
+    abandoned.throwIfAborted();
+    const { known, pending } = await findPending(tx, caller, emails);
+    const missing = emails
+      .filter((email) => !known.has(email.toLowerCase()))
+      .map((email) => ({ id: randomUUID(), email }));
+    const created = missing.length === 0 ? new Set<string>() : await insertInvitees(tx, missing, role, clock());
+    // Another request has created these in the meantime.
+    const overtaken = missing.filter(({ id }) => !created.has(id)).map(({ email }) => email);
+    const late = await findPending(tx, caller, overtaken);
+    const repeated = [...pending, ...late.pending];
+    const moved = new Set(caller.admin ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
+    if (moved.size > 0) await writeRoles(tx, [...moved], role);
+    abandoned.throwIfAborted();
+    const invited = [
+      ...missing.filter(({ id }) => created.has(id)).map(({ id }) => ({ id, changed: written })),
+      ...repeated.map(({ id }) => ({ id, changed: moved.has(id) ? ['role'] : [] })),
+    ];
+    await mail.enqueueAll(
+      tx,
+      invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),
+      'low',
+    );
+    await activity.record(
+      tx,
+      caller,
+      invited.map(({ id, changed }) => ({ action: 'invite', collection: 'users', item: id, changed })),
+    );
   };
 
   const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
@@ -98,41 +121,36 @@ export function createInvites(deps: {
   };
 
   return {
-    invite: async (caller, { emails, role, url }) => {
+    invite: async (caller, invitation) => {
+      const { emails, role, url } = invitation;
       requireAllowedUrl('invite_url', url, allowList);
-      requireRight(caller);
-      if (emails.length > maxBatch) throw invalidPayload(`At most ${maxBatch} users can be invited at once`);
-      // In one order for everybody, so that two requests never wait for each other.
+      const limit = caller.admin ? maxBatch : Math.min(maxBatch, maxOfOthers);
+      if (emails.length > limit) throw invalidPayload(`You can invite at most ${limit} addresses in one request`);
+      const holder = await findPrincipalOfRole(db, role);
+      if (!holder) throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'users', field: 'role', value: role });
+      if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());
+      const isAdministrator = holder.policies.some((policy) => policy.admin_access);
+      if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller);
+      // In the same order for all requests, so that two requests never wait for each other.
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
-      await transact(db, async (tx) => {
-        if ((await existingKeys(tx, collections.roles, [role])).size === 0) {
-          throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'users', field: 'role', value: role });
-        }
-        const invited: string[] = [];
-        for (const [, email] of distinct) {
-          const user = await inviteOne(tx, email, role);
-          if (user === null) continue;
-          invited.push(user);
-          await mail.enqueue(tx, { kind: 'invite', user, url: url ?? defaultUrl });
-        }
-        // With the role that they have now: nobody hands out more than they have.
-        if (!caller.admin) await requireRightsOver(tx, caller, new Set(invited), clock());
-        await activity.record(
-          tx,
-          caller,
-          invited.map((item) => ({ action: 'invite', collection: 'users', item, changed: written })),
-        );
-      });
+      // All or none where rights are compared, so that nothing is written before the last comparison.
+      const size = caller.admin ? maxPart : maxOfOthers;
+      for (let start = 0; start < distinct.length; start += size) {
+        // The embedded engine runs on this thread: other requests have to be given their turn.
+        if (start > 0) await setImmediate();
+        const part = distinct.slice(start, start + size).map(([, email]) => email);
+        await transact(db, (tx) => inviteAll(tx, caller, part, invitation));
+      }
     },
 
     accept: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.invite);
-      requireOpen(claims, await findRecipient(db, claims.id));
-      await passwordRules.check([password]);
-      const hash = await passwords.hash(password);
+      const { email, firstName, lastName } = requireOpen(claims, await findRecipient(db, claims.id));
+      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }]);
+      const hash = await passwords.hash(password, { userId: claims.id, client });
       await db.transaction(async (tx) => {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
-        await activate(tx, user.id, hash);
+        await activate(tx, user.id, hash, clock());
         await passwordChecks.forgive(tx, user, client);
         const events = [{ action: 'invite_accept', collection: 'users', item: user.id } as const];
         await activity.record(tx, { userId: user.id, client }, events);

@@ -1,6 +1,6 @@
-import type { Columns, Key } from '../../db/queries/writes.js';
+import type { Columns, Key } from '../../db/queries/items/writes.js';
 import type { Collection, ListField, ValueField } from '../../db/query-language/collections.js';
-import { readMoment } from '../../db/query-language/moments.js';
+import { readMoment } from '../../db/query-language/timestamps.js';
 import { isObject, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 
@@ -15,20 +15,30 @@ export type SpecialFields = Readonly<Record<string, (value: unknown, payload: Pa
 
 export const invalidPayload = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 
+/** @throws {ApiError} INVALID_PAYLOAD for a field that does not exist, or that only the service writes */
+export function requireFields(collection: Collection, input: object, special: SpecialFields): void {
+  const unknown = Object.keys(input).find((name) => !Object.hasOwn(special, name) && !collection.fields.has(name));
+  if (unknown !== undefined) throw invalidPayload(`${collection.name} have no field "${unknown.slice(0, 64)}"`);
+  const readOnly = Object.keys(input).find((name) => {
+    const field = collection.fields.get(name);
+    return field?.kind === 'value' && field.readOnly;
+  });
+  if (readOnly !== undefined) throw invalidPayload(`${readOnly} is read-only`);
+}
+
 /**
  * Reads what a client wants to write, value by value: every field must exist and be written from this side, every value
  * be of its type and fit its column.
  * @throws {ApiError} INVALID_PAYLOAD, VALUE_TOO_LONG, NOT_NULL_VIOLATION
  */
-export function readPayload(collection: Collection, input: unknown, special: SpecialFields): Payload {
-  if (!isObject(input)) throw invalidPayload('An item must be an object');
+export function readPayload(collection: Collection, input: Record<string, unknown>, special: SpecialFields): Payload {
+  requireFields(collection, input, special);
   const payload: Payload = { columns: {}, links: new Map() };
   for (const [name, value] of Object.entries(input)) {
     const field = collection.fields.get(name);
     if (Object.hasOwn(special, name)) special[name]?.(value, payload);
-    else if (!field) throw invalidPayload(`${collection.name} have no field "${name.slice(0, 64)}"`);
-    else if (field.kind === 'list') payload.links.set(name, readLinks(name, field, value));
-    else payload.columns[field.column] = readValue(collection, name, field, value);
+    else if (field?.kind === 'list') payload.links.set(name, readLinks(name, field, value));
+    else if (field) payload.columns[field.column] = readValue(collection, name, field, value);
   }
   return payload;
 }
@@ -75,19 +85,23 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
       return moment;
     }
     case 'json':
-      return readJson(name, value);
+      return readJson(collection, name, field, value);
   }
 }
 
 const listsOfTexts = new Set(['tags', 'ip_access', 'fields']);
 
-function readJson(name: string, value: unknown): unknown {
+function readJson(collection: Collection, name: string, field: ValueField, value: unknown): unknown {
+  const tooLong = () => new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value: null });
   if (listsOfTexts.has(name)) {
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
     if (!isList) throw invalidPayload(`${name} takes a list of texts`);
+    const { items = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = field.maxList ?? {};
+    if (value.length > items || value.some((item) => [...item].length > length)) throw tooLong();
     return value;
   }
   if (!isObject(value)) throw invalidPayload(`${name} takes an object`);
+  if (field.maxBytes !== undefined && Buffer.byteLength(JSON.stringify(value)) > field.maxBytes) throw tooLong();
   return value;
 }
 

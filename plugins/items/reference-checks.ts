@@ -1,6 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import { brokenConstraint } from '../../db/failures.js';
-import { existingKeys, type Key } from '../../db/queries/writes.js';
+import { existingKeys, type Key } from '../../db/queries/items/writes.js';
 import { type Collection, collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Payload } from './payload.js';

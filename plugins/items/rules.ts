@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 import type { Executor } from '../../db/client.js';
-import { anyIsOwnAncestor } from '../../db/queries/administrators.js';
-import { rulesOf } from '../../db/queries/permissions.js';
-import type { Columns } from '../../db/queries/writes.js';
+import { anyIsOwnAncestor } from '../../db/queries/access/administrators.js';
+import { rulesOf } from '../../db/queries/access/permissions.js';
+import type { Columns } from '../../db/queries/items/writes.js';
 import { seesAll } from '../../db/query-language/access-view.js';
-import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { type CollectionName, collections, type ValueField } from '../../db/query-language/collections.js';
 import { parseFilter } from '../../db/query-language/filter.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../access/service.js';
-import { invalidPayload } from './payload.js';
-import type { Change, WriteRules } from './writes.js';
+import type { Caller } from '../server/caller.js';
+import { invalidPayload, readValue } from './payload.js';
+import type { Change, WriteRules } from './write-engine.js';
 
 /** A value of a fixed vocabulary. */
 const oneOf = (field: string, column: string, vocabulary: readonly string[], canonical = (value: string) => value) =>
@@ -31,13 +31,15 @@ const onlyAdministrators = async (_tx: Executor, caller: Caller): Promise<void> 
   if (!caller.admin) throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change this' });
 };
 
-/** What is particular about writing roles (contract 5). */
+/** What is particular about writing roles. */
 export const roleWriteRules: WriteRules = {
   special: {},
   adminOnly: new Set(['parent', 'policies']),
   defaults: {},
   required: () => ['name'],
+  costly: new Set(),
   carriesAdministrators: new Set(['parent', 'policies']),
+  carriesRights: new Set(['parent', 'policies']),
   check: async (tx, caller, _changes, action) => {
     // Whose role goes loses its policies, and a demand for two-factor authentication with them.
     if (action === 'delete') await onlyAdministrators(tx, caller);
@@ -50,23 +52,25 @@ export const roleWriteRules: WriteRules = {
   },
 };
 
-/** What is particular about writing policies (contract 5). */
+const ipAccess = collections.policies.fields.get('ip_access') as ValueField;
+
+/** What is particular about writing policies. */
 export const policyWriteRules: WriteRules = {
   special: {
     ip_access: (value, { columns }) => {
-      if (value !== null && !(Array.isArray(value) && value.every((range) => typeof range === 'string'))) {
-        throw invalidPayload('ip_access takes a list of CIDR ranges, or null');
-      }
-      if (value !== null && !value.every(isRange)) {
+      const ranges = readValue(collections.policies, 'ip_access', ipAccess, value) as string[] | null;
+      if (ranges !== null && !ranges.every(isRange)) {
         throw new ApiError('FAILED_VALIDATION', { field: 'ip_access', path: [], type: 'cidr' });
       }
-      columns.ip_access = value;
+      columns.ip_access = ranges;
     },
   },
   adminOnly: new Set(['ip_access', 'enforce_tfa', 'admin_access', 'app_access']),
   defaults: { enforce_tfa: false, admin_access: false, app_access: false },
   required: () => ['name'],
+  costly: new Set(),
   carriesAdministrators: new Set(['admin_access', 'ip_access']),
+  carriesRights: new Set(['admin_access', 'app_access']),
   check: async (tx, caller, _changes, action) => {
     if (action === 'delete') await onlyAdministrators(tx, caller);
   },
@@ -110,7 +114,7 @@ function checkRules({ collection, permissions, validation, presets }: Columns): 
   checkRule('validation', validation, String(collection));
 }
 
-/** What is particular about writing permissions (contract 5). */
+/** What is particular about writing permissions. */
 export const permissionWriteRules: WriteRules = {
   special: Object.fromEntries([
     // Clients of the same API elsewhere name the collections with a prefix.
@@ -121,7 +125,9 @@ export const permissionWriteRules: WriteRules = {
   adminOnly: new Set(collections.permissions.fields.keys()),
   defaults: {},
   required: () => ['policy', 'collection', 'action'],
+  costly: new Set(),
   carriesAdministrators: new Set(),
+  carriesRights: new Set(),
   check: (tx, caller) => onlyAdministrators(tx, caller),
   after: async (tx, _caller, changes) => {
     // A rule may be given without the collection that it is about, and the other way round.

@@ -1,18 +1,41 @@
-import { inChunks } from '../../db/chunks.js';
+import { setImmediate } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
-import { aggregateItems, countItems, type Item, readItems } from '../../db/queries/items.js';
-import type { Key } from '../../db/queries/writes.js';
+import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
+import {
+  aggregateItems,
+  countItems,
+  type Item,
+  type ListQuery,
+  type Position,
+  partSizeOf,
+  type ReadLimits,
+  readItems,
+  takePosition,
+  tooLarge,
+} from '../../db/queries/items/items.js';
+import type { Key } from '../../db/queries/items/writes.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
-import { parseQuery, type Query, type QueryInput, type QueryLimits } from '../../db/query-language/query.js';
+import { parseQuery, type Query, type QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../access/service.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
+import type { Caller } from '../server/caller.js';
+import type { Cursors } from './cursors.js';
 import { readKey } from './payload.js';
+import type { QueryLimitsOf } from './query-limits.js';
 
 export interface Meta {
   total_count?: number;
   filter_count?: number;
+  /** Null: no item follows. */
+  next_cursor?: string | null;
+}
+
+/** What answers a query; of a long list its JSON, in pieces, so that it is in memory but once. */
+export interface Listed {
+  body: { data: Item[]; meta?: Meta } | readonly string[];
+  /** Where a list continues that was cut off, though all of it was asked for. */
+  next?: string;
 }
 
 export interface Items {
@@ -20,7 +43,7 @@ export interface Items {
    * The items that a query asks for, as far as the caller may see them; `meta` only when it is asked for.
    * @throws {ApiError} INVALID_QUERY; FORBIDDEN without a right to read, or for a field that may not be read
    */
-  list(caller: Caller, name: CollectionName, input: QueryInput): Promise<{ data: Item[]; meta?: Meta }>;
+  list(caller: Caller, name: CollectionName, input: QueryInput): Promise<Listed>;
   /**
    * One item by its key.
    * @throws {ApiError} INVALID_QUERY; FORBIDDEN when it is not there, or not for the caller
@@ -37,42 +60,80 @@ export interface Items {
   check(caller: Caller, name: CollectionName, input: QueryInput): void;
 }
 
-export function createItems(deps: { db: Executor; clock: Clock; limits: QueryLimits }): Items {
-  const { db, clock, limits } = deps;
+export function createItems(deps: {
+  dbOf(caller: Caller): Executor;
+  clock: Clock;
+  limitsOf: QueryLimitsOf;
+  cursors: Cursors;
+  costly: CostlyQueries;
+}): Items {
+  const { dbOf, clock, limitsOf, cursors, costly } = deps;
 
   const prepare = (caller: Caller, name: CollectionName, input: QueryInput) => {
     const collection = collections[name];
     const now = clock();
     const view = accessViewOf(caller, now);
     if (view(name).length === 0) throw new ApiError('FORBIDDEN');
+    const limits = limitsOf(caller);
     const query = parseQuery(input, collection, view, variablesOf(caller, now), limits);
-    return { collection, view, query };
+    return { db: dbOf(caller), collection, view, query, limits: { ...limits.read, soFar: { listed: 0 } } };
   };
 
-  const metaOf = async (query: Query, count: (selection: Pick<Query, 'filter' | 'search'>) => Promise<number>) => {
+  const metaOf = async (
+    query: Query,
+    count: (selection: Pick<Query, 'filter' | 'search'>) => Promise<number>,
+    next: string | null = null,
+  ) => {
     if (query.meta.size === 0) return {};
     const meta: Meta = {};
+    if (query.meta.has('cursor')) meta.next_cursor = next;
     if (query.meta.has('total_count')) meta.total_count = await count({ filter: null, search: null });
     if (query.meta.has('filter_count')) meta.filter_count = await count(query);
     return { meta };
   };
 
   const readMany: Items['readMany'] = async (caller, name, keys, input) => {
-    const { collection, view, query } = prepare(caller, name, ofItems(input));
-    const data = await inChunks(keys, (chunk) =>
-      readItems(db, collection, { ...query, keys: chunk, limit: null, offset: 0 }, view),
-    );
+    const { db, collection, view, query, limits } = prepare(caller, name, ofItems(input));
+    const data: Item[] = [];
+    for await (const part of inParts(keys, partSizeOf(collection, query.fields), (chunk) =>
+      readItems(db, collection, { ...query, keys: chunk, limit: null, offset: 0 }, view, limits),
+    )) {
+      data.push(...part);
+    }
     return { data, ...(await metaOf(query, (selection) => countItems(db, collection, selection, view))) };
   };
 
   return {
     list: async (caller, name, input) => {
-      const { collection, view, query } = prepare(caller, name, input);
+      const { db, collection, view, query: asked, limits } = prepare(caller, name, input);
+      const query = await costly.split(db, collection, asked, view);
       const { aggregate } = query;
-      const data = aggregate
-        ? await aggregateItems(db, collection, { ...query, aggregate }, view)
-        : await readItems(db, collection, query, view);
-      return { data, ...(await metaOf(query, (selection) => countItems(db, collection, selection, view))) };
+      const meta = (next: string | null = null) =>
+        metaOf(query, (selection) => countItems(db, collection, selection, view), next);
+      if (aggregate) {
+        return {
+          body: {
+            data: await aggregateItems(db, collection, { ...query, aggregate }, view, limits),
+            ...(await meta()),
+          },
+        };
+      }
+      const after = query.cursor === null ? null : cursors.read(collection, query.sort, query.cursor);
+      const read = (part: ListQuery) => readItems(db, collection, part, view, limits);
+      const isCutOff = query.isAll && query.limit !== null;
+      const hasCursor = query.meta.has('cursor') || isCutOff;
+      const partSize = partSizeOf(collection, query.fields);
+      const isLong = query.limit === null || query.limit > partSize;
+      // Of a long list the keys come first.
+      const wanted = { ...query, after, ...(isLong && { fields: new Map(), limit: mostKeys(limits, query) }) };
+      const page = hasCursor ? await readPage(wanted, read) : { items: await read(wanted), last: undefined };
+      const continued = page.last === undefined ? null : cursors.write(collection, query.sort, page.last);
+      const next = isCutOff && continued !== null ? { next: continued } : {};
+      if (!isLong) return { body: { data: page.items, ...(await meta(continued)) }, ...next };
+      const parts = await writeInParts(limits, query, page.items, partSize, read);
+      const { meta: numbers } = await meta(continued);
+      const end = `]${numbers ? `,"meta":${JSON.stringify(numbers)}` : ''}}`;
+      return { body: ['{"data":[', ...parts, end], ...next };
     },
 
     read: async (caller, name, key, input) => {
@@ -89,6 +150,62 @@ export function createItems(deps: { db: Executor; clock: Clock; limits: QueryLim
       prepare(caller, name, ofItems(input));
     },
   };
+}
+
+type Read = (query: ListQuery) => Promise<Item[]>;
+
+/** How many keys are read of a long list: one more than there is room for in a response at the most. */
+const mostKeys = (limits: ReadLimits, { limit, fields }: Query): number =>
+  Math.min(limit ?? Number.POSITIVE_INFINITY, Math.floor(limits.bytes / (10 * fields.size + 3)) + 1);
+
+/**
+ * The items of one page.
+ * @returns also the last of them, if there are more; null when there are more but none is on this page
+ */
+async function readPage(query: ListQuery, read: Read): Promise<{ items: Item[]; last: Position | null | undefined }> {
+  const { limit, after = null } = query;
+  // One more shows that there is more.
+  const items = await read({ ...query, limit: limit === null ? null : limit + 1, hasPositions: true });
+  const positions = items.map(takePosition);
+  if (limit === null || items.length <= limit) return { items, last: undefined };
+  return { items: items.slice(0, limit), last: limit === 0 ? after : (positions[limit - 1] ?? null) };
+}
+
+/**
+ * The items of a long list, as JSON, by their keys, part after part: so that neither the database nor this process ever has all
+ * of them at once, and others get their turn in between.
+ */
+async function writeInParts(
+  limits: ReadLimits,
+  query: Query,
+  found: readonly Item[],
+  partSize: number,
+  read: Read,
+): Promise<string[]> {
+  const keys = found.map(({ id }) => id as Key);
+  if (keys.length >= mostKeys(limits, { ...query, limit: null })) throw tooLarge(limits);
+  const written: string[] = [];
+  let bytes = 0;
+  for await (const items of inParts(keys, partSize, (part) => read({ ...query, keys: part, limit: null, offset: 0 }))) {
+    if (items.length === 0) continue;
+    const text = `${written.length > 0 ? ',' : ''}${JSON.stringify(items).slice(1, -1)}`;
+    bytes += Buffer.byteLength(text);
+    if (bytes > limits.bytes) throw tooLarge(limits);
+    written.push(text);
+  }
+  return written;
+}
+
+/** Reads a list part by part; other requests get their turn in between. */
+async function* inParts<T>(
+  list: readonly T[],
+  partSize: number,
+  read: (part: readonly T[]) => Promise<Item[]>,
+): AsyncGenerator<Item[]> {
+  for (let start = 0; start < list.length; start += partSize) {
+    if (start > 0) await setImmediate();
+    yield await read(list.slice(start, start + partSize));
+  }
 }
 
 /** Of a query, what applies to items that are named by their keys. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { type Columns, insertRecords, type Key, lockRecords, replaceLinks } from '../../db/queries/writes.js';
+import { type Columns, insertRecords, type Key, lockRecords, replaceLinks } from '../../db/queries/items/writes.js';
 import type { Collection } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Payload } from './payload.js';
 
-/** Every key must be that of an item, else nothing happens; which one is not there is not told (contract 2.10). */
+/** Every key must be that of an item, else nothing happens; which one is not there is not told. */
 export async function lockAll(tx: Executor, collection: Collection, keys: readonly Key[]): Promise<void> {
   const distinct = new Set(keys);
   const locked = await lockRecords(tx, collection, [...distinct]);
@@ -46,14 +46,8 @@ export async function writeLinks(
   }
 }
 
-/** Rows to update, in batches that have the same columns. */
-export function sameColumns(items: readonly { keys: readonly Key[]; payload: Payload }[]): (Columns & { id: Key })[][] {
-  const batches = new Map<string, (Columns & { id: Key })[]>();
-  for (const { keys, payload } of items) {
-    const columns = Object.keys(payload.columns).sort().join();
-    const batch = batches.get(columns) ?? [];
-    for (const id of keys) batch.push({ ...payload.columns, id });
-    batches.set(columns, batch);
-  }
-  return [...batches.values()];
-}
+/** The columns to update of each row. */
+export const rowsOf = (items: readonly { keys: readonly Key[]; payload: Payload }[]): (Columns & { id: Key })[] =>
+  items.flatMap(({ keys, payload }) =>
+    Object.keys(payload.columns).length === 0 ? [] : keys.map((id) => ({ ...payload.columns, id })),
+  );

@@ -1,4 +1,4 @@
-import { type Colour, contrast as contrastOf, parseColour } from '../colour.js';
+import { type Colour, contrast as contrastOf, parseColour } from '../platform/color-contrast.js';
 
 /** What the built-in templates wear when the project has no colour, or one that mail clients may not know. */
 const defaultColor = '#2f5bea';

@@ -1,18 +1,24 @@
 import type { Executor } from '../../db/client.js';
-import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/recipients.js';
-import { readSettings } from '../../db/queries/settings.js';
-import type { Locales } from '../locales.js';
-import type { LinkTokens } from '../tokens/link-tokens.js';
-import type { LinkMailJob, LinkMailKind, MailJob, MailKind, NoticeJob } from './jobs.js';
+import type { Job } from '../../db/job-queue.js';
+import { findEmailChange } from '../../db/queries/auth/email-changes.js';
+import { logsInFrom } from '../../db/queries/auth/known-networks.js';
+import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
+import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
+import { readSettings } from '../../db/queries/settings/settings.js';
+import type { Clock } from '../platform/clock.js';
+import type { Locales } from '../platform/locales.js';
+import type { RateLimits } from '../server/rate-limits/service.js';
+import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
+import type { EmailChangeJob, EmailChangeNoticeJob, LinkMailKind, MailJob, MailKind, NoticeJob } from './jobs.js';
 import { linkWith } from './links.js';
-import { isDue, scopeOf, stateOf } from './recipients.js';
+import { cancelStateOf, changeStateOf, isDue, scopeOf, stateOf, stateOfRegistration } from './recipients.js';
 import type { MailTemplates } from './templates.js';
 import type { MailTransport } from './transport.js';
 import type { MailInput } from './variables.js';
 
 export interface Delivery {
-  /** Writes the mail of a job and hands it over; a mail that nobody is to get any more is dropped. */
-  deliver(id: string, job: MailJob): Promise<void>;
+  /** Writes the email of a job and sends it. It is dropped when it no longer has a recipient, or when it is over a limit. */
+  deliver(job: Job<MailJob>): Promise<void>;
 }
 
 export function createDelivery(deps: {
@@ -21,50 +27,143 @@ export function createDelivery(deps: {
   locales: Locales;
   templates: MailTemplates;
   transport: MailTransport;
+  rateLimits: Pick<RateLimits, 'maySendMail'>;
+  onTooMany(id: string, kind: MailKind): void;
   /** How long the link of each kind can be used, in milliseconds. */
-  lifetimes: Readonly<Record<LinkMailKind, number>>;
+  lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>>;
+  /** Where emails lead that have no URL of their own; `newPassword` is null where there is no login by password. */
+  pages: { login: string; newPassword: string | null; verifyEmail: string };
+  clock: Clock;
   /** The right-hand side of Message-IDs. */
   domain: string;
 }): Delivery {
-  const { db, linkTokens, locales, templates, transport, lifetimes, domain } = deps;
+  const { db, linkTokens, locales, templates, transport, rateLimits, onTooMany, lifetimes, pages, clock, domain } =
+    deps;
 
-  const recipientOf = (job: LinkMailJob): Promise<Recipient | undefined> =>
-    job.kind === 'reset' ? findRecipientByEmail(db, job.email) : findRecipient(db, job.user);
-
-  /** @param recipient undefined: the user is there no more */
+  /** @param recipient undefined: the user no longer exists */
   const render = async (
     kind: MailKind,
     email: string,
     recipient: Recipient | undefined,
-    content: Pick<MailInput, 'url' | 'validFor' | 'notice'>,
+    content: Partial<Pick<MailInput, 'url' | 'passwordUrl' | 'validFor' | 'notice'>>,
   ) => {
     const settings = await readSettings(db);
+    // Anyone can enter an address that is not theirs, and a message in place of their names.
+    const isConfirmed = recipient?.emailVerifiedAt != null && recipient.email === email;
+    const named = isConfirmed && kindsWithNames.has(kind) ? recipient : undefined;
     const mail = await templates.render(kind, {
       language: locales.pick(recipient?.language, settings.default_language),
       project: { name: settings.project_name, color: settings.project_color, logo: settings.project_logo },
-      recipient: { email, first_name: recipient?.firstName ?? null, last_name: recipient?.lastName ?? null },
+      recipient: { email, first_name: named?.firstName ?? null, last_name: named?.lastName ?? null },
+      url: null,
+      validFor: null,
+      notice: null,
       ...content,
     });
-    return { ...mail, to: email };
+    return { ...mail, kind, to: email };
   };
 
   const writeNotice = async ({ user, email, url, ...notice }: NoticeJob) =>
-    render('notice', email, await findRecipient(db, user), { url, validFor: null, notice });
+    render('notice', email, await findRecipient(db, user), { url, notice });
 
-  const writeLink = async (job: LinkMailJob) => {
-    const recipient = await recipientOf(job);
-    if (!recipient?.email || !isDue[job.kind](recipient)) return undefined;
-    const subject = { scope: scopeOf[job.kind], userId: recipient.id, state: stateOf(recipient) };
-    const validFor = lifetimes[job.kind];
+  /** Contains nothing that the person registering typed, and confirms nothing. */
+  const writeAccountExists = async (owner: Recipient | undefined) => {
+    if (!owner?.email || !isDue.account_exists(owner)) return undefined;
+    const passwordUrl = owner.provider === 'default' ? pages.newPassword : null;
+    return render('account_exists', owner.email, owner, { url: pages.login, passwordUrl });
+  };
+
+  /** @param state that the link is bound to */
+  const writeLink = async (kind: LinkMailKind, recipient: Recipient, base: string, state: LinkSubject['state']) => {
+    const validFor = lifetimes[kind];
+    const url = linkWith(base, linkTokens.issue({ scope: scopeOf[kind], userId: recipient.id, state }, validFor));
+    // The address as it is stored, not as it was typed.
+    return recipient.email === null ? undefined : render(kind, recipient.email, recipient, { url, validFor });
+  };
+
+  /** @param id of the registration; without it, the latest */
+  const writeRegistration = async (recipient: Recipient | undefined, id?: string) => {
+    if (!recipient || !isDue.registration(recipient)) return undefined;
+    const now = clock();
+    const pending = await readRegistrations(db, recipient.id, now);
+    const registration = id === undefined ? pending[0] : pending.find((one) => one.id === id);
+    if (!registration) return undefined;
+    // As long as the link of this email can be used.
+    await extendRegistration(db, registration.id, new Date(now.getTime() + lifetimes.registration));
+    const state = stateOfRegistration(recipient, registration.id);
+    return writeLink('registration', recipient, registration.url ?? pages.verifyEmail, state);
+  };
+
+  const writeReset = async (typed: string, url: string) => {
+    const recipient = await findRecipientByEmail(db, typed);
+    // Someone who has registered and cannot sign in yet needs the other link.
+    if (!recipient || !isDue.reset(recipient)) return writeRegistration(recipient);
+    return writeLink('reset', recipient, url, stateOf(recipient));
+  };
+
+  const writeInvitation = async (recipient: Recipient | undefined, url: string) =>
+    recipient && isDue.invite(recipient) ? writeLink('invite', recipient, url, stateOf(recipient)) : undefined;
+
+  const writeEmailChange = async (job: EmailChangeJob) => {
+    const user = await findRecipient(db, job.user);
+    const change = await findEmailChange(db, job.user);
+    if (user?.status !== 'active' || change?.id !== job.change) return undefined;
+    const owner = await findRecipientByEmail(db, change.email);
+    if (owner && owner.id !== user.id) return writeAccountExists(owner);
+    const validFor = lifetimes.email_change;
+    const subject = { scope: 'email-change', userId: user.id, state: changeStateOf(user, change.id) } as const;
     const url = linkWith(job.url, linkTokens.issue(subject, validFor));
-    // The stored address, whatever spelling of it somebody has typed.
-    return render(job.kind, recipient.email, recipient, { url, validFor, notice: null });
+    return render('email_change', change.email, user, { url, validFor });
+  };
+
+  const writeEmailChangeNotice = async (job: EmailChangeNoticeJob) => {
+    const user = await findRecipient(db, job.user);
+    if (!user?.email || user.email !== job.email || user.status !== 'active') return undefined;
+    const validFor = lifetimes.email_change;
+    const subject = { scope: 'email-change-cancel', userId: user.id, state: cancelStateOf(user) } as const;
+    const url = linkWith(job.url, linkTokens.issue(subject, validFor));
+    return render('email_change_notice', user.email, user, { url, validFor });
+  };
+
+  const write = async (job: MailJob) => {
+    switch (job.kind) {
+      case 'notice':
+        return writeNotice(job);
+      case 'account_exists':
+        return writeAccountExists(await findRecipient(db, job.user));
+      case 'email_change':
+        return writeEmailChange(job);
+      case 'email_change_notice':
+        return writeEmailChangeNotice(job);
+      case 'invite':
+        return writeInvitation(await findRecipient(db, job.user), job.url);
+      case 'reset':
+        return writeReset(job.email, job.url);
+      case 'registration':
+        return 'email' in job
+          ? writeRegistration(await findRecipientByEmail(db, job.email))
+          : writeRegistration(await findRecipient(db, job.user), job.registration);
+    }
+  };
+
+  /** Counts the email, once for all attempts to send it. */
+  const isWithinLimits = async ({ data: { requestedFrom }, attempt }: Job<MailJob>, kind: MailKind, to: string) => {
+    if (requestedFrom === undefined || attempt > 1) return true;
+    const isKnown = await logsInFrom(db, to, requestedFrom);
+    return rateLimits.maySendMail({ kind, to, network: isKnown ? null : requestedFrom });
   };
 
   return {
-    deliver: async (id, job) => {
-      const mail = await (job.kind === 'notice' ? writeNotice(job) : writeLink(job));
-      if (mail) await transport.send({ ...mail, messageId: `<${id}@${domain}>` });
+    deliver: async (job) => {
+      const { id, data } = job;
+      const written = await write(data);
+      if (!written) return;
+      const { kind, ...mail } = written;
+      if (!(await isWithinLimits(job, kind, mail.to))) return onTooMany(id, kind);
+      await transport.send({ ...mail, messageId: `<${id}@${domain}>` });
     },
   };
 }
+
+/** To users who have an account. Other emails are sent to addresses that someone else may have entered. */
+const kindsWithNames: ReadonlySet<MailKind> = new Set(['notice', 'email_change_notice', 'account_exists']);

@@ -1,10 +1,10 @@
 import plugin from 'fastify-plugin';
 import type { Executor } from '../../db/client.js';
-import { createJobQueue } from '../../db/job-queue.js';
-import { type QueuedMail, readQueuedMails } from '../../db/queries/mails.js';
+import { createJobQueue, type JobPriority } from '../../db/job-queue.js';
+import { type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
 import { senderOf } from '../../schemas/config.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../access/service.js';
+import type { Caller } from '../server/caller.js';
 import { createDelivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
 import { createMailTemplates } from './templates.js';
@@ -18,10 +18,24 @@ declare module 'fastify' {
 }
 
 export interface Mail {
-  /** Has a mail sent, if the transaction of what it speaks of comes to its end. */
+  /**
+   * Sends an email once the transaction commits.
+   *
+   * Emails that anyone can request who knows an address (password reset, registration, "you already have an account") must say
+   * which network requested them, in `requestedFrom`. Their limits apply when the email is about to be sent, because only then is
+   * it known whether it is sent at all and to which stored address. So the request does the same work whatever the outcome, and
+   * only emails that are really sent are counted: for their stored address, for their kind of email, and, unless the user has
+   * signed in from there before, for the network. An email over a limit is dropped, and the log says so.
+   *
+   * A request must not check these limits itself. What it can check is `rateLimits.mayRequestMail`, which bounds how many jobs one
+   * network can queue.
+   */
   enqueue(tx: Executor, job: MailJob): Promise<void>;
-  /** The same for many, at the cost of one. */
-  enqueueAll(tx: Executor, jobs: readonly MailJob[]): Promise<void>;
+  /**
+   * The same for many, in one statement.
+   * @param priority `low` for emails of which there may be thousands: they are sent after all others, which do not have to wait
+   */
+  enqueueAll(tx: Executor, jobs: readonly MailJob[], priority?: JobPriority): Promise<void>;
   /** Mails in the queue, the newest first. @throws {ApiError} FORBIDDEN to all but administrators */
   list(caller: Caller, state: QueuedMail['state'] | null, limit: number): Promise<QueuedMail[]>;
   /** Puts a mail that was given up into the queue again. @throws {ApiError} FORBIDDEN to all but administrators, and when there is no such mail */
@@ -40,7 +54,7 @@ export interface MailOptions {
 /** `app.mail`: mails, written down first and sent in the background once the service listens. */
 export const mailPlugin = plugin<MailOptions>(
   async (app, { transport: given }) => {
-    const { config, db, clock, linkTokens, locales, activity, observe } = app;
+    const { config, db, clock, linkTokens, locales, activity, observe, rateLimits } = app;
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
     // Those of the service itself are checked by its tests.
@@ -69,11 +83,20 @@ export const mailPlugin = plugin<MailOptions>(
         locales,
         templates,
         transport,
+        rateLimits,
+        onTooMany: (id, kind) => app.log.info({ mail: { id, kind } }, 'an email was not sent: too many were requested'),
         lifetimes: {
           invite: config.USER_INVITE_TOKEN_TTL,
           registration: config.EMAIL_VERIFICATION_TOKEN_TTL,
           reset: config.PASSWORD_RESET_TOKEN_TTL,
+          email_change: config.EMAIL_VERIFICATION_TOKEN_TTL,
         },
+        pages: {
+          login: `${config.PUBLIC_URL}/account/login`,
+          newPassword: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
+          verifyEmail: `${config.PUBLIC_URL}/account/verify-email`,
+        },
+        clock,
         domain: senderOf(config.EMAIL_FROM)?.address.split('@')[1] ?? 'localhost',
       });
       return createMailWorker({
@@ -86,7 +109,7 @@ export const mailPlugin = plugin<MailOptions>(
 
     app.decorate('mail', {
       enqueue: (tx, job) => queue.send(tx, job),
-      enqueueAll: (tx, jobs) => queue.sendAll(tx, jobs),
+      enqueueAll: (tx, jobs, priority) => queue.sendAll(tx, jobs, priority),
       list: async (caller, state, limit) => {
         requireAdministrator(caller);
         return readQueuedMails(db, state, limit);
@@ -94,7 +117,7 @@ export const mailPlugin = plugin<MailOptions>(
       retry: async (caller, id) => {
         requireAdministrator(caller);
         await db.transaction(async (tx) => {
-          // Like any item that is not there (contract 2.8).
+          // Like any item that is not there.
           if (!(await queue.retry(tx, id))) throw new ApiError('FORBIDDEN');
           await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
         });
@@ -109,7 +132,10 @@ export const mailPlugin = plugin<MailOptions>(
       transport?.close();
     });
   },
-  { name: 'mail', dependencies: ['config', 'database', 'clock', 'tokens', 'locales', 'activity', 'tracing'] },
+  {
+    name: 'mail',
+    dependencies: ['config', 'database', 'clock', 'tokens', 'locales', 'activity', 'tracing', 'rate-limits'],
+  },
 );
 
 function requireAdministrator(caller: Caller): void {

@@ -3,7 +3,15 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MailKind } from './jobs.js';
 
-export const mailKinds: readonly MailKind[] = ['invite', 'registration', 'reset', 'notice'];
+export const mailKinds: readonly MailKind[] = [
+  'invite',
+  'registration',
+  'reset',
+  'notice',
+  'email_change',
+  'email_change_notice',
+  'account_exists',
+];
 export const mailParts = ['subject', 'html', 'text'] as const;
 export type MailPart = (typeof mailParts)[number];
 

@@ -1,16 +1,17 @@
-import type { Locale } from '../locales.js';
+import type { Locale } from '../platform/locales.js';
 import { type MailKind, type Notice, securityChanges } from './jobs.js';
 import type { MailInput } from './variables.js';
 
 /** Mails of a kind with all that there can be, and with as little as there can be. */
 export function sampleInputs(kind: MailKind, language: Locale): MailInput[] {
-  return kind === 'notice' ? sampleNotices(language) : sampleLinks(language);
+  if (kind === 'notice') return sampleNotices(language);
+  return sampleLinks(language);
 }
 
 function sampleLinks(language: Locale): MailInput[] {
   const { full, bare } = samples(language);
   return [
-    { ...full, validFor: 7 * 86_400_000 },
+    { ...full, passwordUrl: 'https://accounts.example.com/account/forgot-password', validFor: 7 * 86_400_000 },
     { ...bare, url: full.url, validFor: 60_000 },
   ];
 }
@@ -19,8 +20,10 @@ function sampleNotices(language: Locale): MailInput[] {
   const { full, bare } = samples(language);
   const at = '2026-01-31T09:26:53.000Z';
   const all = [...securityChanges] as Notice['changes'];
+  const items = ['password', 'token', 'email_change', { provider: 'Example' }] as const;
+  const reset = { removed: items, remaining: items };
   return [all, ...securityChanges.map((change): Notice['changes'] => [change])].flatMap((changes) => [
-    { ...full, notice: { changes, at, isOwn: true, device: 'Firefox, Linux', provider: 'Example' } },
+    { ...full, notice: { changes, at, isOwn: true, device: 'Firefox, Linux', provider: 'Example', reset } },
     { ...bare, notice: { changes, at, isOwn: false, device: null, provider: null } },
   ]);
 }

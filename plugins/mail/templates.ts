@@ -1,6 +1,7 @@
 import type { Liquid } from 'liquidjs';
-import { ConfigError } from '../config.js';
-import type { Locales } from '../locales.js';
+import type { SignInMethod } from '../activity/service.js';
+import { ConfigError } from '../platform/config.js';
+import type { Locales } from '../platform/locales.js';
 import type { MailKind } from './jobs.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
 import { type MailPart, mailKinds, readTemplates, type TemplateSet } from './template-files.js';
@@ -58,7 +59,16 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
     const ofChanges = only === undefined ? [] : [others.length === 0 ? only : 'several_changes'];
     const texts = textsIn('common', kind, ...ofChanges);
     const titles = changes.map((change) => textsIn(change).title);
-    const known = { ...variables, texts, changes: titles };
+    const itemsIn = (items: readonly SignInMethod[] = []) =>
+      items.map((item) => {
+        const [key, more] = typeof item === 'string' ? [item, {}] : ['provider', { provider: oneLine(item.provider) }];
+        return textsOf(input.language, reference, ['notice_items'], { ...variables, ...more })[key];
+      });
+    const { removed, remaining } = input.notice?.reset ?? {};
+    const known = {
+      ...{ ...variables, texts, changes: titles },
+      ...{ removed: itemsIn(removed), remaining: itemsIn(remaining) },
+    };
     const subject = oneLine(renderPart(ofLanguage, kind, 'subject', known));
     const all = { ...known, subject };
     return {

@@ -1,4 +1,4 @@
-import type { Locale } from '../locales.js';
+import type { Locale } from '../platform/locales.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
 import type { MailVariables } from './variables.js';
 

@@ -1,9 +1,9 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { Executor } from '../../db/client.js';
-import { keepMail } from '../../db/queries/mailbox.js';
+import { keepMail } from '../../db/queries/mail/mailbox.js';
 import { type Config, senderOf } from '../../schemas/config.js';
-import type { Clock } from '../clock.js';
-import type { Observe, Operation } from '../tracing/operations.js';
+import type { Clock } from '../platform/clock.js';
+import type { Observe, Operation } from '../platform/traced-operations.js';
 
 /** A mail that is ready to go. */
 export interface Mail {

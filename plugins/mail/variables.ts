@@ -1,4 +1,4 @@
-import type { Locale } from '../locales.js';
+import type { Locale } from '../platform/locales.js';
 import { type Branding, brandingOf } from './branding.js';
 import { durationInWords } from './duration.js';
 import type { Notice } from './jobs.js';
@@ -10,6 +10,8 @@ export interface MailInput {
   recipient: { email: string; first_name: string | null; last_name: string | null };
   /** Where the link of the mail leads, if it has one. */
   url: string | null;
+  /** Where a new password can be requested, in the email that offers it beside its link; null: nowhere. */
+  passwordUrl?: string | null;
   /** How long that can be used, in milliseconds; null: for ever. */
   validFor: number | null;
   /** What a notice is about; null in all other mails. */
@@ -21,6 +23,7 @@ export interface MailVariables extends Branding {
   language: string;
   direction: 'ltr' | 'rtl';
   url: string | null;
+  password_url: string | null;
   email: string;
   first_name: string | null;
   last_name: string | null;
@@ -32,11 +35,20 @@ export interface MailVariables extends Branding {
   provider: string | null;
 }
 
-export function variablesOf({ language, project, recipient, url, validFor, notice }: MailInput): MailVariables {
+export function variablesOf({
+  language,
+  project,
+  recipient,
+  url,
+  passwordUrl = null,
+  validFor,
+  notice,
+}: MailInput): MailVariables {
   return {
     language: language.tag,
     direction: directionOf(language.tag),
     url,
+    password_url: passwordUrl,
     email: oneLine(recipient.email),
     first_name: nameOf(recipient.first_name),
     last_name: nameOf(recipient.last_name),

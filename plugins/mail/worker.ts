@@ -1,5 +1,5 @@
-import type { JobQueue } from '../../db/job-queue.js';
-import type { Observe } from '../tracing/operations.js';
+import type { Job, JobQueue } from '../../db/job-queue.js';
+import type { Observe } from '../platform/traced-operations.js';
 import type { Delivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
 
@@ -29,7 +29,8 @@ export function createMailWorker(deps: {
   let isStopped = false;
   const underWay = new Set<Promise<void>>();
 
-  const attempt = async ({ id, data }: { id: string; data: MailJob }) => {
+  const deliver = async (job: Job<MailJob>) => {
+    const { id, data } = job;
     const operation = {
       name: 'deliver mail',
       kind: 'internal',
@@ -37,7 +38,7 @@ export function createMailWorker(deps: {
       isRoot: true,
     } as const;
     try {
-      await observe(operation, () => delivery.deliver(id, data));
+      await observe(operation, () => delivery.deliver(job));
     } catch (error) {
       onFailure(error, { id, kind: data.kind });
       await queue.fail(id, error instanceof Error ? error.message : String(error));
@@ -51,7 +52,7 @@ export function createMailWorker(deps: {
     const jobs = await queue.take(batch - underWay.size);
     for (const job of jobs) {
       // The database is away: the job counts as failed when its time is over, and is taken again.
-      const work = attempt(job)
+      const work = deliver(job)
         .catch((error: unknown) => onFailure(error, { id: '', kind: 'queue' }))
         .finally(() => underWay.delete(work));
       underWay.add(work);

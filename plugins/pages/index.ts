@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { readSettings } from '../../db/queries/settings/settings.js';
 import { loadAssets } from './assets.js';
 import { createProjectReader } from './project.js';
 import { createPages, type Pages } from './service.js';
@@ -13,9 +14,9 @@ declare module 'fastify' {
 /** `app.pages`: the pages for people, under `/account`. */
 export const pagesPlugin = plugin(
   async (app) => {
-    const { config, health, locales, log } = app;
+    const { config, db, locales, log } = app;
     const project = createProjectReader(
-      async () => (await health.info()).project,
+      () => readSettings(db),
       (error) => log.warn({ err: error }, 'a page is shown without the settings of the project'),
     );
     app.decorate(
@@ -34,5 +35,5 @@ export const pagesPlugin = plugin(
       }),
     );
   },
-  { name: 'pages', dependencies: ['config', 'locales', 'health'] },
+  { name: 'pages', dependencies: ['config', 'database', 'locales'] },
 );

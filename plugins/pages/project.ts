@@ -1,6 +1,6 @@
 import type { ServerInfo } from '../../schemas/server.js';
 
-export type Project = ServerInfo['project'];
+export type Project = ServerInfo['project'] & { self_service: boolean; self_deletion: boolean };
 
 /** Milliseconds. */
 const patience = 1_000;
@@ -12,10 +12,12 @@ const defaults: Project = {
   default_language: 'en-US',
   public_registration: false,
   public_registration_verify_email: true,
+  self_service: true,
+  self_deletion: false,
 };
 
 /**
- * The public settings of the project as they are now. While the database is away: as they were last read, or the
+ * The settings of the project as they are now. While the database is away: as they were last read, or the
  * defaults, so that whoever comes is told what is wrong by a page, not by an error.
  */
 export function createProjectReader(

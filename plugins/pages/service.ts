@@ -1,5 +1,5 @@
-import type { Locale, Locales } from '../locales.js';
-import { pathHere } from '../urls.js';
+import type { Locale, Locales } from '../platform/locales.js';
+import { ambiguous, pathHere } from '../platform/urls.js';
 import { acceptedLanguages } from './accepted-languages.js';
 import type { Asset, Assets } from './assets.js';
 import { contentSecurityPolicy } from './content-security-policy.js';
@@ -12,7 +12,10 @@ export type PageName =
   | 'reset-password'
   | 'accept-invite'
   | 'register'
+  | 'verify-email'
   | 'verified'
+  | 'confirm-email'
+  | 'cancel-email-change'
   | 'account';
 
 /** What a request for a page brings along. */
@@ -21,6 +24,8 @@ export interface Visit {
   acceptLanguage: string | undefined;
   /** Whether there is a session cookie, be it of any use or none. */
   hasSession: boolean;
+  /** Of the page that confirms a registration: what confirming it takes, or why it cannot be confirmed. */
+  confirmation?: { email: string; proof: 'none' | 'password' } | { reason: string };
 }
 
 export interface RenderedPage {
@@ -41,6 +46,13 @@ export interface Offers {
   passwordLogin: boolean;
   providers: boolean;
   twoFactor: boolean;
+}
+
+/** What it offers as the settings of the project are now. */
+interface OffersNow extends Offers {
+  /** Whether users who are not administrators manage their own profile, address and data. */
+  selfService: boolean;
+  selfDeletion: boolean;
 }
 
 interface Dependencies {
@@ -72,19 +84,34 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
     };
   };
 
+  /**
+   * Where the pages may lead after a login: to one another. A path of the API could make the browser do something for an
+   * attacker. The pages have plain names, so a path that has to be decoded is not one of theirs.
+   */
+  const accountPath = (wanted: unknown): string | undefined => {
+    const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? pathHere(wanted) : undefined;
+    if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
+    const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
+    return /^(\/[a-z-]+)*\/?$/.test(page) ? path : undefined;
+  };
+
   return {
     asset: assets,
 
     loginUrl: ({ query }) => linksOf(asText(query.lang) && locales.pick(asText(query.lang)).tag).login,
 
-    render: async (name, { query, acceptLanguage, hasSession }) => {
+    render: async (name, { query, acceptLanguage, hasSession, confirmation }) => {
       const settings = await project();
       const lang = asText(query.lang);
       const locale = locales.pick(lang, ...acceptedLanguages(acceptLanguage), settings.default_language);
       const links = linksOf(lang && locale.tag);
-      const redirect = pathHere(query.redirect);
+      const redirect = accountPath(query.redirect);
       const reason = asText(query.reason);
-      const offered = offers();
+      const offered: OffersNow = {
+        ...offers(),
+        selfService: settings.self_service,
+        selfDeletion: settings.self_deletion,
+      };
       const theme = themeName(settings.project_color);
 
       const data = {
@@ -96,8 +123,9 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
         hasSession,
         offers: offered,
         verifiesEmail: settings.public_registration_verify_email,
+        confirmation,
         reason: name === 'login' || name === 'account' ? reason : undefined,
-        isSignedOut: query.notice === 'signed-out',
+        notice: name === 'login' && isLoginNotice(query.notice) ? query.notice : undefined,
         texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
       };
       const html = await renderTemplate(name, {
@@ -121,6 +149,9 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
     },
   };
 }
+
+/** What the page for signing in says of what has just been done. */
+const isLoginNotice = (notice: unknown) => notice === 'signed-out' || notice === 'deleted';
 
 /** A link to the same page in each language. */
 function languagesOf(locales: Locales, current: Locale, kept: Record<string, string | undefined>) {

@@ -1,4 +1,4 @@
-import { type Colour, parseColour, readableOn, textOn, toHex } from '../colour.js';
+import { type Colour, parseColour, readableOn, textOn, toHex } from '../platform/color-contrast.js';
 
 /** What the accent colour stands on, as `pages/browser/account.css` has it. */
 export const surfaces = {

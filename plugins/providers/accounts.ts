@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import { brokenConstraint } from '../../db/failures.js';
-import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/administrators.js';
+import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/access/administrators.js';
+import { findPrincipalBySession } from '../../db/queries/access/principals.js';
+import { deleteEmailChange } from '../../db/queries/auth/email-changes.js';
+import { recordLogin } from '../../db/queries/auth/logins.js';
+import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
+import { findRecipientByEmail, lockRecipient, readAccountStates } from '../../db/queries/mail/recipients.js';
 import {
   findIdentityHolder,
   findIdentityHolderById,
@@ -12,20 +17,16 @@ import {
   type ProviderUserChanges,
   spendState,
   updateProviderUser,
-} from '../../db/queries/identities.js';
-import { recordLogin } from '../../db/queries/logins.js';
-import { findPrincipalBySession } from '../../db/queries/principals.js';
-import { findRecipientByEmail, readAccountStates } from '../../db/queries/recipients.js';
-import { deleteSessionsOf } from '../../db/queries/sessions.js';
+} from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/transact.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
-import type { Client } from '../client.js';
-import type { Clock } from '../clock.js';
-import type { IssuedSession, Sessions } from '../sessions/service.js';
-import type { SecondFactor } from '../tfa/second-factor.js';
+import type { SecondFactor } from '../auth/second-factor/service.js';
+import type { IssuedSession, Sessions } from '../auth/sessions/service.js';
+import type { Clock } from '../platform/clock.js';
+import type { Client } from '../server/client-info.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import type { Profile } from './profile.js';
 
@@ -34,7 +35,7 @@ export type LoginOutcome = { issued: IssuedSession } | { waiting: Pick<PendingLo
 
 export interface Accounts {
   /**
-   * Begins a session of the user whom a provider has named; makes them, if that is allowed (contract 2.5).
+   * Begins a session of the user whom a provider has named; makes them, if that is allowed.
    * @throws {ApiError} INVALID_CREDENTIALS; INVALID_PROVIDER when the e-mail address is another user's; INVALID_PROVIDER_CONFIG
    */
   logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
@@ -73,9 +74,21 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
   const defaultRole = provider.DEFAULT_ROLE_ID ?? null;
 
-  /** Whether the address may be taken over as the user's own. */
-  const mayTake = ({ email, isEmailVerified }: Pick<Profile, 'email' | 'isEmailVerified'>): boolean =>
-    email !== null && (isEmailVerified || !provider.REQUIRE_VERIFIED_EMAIL);
+  const { IDENTIFIER_IGNORE_CASE: ignoresCase } = provider;
+
+  /** As it is stored and looked up. */
+  const spelled = (identifier: string): string => (ignoresCase ? identifier.toLowerCase() : identifier);
+
+  /** The address, if the provider vouches for it. Any other could be someone else's: it is neither stored nor looked up. */
+  const trustedEmail = ({ email, isEmailVerified }: Pick<Profile, 'email' | 'isEmailVerified'>): string | null =>
+    isEmailVerified || provider.TRUST_EMAIL ? email : null;
+
+  /** @throws {ApiError} INVALID_CREDENTIALS when a verified address is required and the provider does not assert one */
+  const requireVerifiedEmail = ({ email, isEmailVerified }: Profile): void => {
+    if (provider.REQUIRE_VERIFIED_EMAIL && (email === null || !isEmailVerified)) {
+      throw new ApiError('INVALID_CREDENTIALS');
+    }
+  };
 
   const register = async (
     tx: Executor,
@@ -83,9 +96,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     identifier: string,
     client: Client,
   ): Promise<IdentityHolder> => {
-    const isRefused = provider.REQUIRE_VERIFIED_EMAIL && !mayTake(profile);
-    if (!provider.ALLOW_PUBLIC_REGISTRATION || isRefused) throw new ApiError('INVALID_CREDENTIALS');
-    const { email, firstName, lastName, data } = profile;
+    if (!provider.ALLOW_PUBLIC_REGISTRATION) throw new ApiError('INVALID_CREDENTIALS');
+    const { firstName, lastName, data } = profile;
+    const email = trustedEmail(profile);
     const id = randomUUID();
     const role = mappedRole(profile) ?? defaultRole;
     const user = {
@@ -93,17 +106,26 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       provider: provider.key,
       externalIdentifier: identifier,
       email,
+      emailVerifiedAt: email === null ? null : clock(),
       firstName,
       lastName,
       role,
       authData: data,
+      createdAt: clock(),
     };
-    const identity = { user: id, provider: provider.key, identifier, email, isPrimary: true, createdAt: clock() };
+    const identity = {
+      user: id,
+      provider: provider.key,
+      identifier,
+      email: profile.email,
+      isPrimary: true,
+      createdAt: clock(),
+    };
     const isMade = await insertProviderUser(tx, user);
     // Somebody linked the account a moment earlier: the user that was made for it must not stay.
     if (isMade && !(await insertIdentity(tx, identity))) throw new ApiError('INVALID_PROVIDER');
     // What was in the way of the user is the address of another, or the same login, a moment earlier.
-    const holder = await findIdentityHolder(tx, provider.key, identifier);
+    const holder = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
     if (!holder) throw new ApiError('INVALID_PROVIDER');
     if (isMade)
       await activity.record(tx, { userId: id, client }, [{ action: 'register', collection: 'users', item: id }]);
@@ -123,17 +145,21 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     profile: PendingProfile,
     holder: IdentityHolder,
   ): Promise<ProviderUserChanges> => {
-    if (!provider.SYNC_USER_INFO) return {};
-    const { email, firstName, lastName } = profile;
-    const names = {
+    const email = trustedEmail(profile);
+    const isProof = email !== null && email.toLowerCase() === holder.email?.toLowerCase();
+    const proof = isProof && holder.emailVerifiedAt === null ? { emailVerifiedAt: clock() } : {};
+    if (!provider.SYNC_USER_INFO) return proof;
+    const { firstName, lastName } = profile;
+    const info = {
+      ...proof,
       ...(firstName === null || firstName === holder.firstName ? {} : { firstName }),
       ...(lastName === null || lastName === holder.lastName ? {} : { lastName }),
     };
-    if (email === null || email === holder.email || !mayTake(profile)) return names;
+    if (email === null || email === holder.email) return info;
     const owner = await findRecipientByEmail(tx, email);
-    if (!owner || owner.id === holder.id) return { ...names, email };
-    onLeftOut('the e-mail address belongs to another user', holder.id);
-    return names;
+    if (!owner || owner.id === holder.id) return { ...info, email, emailVerifiedAt: clock() };
+    onLeftOut('the email address belongs to another user', holder.id);
+    return info;
   };
 
   /** What a later login brings along. It says something of users of this provider only, not of those who linked it. */
@@ -156,7 +182,10 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       await updateProviderUser(tx, holder.id, { role: holder.role });
       onLeftOut('the role of the last administrator is kept', holder.id);
     }
-    if (changes.email !== undefined) await deleteSessionsOf(tx, [holder.id], null);
+    if (changes.email !== undefined) {
+      await deleteSessionsOf(tx, [holder.id], null);
+      await deleteEmailChange(tx, holder.id);
+    }
     await noteIdentityUse(tx, holder.identity, profile.email, clock());
     const changed = changedFields({ ...changes, ...(role === undefined || isRoleKept ? {} : { role }) });
     if (changed.length > 0) {
@@ -181,7 +210,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return { waiting: { identity: holder.identity, profile: told } };
   };
 
-  /** What of a login the database has refused, in the words of the contract. @param taken when the address is another's */
+  /** What of a login the database has refused, as an error code. @param taken when the address is another's */
   const explained = (error: unknown, taken: 'INVALID_PROVIDER' | 'INVALID_CREDENTIALS'): unknown => {
     const broken = brokenConstraint(error);
     if (!broken) return error;
@@ -194,11 +223,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
   return {
     logIn: async (profile, mode, client) => {
-      const { identifier } = profile;
-      if (identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      const identifier = spelled(profile.identifier);
+      requireVerifiedEmail(profile);
       try {
         return await transact(db, async (tx) => {
-          const known = await findIdentityHolder(tx, provider.key, identifier);
+          const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
           const holder = known ?? (await register(tx, profile, identifier, client));
           if (holder.tfaSecret !== null) return wait(profile, holder);
           await update(tx, profile, holder, client);
@@ -230,11 +260,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     },
 
     link: async (profile, to, client) => {
-      const { identifier, email } = profile;
-      const principal = await findPrincipalBySession(db, to.session);
-      const stands =
-        principal?.id === to.user && principal.status === 'active' && principal.session.expires_at > clock().getTime();
-      if (!stands || identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      const { email } = profile;
+      if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
+      const identifier = spelled(profile.identifier);
       const identity = {
         user: to.user,
         provider: provider.key,
@@ -244,8 +272,18 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         createdAt: clock(),
       };
       const isLinked = await db.transaction(async (tx) => {
+        // The row is locked before the session is read: nothing can end the session until the identity is written.
+        await lockRecipient(tx, to.user);
+        const principal = await findPrincipalBySession(tx, to.session);
+        const stands =
+          principal?.id === to.user &&
+          principal.status === 'active' &&
+          principal.session.expires_at > clock().getTime();
+        if (!stands) throw new ApiError('INVALID_CREDENTIALS');
+        // The unique index is case-sensitive. Where case is ignored, this finds the other spellings.
+        if (ignoresCase && (await findIdentityHolder(tx, provider.key, identifier, true))) return false;
         if (!(await insertIdentity(tx, identity))) return false;
-        const linked = await findIdentityHolder(tx, provider.key, identifier);
+        const linked = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
         const item = linked?.identity ?? null;
         const aside = { provider: provider.key };
         const events = [{ action: 'identity_link', collection: 'identities', item, aside } as const];
@@ -253,7 +291,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         return true;
       });
       if (isLinked) return;
-      const holder = await findIdentityHolder(db, provider.key, identifier);
+      const holder = await findIdentityHolder(db, provider.key, identifier, ignoresCase);
       if (holder?.id !== to.user) throw new ApiError('INVALID_PROVIDER');
     },
   };
@@ -263,12 +301,13 @@ const fieldOf: Readonly<Record<keyof ProviderUserChanges, string>> = {
   authData: 'auth_data',
   role: 'role',
   email: 'email',
+  emailVerifiedAt: 'email_verified_at',
   firstName: 'first_name',
   lastName: 'last_name',
 };
 
-/** The fields, by their names in the contract; what the provider says with every login is none of them. */
+/** The changed fields by their API names, except what follows from every login. */
 const changedFields = (changes: ProviderUserChanges): string[] =>
   (Object.keys(changes) as (keyof ProviderUserChanges)[])
-    .filter((name) => name !== 'authData' && changes[name] !== undefined)
+    .filter((name) => name !== 'authData' && name !== 'emailVerifiedAt' && changes[name] !== undefined)
     .map((name) => fieldOf[name]);

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { SessionMode } from '../../schemas/sessions.js';
-import type { Clock } from '../clock.js';
-import type { SecretBox } from '../secret-box.js';
+import type { Clock } from '../platform/clock.js';
+import type { SecretBox } from '../platform/encryption.js';
 
-/** Which of the two families of routes a login was begun with: they differ in what they answer at the end (contract 2.5). */
+/** Which of the two families of routes a login was begun with: they differ in what they answer at the end. */
 const Form = Type.Union([Type.Literal('oauth'), Type.Literal('login')]);
 export type LoginForm = Static<typeof Form>;
 
@@ -16,6 +16,8 @@ const Attempt = Type.Object({
   redirect: Type.Union([Type.String(), Type.Null()]),
   /** Who is linking a further account to theirs, and from which session; null: a login. */
   link: Type.Union([Type.Object({ user: Type.String(), session: Type.String() }), Type.Null()]),
+  /** The PKCE code challenge: tells which verifier cookie belongs to this login, as there can be several of the name. */
+  challenge: Type.String(),
   /** Milliseconds since 1970. */
   expires: Type.Number(),
 });
@@ -83,6 +85,9 @@ export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock })
     readPending: (provider, pending) => open(PendingLogin, `second factor of ${provider}`, pending),
   };
 }
+
+/** The code challenge of a verifier, by the method S256 (RFC 7636, 4.2). */
+export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 
 /** What an ID token must carry to be of this login and of no other (OpenID Connect Core 1.0, 3.1.2.1). */
 export const nonceOf = (state: string): string => createHash('sha256').update(`nonce ${state}`).digest('base64url');

@@ -1,7 +1,7 @@
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import { type Fetch, fetchJson } from './http.js';
 
 /** Where to turn to at a provider. */

@@ -1,27 +1,40 @@
+import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Executor } from '../../db/client.js';
-import { spendState } from '../../db/queries/identities.js';
+import { spendState } from '../../db/queries/providers/identities.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
-import { routeNotFound, toApiError } from '../errors.js';
+import type { Principal } from '../server/caller.js';
+import { routeNotFound, toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
-import { type Attempt, type Attempts, type LoginForm, patience } from './attempts.js';
+import { type Attempt, type Attempts, challengeOf, type LoginForm, patience } from './attempts.js';
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
 
 /** How a login by provider ends for the browser: it is led somewhere, or is given the tokens. */
 export type FlowEnd = { to: string } | { tokens: SessionTokens };
 
-/** Login by provider, as a browser goes through it (contract 2.5). */
+/** Login by provider, as a browser goes through it. */
 export interface ProviderFlow {
   /** @throws {ApiError} ROUTE_NOT_FOUND when the path names none */
   requireProvider(request: FastifyRequest): void;
   /**
-   * Begins a login, or the linking of a further account.
+   * Begins a login.
    * @returns the address at the provider
-   * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, INVALID_CREDENTIALS, FORBIDDEN, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
+   * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
   begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm): Promise<string>;
+  /**
+   * Starts linking a provider account to the caller's account. Not by GET: a link on another site could start it.
+   * @returns the URL at the provider
+   * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
+   */
+  beginLink(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Principal,
+    redirect: string | undefined,
+  ): Promise<string>;
   /** Takes up the login that has come back. Where it failed and there is a redirect, the reason goes along with it. */
   finish(request: FastifyRequest, reply: FastifyReply): Promise<FlowEnd>;
   /** Goes on with a login that waited for the second factor. */
@@ -38,9 +51,10 @@ interface Dependencies {
   cookie: { path: string; secure: boolean; httpOnly: true; sameSite: 'lax'; maxAge: number };
 }
 
+type NewAttempt = Omit<Parameters<Attempts['begin']>[1], 'challenge'>;
+
 interface Query {
   redirect?: unknown;
-  link?: unknown;
   state?: unknown;
   code?: unknown;
   error?: unknown;
@@ -51,27 +65,26 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   const home = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/`;
 
   const entryOf = (request: FastifyRequest) => {
-    const entry = providers.get((request.params as { provider: string }).provider);
+    // OpenAPI has one name for the parameter of a path: linking shares its path with unlinking, which takes an id.
+    const { provider, id = provider } = request.params as { provider?: string; id?: string };
+    const entry = providers.get(id ?? '');
     if (!entry) throw routeNotFound(request);
     return entry;
   };
 
-  const linkOf = (request: FastifyRequest, form: LoginForm): Attempt['link'] => {
-    const { link } = request.query as Query;
-    if (link !== undefined && link !== 'true' && link !== 'false') {
-      throw new ApiError('INVALID_PAYLOAD', { reason: 'link is true or false, and given once' });
-    }
-    if (link !== 'true') return null;
-    if (form === 'oauth')
-      throw new ApiError('INVALID_PAYLOAD', { reason: 'Accounts are linked at /auth/login/{provider}' });
-    const { principal } = request;
-    // Not by a token in the URL: whoever follows such a link would give their account to whose token it is.
-    if (!principal?.sessionId || request.carrier !== 'cookie') throw new ApiError('INVALID_CREDENTIALS');
-    if (principal.mustSetUpTfa) throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
-    // A page elsewhere could have the user link an account of its maker's choice, who would then get in by it.
-    request.requireOwnSite();
-    return { user: principal.userId, session: principal.sessionId };
+  const start = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { provider }: { provider: Provider },
+    attempt: NewAttempt,
+  ) => {
+    const verifier = randomBytes(32).toString('base64url');
+    const state = attempts.begin(provider.config.key, { ...attempt, challenge: challengeOf(verifier) });
+    return provider.authorizationUrl(request, reply, { state, verifier });
   };
+
+  const redirectOf = ({ provider }: { provider: Provider }, redirect: string | undefined) =>
+    redirect ? requireRedirect(redirect, publicUrl, provider.config.REDIRECT_ALLOW_LIST) : null;
 
   /** Each state once, whoever shows it: the cookie may have been kept. */
   const spend = async ({ id, expires }: Attempt) => {
@@ -102,7 +115,11 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     if (query.error !== undefined) throw refusal(entry.provider, query.error);
     // Several of them would be read by each side in its own way (RFC 6749, 3.1).
     if (typeof query.code !== 'string') throw new ApiError('INVALID_CREDENTIALS');
-    const profile = await entry.provider.profile(request, reply, state);
+    const verifier = request
+      .cookieValues(cookieNames.verifier)
+      .find((value) => challengeOf(value) === attempt.challenge);
+    if (verifier === undefined) throw new ApiError('INVALID_CREDENTIALS');
+    const profile = await entry.provider.profile(request, reply, { state, verifier });
     const to = attempt.redirect ?? home;
     if (attempt.link) {
       // Who began it and who came back would be two people, and the one would get the account of the other.
@@ -133,25 +150,31 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     requireProvider: (request) => void entryOf(request),
 
     begin: async (request, reply, form) => {
-      const { provider } = entryOf(request);
+      const entry = entryOf(request);
       const { redirect } = request.query as Query;
-      const link = linkOf(request, form);
       if (redirect !== undefined && typeof redirect !== 'string') {
         throw new ApiError('INVALID_PAYLOAD', { reason: 'redirect may be given once, as text' });
       }
-      const { key, REDIRECT_ALLOW_LIST } = provider.config;
-      const to = redirect ? requireRedirect(redirect, publicUrl, REDIRECT_ALLOW_LIST) : null;
-      const state = attempts.begin(key, { form, redirect: to, link });
+      const to = redirectOf(entry, redirect);
       try {
-        return await provider.authorizationUrl(request, reply, state);
+        return await start(request, reply, entry, { form, redirect: to, link: null });
       } catch (thrown) {
-        return failed(request, key, to, thrown);
+        return failed(request, entry.provider.config.key, to, thrown);
       }
+    },
+
+    beginLink: async (request, reply, { userId: user, sessionId: session }, redirect) => {
+      const entry = entryOf(request);
+      if (session === null) throw new ApiError('FORBIDDEN');
+      const to = redirectOf(entry, redirect);
+      return start(request, reply, entry, { form: 'login', redirect: to, link: { user, session } });
     },
 
     finish: async (request, reply) => {
       const { provider } = entryOf(request);
-      const state = request.cookies[cookieNames.state] ?? '';
+      // Of several cookies, the one of this login.
+      const states = request.cookieValues(cookieNames.state);
+      const state = states.find((value) => value === (request.query as Query).state) ?? states[0] ?? '';
       const attempt = attempts.read(provider.config.key, state);
       // What comes back for another login leaves the one alone that is under way.
       if ((request.query as Query).state === state) forget(reply);
@@ -167,7 +190,10 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
     complete: async (request, reply, otp, mode) => {
       const { provider, accounts } = entryOf(request);
-      const pending = attempts.readPending(provider.config.key, request.cookies[cookieNames.pending]);
+      const pending = request
+        .cookieValues(cookieNames.pending)
+        .map((value) => attempts.readPending(provider.config.key, value))
+        .find((found) => found !== undefined);
       if (!pending) throw new ApiError('INVALID_CREDENTIALS');
       const issued = await accounts.complete(pending, otp, mode ?? pending.mode, request.client);
       reply.clearCookie(cookieNames.pending, cookie);

@@ -1,5 +1,5 @@
 import { ApiError } from '../../schemas/errors.js';
-import { type Note, type Observe, requestOf } from '../tracing/operations.js';
+import { type Note, type Observe, requestOf } from '../platform/traced-operations.js';
 
 /** Bytes of an answer: more is no profile, no key set and no discovery document. */
 export const largestAnswer = 262_144;

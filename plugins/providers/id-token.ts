@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from 'jose';
 import { ApiError } from '../../schemas/errors.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import { issuerPattern, type OpenIdEndpoints } from './endpoints.js';
 import { type Fetch, providerDown } from './http.js';
 

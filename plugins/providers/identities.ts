@@ -1,17 +1,18 @@
 import type { Executor } from '../../db/client.js';
+import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import {
   deleteIdentity,
   type IdentityRecord,
   listIdentities,
   lockWaysIn,
   setPrimaryIdentity,
-} from '../../db/queries/identities.js';
-import { deleteSessionsOf } from '../../db/queries/sessions.js';
+} from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/transact.js';
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Principal } from '../access/service.js';
 import type { Activity } from '../activity/service.js';
+import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { Principal } from '../server/caller.js';
 
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
@@ -41,6 +42,7 @@ export function createIdentities(deps: {
     unlink: (caller, id) =>
       transact(db, async (tx) => {
         const ways = await lockWaysIn(tx, caller.userId);
+        await requireLiveSession(tx, caller);
         const all = await listIdentities(tx, caller.userId);
         const gone = uuidPattern.test(id) ? all.find((identity) => identity.id === id.toLowerCase()) : undefined;
         if (!ways || !gone) throw new ApiError('FORBIDDEN');

@@ -1,9 +1,9 @@
 import plugin from 'fastify-plugin';
-import { deleteExpiredStates } from '../../db/queries/identities.js';
+import { deleteExpiredStates } from '../../db/queries/providers/identities.js';
 import type { ListedProvider } from '../../schemas/providers.js';
-import { keysFor } from '../keys.js';
-import { hour } from '../periodic.js';
-import { createSecretBox } from '../secret-box.js';
+import { createSecretBox } from '../platform/encryption.js';
+import { keysFor } from '../platform/key-derivation.js';
+import { hour } from '../platform/periodic.js';
 import { createAccounts } from './accounts.js';
 import { createAttempts } from './attempts.js';
 import { cookieLifetime, createProviderFlow, type ProviderFlow } from './flow.js';
@@ -78,7 +78,11 @@ export const providersPlugin = plugin(
       ),
     );
 
-    app.every(hour, () => deleteExpiredStates(db, clock()), 'expired logins by provider could not be cleared away');
+    app.every(
+      hour,
+      () => deleteExpiredStates(app.maintenanceDb, clock()),
+      'expired logins by provider could not be cleared away',
+    );
   },
   {
     name: 'providers',
@@ -88,7 +92,7 @@ export const providersPlugin = plugin(
       'clock',
       'periodic',
       'sessions',
-      'tfa',
+      'second-factor',
       'cookie',
       'cross-site',
       'activity',

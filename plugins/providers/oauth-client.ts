@@ -2,7 +2,7 @@ import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastif
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
-import { type Observe, requestOf } from '../tracing/operations.js';
+import { type Observe, requestOf } from '../platform/traced-operations.js';
 import type { Endpoints } from './endpoints.js';
 import { largestAnswer, providerDown } from './http.js';
 

@@ -1,3 +1,4 @@
+import { maxAuthDataBytes } from '../../db/query-language/collections.js';
 import { formats, isObject } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 
@@ -11,7 +12,7 @@ export interface Profile {
   firstName: string | null;
   lastName: string | null;
   groups: readonly string[];
-  /** The profile as it may be kept: without tokens, and without what belongs to the protocol. */
+  /** The profile as it may be stored: without tokens, without what belongs to the protocol, and within the limit of a row. */
   data: Record<string, unknown>;
 }
 
@@ -64,8 +65,22 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
     firstName: nameOf(at(keys.FIRST_NAME_KEY)),
     lastName: nameOf(at(keys.LAST_NAME_KEY)),
     groups: (Array.isArray(groups) ? groups : [groups]).filter((group) => typeof group === 'string'),
-    data: Object.fromEntries(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
+    data: fitting(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
   };
+}
+
+/** Leaves out the largest members if together they exceed the limit: the login does not fail for that. */
+function fitting(members: readonly [name: string, value: unknown][]): Record<string, unknown> {
+  const bytesOf = (member: unknown) => Buffer.byteLength(JSON.stringify(member)) - 1;
+  const bySize = members.map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }));
+  bySize.sort((a, b) => a.bytes - b.bytes);
+  let left = maxAuthDataBytes - 1;
+  const kept = new Set<string>();
+  for (const { name, bytes } of bySize) {
+    left -= bytes;
+    if (left >= 0) kept.add(name);
+  }
+  return Object.fromEntries(members.filter(([name]) => kept.has(name)));
 }
 
 /** Some providers number their users. What could not be kept as it is would be taken for somebody else's, and is refused. */

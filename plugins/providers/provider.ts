@@ -2,24 +2,31 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
-import type { Clock } from '../clock.js';
-import { nonceOf } from './attempts.js';
+import type { Clock } from '../platform/clock.js';
+import { challengeOf, nonceOf } from './attempts.js';
 import { createEndpoints, type Endpoints } from './endpoints.js';
 import { createFetch, fetchJson, providerDown } from './http.js';
 import { createIdTokens } from './id-token.js';
 import { createOAuthClient, type OAuthClient, type OAuthClientOptions } from './oauth-client.js';
 import { type Profile, readProfile } from './profile.js';
 
+/** The secrets of one login, which its browser keeps in cookies. The provider gets the state, and the verifier's challenge. */
+export interface LoginSecrets {
+  state: string;
+  /** The PKCE code verifier. */
+  verifier: string;
+}
+
 /** One provider: sends browsers there, and learns who came back. */
 export interface Provider {
   config: ProviderConfig;
   /** Where to send the browser. @throws {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG */
-  authorizationUrl(request: FastifyRequest, reply: FastifyReply, state: string): Promise<string>;
+  authorizationUrl(request: FastifyRequest, reply: FastifyReply, secrets: LoginSecrets): Promise<string>;
   /**
    * Who it is that the provider has sent back.
    * @throws {ApiError} INVALID_CREDENTIALS, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
-  profile(request: FastifyRequest, reply: FastifyReply, state: string): Promise<Profile>;
+  profile(request: FastifyRequest, reply: FastifyReply, secrets: LoginSecrets): Promise<Profile>;
 }
 
 type Options = Pick<OAuthClientOptions, 'callbackUri' | 'timeout' | 'observe' | 'cookie' | 'cookieNames'>;
@@ -33,8 +40,10 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   /** The client asks for the state of a request when it makes the address. */
   const states = new WeakMap<FastifyRequest, string>();
   const stateOf = (request: FastifyRequest) => states.get(request) ?? '';
-  const isStateRight = ({ query, cookies }: FastifyRequest) =>
-    (query as { state?: unknown }).state === cookies[options.cookieNames.state];
+  const isStateRight = (request: FastifyRequest) =>
+    request
+      .cookieValues(options.cookieNames.state)
+      .some((value) => value === (request.query as { state?: unknown }).state);
 
   const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
     const made = clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
@@ -48,13 +57,13 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
     return profile;
   };
 
-  /** The address that the user has made the first one, and that is verified (the form of GitHub's `/user/emails`). */
+  /** The primary address if it is verified, otherwise none: whatever the profile shows (the form of GitHub's `/user/emails`). */
   const mainAddress = async (url: string, token: string): Promise<Record<string, unknown>> => {
     const list = await fetchJson(fetchFrom, key, url, token);
     const main = Array.isArray(list) && list.find((item) => isObject(item) && item.primary === true);
-    return main && main.verified === true
-      ? { [config.EMAIL_KEY]: main.email, email: main.email, email_verified: true }
-      : {};
+    const isVerified = main && main.verified === true;
+    const email: unknown = isVerified ? main.email : null;
+    return { [config.EMAIL_KEY]: email, email, email_verified: isVerified };
   };
 
   const byOpenId = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
@@ -74,17 +83,25 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   return {
     config,
 
-    authorizationUrl: async (request, reply, state) => {
+    authorizationUrl: async (request, reply, { state, verifier }) => {
       const endpoints = await endpointsOf();
       const client = await clientOf(endpoints);
       states.set(request, state);
-      return client.authorizationUrl(request, reply, endpoints.openid ? { nonce: nonceOf(state) } : {});
+      const url = await client.authorizationUrl(request, reply, {
+        code_challenge: challengeOf(verifier),
+        ...(endpoints.openid && { nonce: nonceOf(state) }),
+      });
+      // In place of the one that the client has made up, which the state knows nothing of.
+      reply.setCookie(options.cookieNames.verifier, verifier, options.cookie);
+      return url;
     },
 
-    profile: async (request, reply, state) => {
+    profile: async (request, reply, { state, verifier }) => {
       const endpoints = await endpointsOf();
       requireIssuer(request.query as { iss?: unknown }, endpoints);
       const client = await clientOf(endpoints);
+      // The client reads the first of several cookies.
+      request.cookies[options.cookieNames.verifier] = verifier;
       const { access_token, id_token } = await client.tokens(request, reply);
       const tokens = { access_token: String(access_token), id_token };
       const given = endpoints.openid ? await byOpenId(tokens, state, endpoints) : await byOAuth(tokens, endpoints);

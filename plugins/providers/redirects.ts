@@ -1,11 +1,11 @@
 import { ApiError } from '../../schemas/errors.js';
-import { ambiguous, isAllowedUrl, pathHere, webUrl } from '../urls.js';
+import { ambiguous, isAllowedUrl, pathHere, webUrl } from '../platform/urls.js';
 
 /** A longer one would make the state, which carries it, too long for the address line. */
 const longest = 1024;
 
 /**
- * Where a login by provider may lead: a path here, our own origin, or a URL that the provider's list has (contract 2.5).
+ * Where a login by provider may lead: a path here, our own origin, or a URL that the provider's list has.
  * @returns the place as it may stand in a Location header
  * @throws {ApiError} INVALID_PAYLOAD
  */

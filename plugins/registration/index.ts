@@ -1,33 +1,57 @@
 import plugin from 'fastify-plugin';
+import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
+import { hour } from '../platform/periodic.js';
+import { type BrowserCookie, createBrowserCookie } from './browser-cookie.js';
 import { createRegistration, type Registration } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     registration: Registration;
+    registrationBrowser: BrowserCookie;
   }
 }
 
-/** `app.registration`: people who sign up by themselves. */
+/** `app.registration`: people who sign up. */
 export const registrationPlugin = plugin(
   async (app) => {
-    const { db, mail, linkTokens, passwords, passwordRules, rateLimits, activity, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
     const registration = createRegistration({
       db,
+      clock,
       mail,
       linkTokens,
       passwords,
       passwordRules,
+      passwordChecks,
       rateLimits,
       activity,
-      defaultUrl: `${config.PUBLIC_URL}/users/register/verify-email`,
       allowList: config.USER_REGISTER_URL_ALLOW_LIST,
+      linkLifetime: config.EMAIL_VERIFICATION_TOKEN_TTL,
       answerAfter: config.REGISTRATION_ANSWER_TIME,
-      onRefusal: (reason) => app.log.info({ reason }, 'a registration came to nothing'),
+      onRefusal: (reason) => app.log.info({ reason }, 'a registration had no effect'),
     });
     app.decorate('registration', registration);
+    const cookie = createBrowserCookie(config);
+    app.ownCookies.add(cookie.name);
+    app.decorate('registrationBrowser', cookie);
+    const clear = () => deleteExpiredRegistrations(app.maintenanceDb, clock());
+    app.every(hour, clear, 'expired registrations could not be cleared away');
   },
   {
     name: 'registration',
-    dependencies: ['config', 'database', 'mail', 'tokens', 'passwords', 'password-rules', 'rate-limits', 'activity'],
+    dependencies: [
+      'config',
+      'clock',
+      'cookie',
+      'periodic',
+      'database',
+      'mail',
+      'tokens',
+      'passwords',
+      'password-rules',
+      'password-checks',
+      'rate-limits',
+      'activity',
+    ],
   },
 );

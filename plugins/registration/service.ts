@@ -1,118 +1,225 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { activate, insertAccount, lockRecipient, lockRecipientByEmail } from '../../db/queries/recipients.js';
-import { readSettings } from '../../db/queries/settings.js';
-import { matchingKeys } from '../../db/queries/writes.js';
+import { matchingKeys } from '../../db/queries/items/writes.js';
+import {
+  findRecipient,
+  insertAccount,
+  lockRecipient,
+  lockRecipientByEmail,
+  type Recipient,
+} from '../../db/queries/mail/recipients.js';
+import {
+  activateRegistered,
+  insertRegistration,
+  type PendingRegistration,
+  readRegistrations,
+} from '../../db/queries/registration/registrations.js';
+import { readSettings } from '../../db/queries/settings/settings.js';
 import { seesAll } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { ruleOf } from '../access/write-grants.js';
 import type { Activity } from '../activity/service.js';
-import type { Client } from '../client.js';
+import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { PasswordRules } from '../auth/password-rules/service.js';
+import type { Passwords } from '../auth/passwords/service.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
-import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
-import type { PasswordRules } from '../password-rules/service.js';
-import type { Passwords } from '../passwords/service.js';
-import type { RateLimits } from '../rate-limits/service.js';
+import { isDue, scopeOf, stateOfRegistration } from '../mail/recipients.js';
+import type { Clock } from '../platform/clock.js';
+import { inEvenTime } from '../platform/response-time-padding.js';
+import { requireAllowedUrl } from '../platform/urls.js';
+import type { Client } from '../server/client-info.js';
+import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
-import { requireAllowedUrl } from '../urls.js';
-import { inEvenTime } from './even-time.js';
 
 export interface NewRegistration {
   email: string;
   password: string;
   firstName: string | null;
   lastName: string | null;
-  /** Where the link is to lead. */
+  /** Where the link leads. */
   url: string | undefined;
+  /** Hash of the cookie of the browser that registers. */
+  browserHash: string;
 }
+
+/** What is needed to confirm a registration, apart from its token. */
+export type Proof = 'none' | 'password';
 
 export interface Registration {
   /**
-   * Makes a user of a stranger, if the settings allow it, and has a mail sent to verify the address. Whatever comes of
-   * it, the answer and its time are the same (contract 2.15).
+   * Registers a user, if the settings allow it, and sends an email to verify the address. Each registration of an address
+   * is pending, independently of the others, until one of them is verified. The response and its time are always the same.
    * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed; REQUESTS_EXCEEDED
    */
   register(registration: NewRegistration, client: Client): Promise<void>;
+  /** Sends the email of the latest pending registration again, if there is one. The response and its time are always the same. */
+  resend(email: string, client: Client): Promise<void>;
   /**
-   * Makes the user of a verified address active.
+   * Activates the registration of a link, with its password and names, and ends the others of its address.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when it was used or is void
    */
   verify(token: string, client: Client): Promise<void>;
+  /**
+   * The same for a person on a page. Other browsers than the one that registered need a password, which becomes that of the
+   * account. So the person who reads the mailbox has a password that no one else knows, whether or not they registered.
+   * @param browserHashes of the cookies of the browser
+   * @throws {ApiError} as `verify`; INVALID_PAYLOAD without a password that is needed; FAILED_VALIDATION
+   */
+  confirm(token: string, password: string | undefined, browserHashes: readonly string[], client: Client): Promise<void>;
+  /** What confirming this link takes. Changes nothing. @throws {ApiError} as `verify` */
+  inspect(token: string, browserHashes: readonly string[]): Promise<{ email: string; proof: Proof }>;
 }
 
 type Settings = Awaited<ReturnType<typeof readSettings>>;
 
-/** Why a registration comes to nothing; ends its transaction. */
+/** Why a registration has no effect; ends its transaction. */
 class Refusal extends Error {}
 
 const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
+/** For each address. One more ends the oldest, so that an attacker cannot prevent the owner from registering. */
+const maxPending = 100;
+
+/** A link that was used, or that another registration, a deletion or another status has ended. */
+const voidLink = (claims: LinkTokenClaims) =>
+  invalidPayload('This link has been used, or is void').concerning(claims.id);
+
 export function createRegistration(deps: {
   db: Executor;
+  clock: Clock;
   mail: Pick<Mail, 'enqueue'>;
   linkTokens: LinkTokens;
   passwords: Passwords;
-  passwordRules: PasswordRules;
-  rateLimits: Pick<RateLimits, 'requireRegistration' | 'mayMail'>;
+  passwordRules: Pick<PasswordRules, 'check'>;
+  passwordChecks: Pick<PasswordChecks, 'forgive'>;
+  rateLimits: Pick<RateLimits, 'requireRegistration' | 'mayRequestMail'>;
   activity: Activity;
-  defaultUrl: string;
   allowList: readonly string[];
+  /** Milliseconds. */
+  linkLifetime: number;
   /** Milliseconds. */
   answerAfter: number;
   onRefusal(reason: string): void;
 }): Registration {
-  const { db, mail, linkTokens, passwords, passwordRules, rateLimits, activity } = deps;
-  const { defaultUrl, allowList, answerAfter, onRefusal } = deps;
+  const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
+  const { allowList, linkLifetime, answerAfter, onRefusal } = deps;
 
-  const isGood = async (password: string): Promise<boolean> => {
+  const isGood = async ({ password, email, firstName, lastName }: NewRegistration): Promise<boolean> => {
     try {
-      await passwordRules.check([password]);
+      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }]);
       return true;
     } catch (error) {
-      if (error instanceof ApiError) return false;
+      if (error instanceof ApiError && error.code !== 'SERVICE_UNAVAILABLE') return false;
       throw error;
     }
   };
 
-  /** @returns who it is that registers */
-  const admit = async (tx: Executor, settings: Settings, registration: NewRegistration, password: string) => {
-    const { email, firstName, lastName, url } = registration;
+  /** Adds a registration to those that wait for the address to be verified. */
+  const addPending = async (
+    tx: Executor,
+    user: string,
+    registration: NewRegistration,
+    password: string,
+    requestedFrom: string,
+  ) => {
+    const { firstName, lastName, browserHash, url = null } = registration;
+    const createdAt = clock();
+    const expiresAt = new Date(createdAt.getTime() + linkLifetime);
+    const pending = { user, password, firstName, lastName, browserHash, url, createdAt, expiresAt };
+    const id = await insertRegistration(tx, pending, maxPending);
+    await mail.enqueue(tx, { kind: 'registration', user, registration: id, requestedFrom });
+  };
+
+  /** @returns the user who registers; null when the address has an account, whose user is notified */
+  const admit = async (
+    tx: Executor,
+    settings: Settings,
+    registration: NewRegistration,
+    password: string,
+    requestedFrom: string,
+  ): Promise<string | null> => {
+    const { email, firstName, lastName } = registration;
     const mustVerify = settings.public_registration_verify_email;
     const id = randomUUID();
-    const status = mustVerify ? 'unverified' : 'active';
     const role = settings.public_registration_role;
-    const isNew = await insertAccount(tx, { id, email, firstName, lastName, status, role, password });
-    const user = isNew ? id : await waitingUser(tx, email);
-    if (isNew) await requireWanted(tx, id, settings.public_registration_email_filter);
-    // Who was to verify the address must still, though nobody else has to by now: it may be another who registers.
-    if (mustVerify || !isNew) await mail.enqueue(tx, { kind: 'registration', user, url: url ?? defaultUrl });
-    return user;
+    // Until the address is verified, nothing that was typed is in the row.
+    const isNew = await insertAccount(tx, {
+      id,
+      email,
+      role,
+      createdAt: clock(),
+      ...(mustVerify ? { status: 'unverified' } : { status: 'active', password, firstName, lastName }),
+    });
+    if (isNew) {
+      await requireWanted(tx, id, settings.public_registration_email_filter);
+      if (mustVerify) await addPending(tx, id, registration, password, requestedFrom);
+      return id;
+    }
+    const known = await lockRecipientByEmail(tx, email);
+    if (known?.status === 'active') {
+      await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });
+      return null;
+    }
+    if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');
+    // Also when new addresses are no longer verified: someone else may have registered this one before.
+    await addPending(tx, known.id, registration, password, requestedFrom);
+    return known.id;
   };
 
   const attempt = async (registration: NewRegistration, client: Client): Promise<void> => {
     const origin = { userId: null, client };
     const event = { action: 'register', collection: 'users' } as const;
     const settings = await readSettings(db);
-    const isAcceptable = await isGood(registration.password);
+    const isAcceptable = await isGood(registration);
     // Also for nothing: it is most of the work.
-    const hash = await passwords.hash(registration.password);
+    const hash = await passwords.hash(registration.password, origin);
     try {
       if (!settings.public_registration) throw new Refusal('registration is switched off');
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
-      if (!(await rateLimits.mayMail(registration.email, client.network)))
-        throw new Refusal('too many mails were asked for');
-      await db.transaction(async (tx) => {
-        const item = await admit(tx, settings, registration, hash);
-        await activity.record(tx, origin, [{ ...event, item }]);
+      const item = await db.transaction(async (tx) => {
+        const user = await admit(tx, settings, registration, hash, client.network);
+        if (user !== null) await activity.record(tx, origin, [{ ...event, item: user }]);
+        return user;
       });
+      if (item === null) throw new Refusal('the address has an account');
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       onRefusal(error.message);
       await activity.refuse(origin, event, null);
     }
   };
+
+  /** The registration of a link. @throws {ApiError} INVALID_PAYLOAD */
+  const pendingOf = async (executor: Executor, claims: LinkTokenClaims, user: Recipient | undefined) => {
+    if (!user || !isDue.registration(user)) throw voidLink(claims);
+    const all = await readRegistrations(executor, user.id, clock());
+    const pending = all.find((one) => linkTokens.isFor(claims, stateOfRegistration(user, one.id)));
+    if (!pending) throw voidLink(claims);
+    return pending;
+  };
+
+  /** @param choose what the account gets */
+  const activate = async (
+    claims: LinkTokenClaims,
+    client: Client,
+    choose: (pending: PendingRegistration) => Pick<PendingRegistration, 'password' | 'firstName' | 'lastName'>,
+  ) => {
+    await db.transaction(async (tx) => {
+      const user = await lockRecipient(tx, claims.id);
+      const pending = await pendingOf(tx, claims, user);
+      const { password, firstName, lastName } = choose(pending);
+      await activateRegistered(tx, { user: claims.id, password, firstName, lastName, verifiedAt: clock() });
+      await passwordChecks.forgive(tx, user as Recipient, client);
+      const events = [{ action: 'email_verified', collection: 'users', item: claims.id } as const];
+      await activity.record(tx, { userId: claims.id, client }, events);
+    });
+  };
+
+  const isOfBrowser = ({ browserHash }: PendingRegistration, hashes: readonly string[]) =>
+    browserHash !== null && hashes.includes(browserHash);
 
   return {
     register: async (registration, client) => {
@@ -121,29 +228,56 @@ export function createRegistration(deps: {
       await inEvenTime(answerAfter, () => attempt(registration, client));
     },
 
+    resend: async (email, client) => {
+      if (!(await rateLimits.mayRequestMail(client.network))) {
+        onRefusal('too many emails were requested');
+        return;
+      }
+      await db.transaction(async (tx) => {
+        // Whose address it is, if anyone's, is looked up when the email is sent.
+        await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });
+        await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
+      });
+    },
+
     verify: async (token, client) => {
       const claims = linkTokens.read(token, scopeOf.registration);
-      await db.transaction(async (tx) => {
-        const user = await lockRecipient(tx, claims.id);
-        if (!user || !isDue.registration(user) || !linkTokens.isFor(claims, stateOf(user))) {
-          throw invalidPayload('This link has been used, or is void').concerning(claims.id);
+      await activate(claims, client, (pending) => pending);
+    },
+
+    confirm: async (token, password, browserHashes, client) => {
+      const claims = linkTokens.read(token, scopeOf.registration);
+      const user = await findRecipient(db, claims.id);
+      const pending = await pendingOf(db, claims, user);
+      if (password === undefined) {
+        if (!isOfBrowser(pending, browserHashes)) {
+          throw invalidPayload('password is required, except in the browser that registered').concerning(claims.id);
         }
-        await activate(tx, claims.id, null);
-        const events = [{ action: 'email_verified', collection: 'users', item: claims.id } as const];
-        await activity.record(tx, { userId: claims.id, client }, events);
-      });
+        return activate(claims, client, (own) => own);
+      }
+      const { firstName, lastName } = pending;
+      await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }]);
+      const from = { userId: claims.id, client };
+      const isOwn = await passwords.verify(pending.password, password, from);
+      if (isOwn) return activate(claims, client, (own) => own);
+      // Someone who does not know its password may not have typed its names either.
+      const keepsNames = isOfBrowser(pending, browserHashes);
+      const hash = await passwords.hash(password, from);
+      return activate(claims, client, (own) =>
+        keepsNames ? { ...own, password: hash } : { password: hash, firstName: null, lastName: null },
+      );
+    },
+
+    inspect: async (token, browserHashes) => {
+      const claims = linkTokens.read(token, scopeOf.registration);
+      const user = await findRecipient(db, claims.id);
+      const pending = await pendingOf(db, claims, user);
+      return { email: user?.email ?? '', proof: isOfBrowser(pending, browserHashes) ? 'none' : 'password' };
     },
   };
 }
 
-/** Who registers again before the address is verified gets the mail again, and keeps the first password. */
-async function waitingUser(tx: Executor, email: string): Promise<string> {
-  const known = await lockRecipientByEmail(tx, email);
-  if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');
-  return known.id;
-}
-
-/** The filter of the settings is put to the new row like any other. */
+/** The filter of the settings is applied to the new row like any other. */
 async function requireWanted(tx: Executor, id: string, stored: Record<string, unknown> | null): Promise<void> {
   const filter = ruleOf(stored, 'users', nobody);
   if (filter === null) return;

@@ -1,27 +1,33 @@
 import type { Executor } from '../../db/client.js';
-import { grantsAdministration } from '../../db/queries/administrators.js';
-import { readSettings, writeSettings } from '../../db/queries/settings.js';
-import { existingKeys } from '../../db/queries/writes.js';
+import { lockAdministrators } from '../../db/queries/access/administrators.js';
+import { existingKeys } from '../../db/queries/items/writes.js';
+import { readSettings, writeSettings } from '../../db/queries/settings/settings.js';
 import type { AccessView } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
-import { forbiddenField } from '../../db/query-language/faults.js';
 import { parseNames } from '../../db/query-language/fields.js';
 import { parseFilter } from '../../db/query-language/filter.js';
+import { forbiddenField } from '../../db/query-language/invalid-query.js';
+import { transact } from '../../db/transact.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
-import type { Caller } from '../access/service.js';
+import { requireHarmlessSettings } from '../access/public-rights.js';
 import type { Activity } from '../activity/service.js';
-import { isPolicy } from '../password-rules/policy.js';
+import { isPolicy } from '../auth/password-rules/policy.js';
+import type { Caller } from '../server/caller.js';
 
 export interface ProjectSettings {
   /** The settings that the caller may read and has asked for. @throws {ApiError} FORBIDDEN, INVALID_QUERY */
   read(caller: Caller, fields: unknown): Promise<SettingsInput>;
-  /** Writes settings, and gives them back to who may read them. @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY */
+  /** Writes settings, and returns them to callers who may read them. @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT */
   update(caller: Caller, input: SettingsInput, fields: unknown): Promise<SettingsInput | null>;
 }
 
-/** Settings that decide over rights, or could be used against the service: no permission is enough for them. */
-const adminOnly = new Set<string>(['public_policy', 'public_registration_role', 'auth_password_policy']);
+/** Settings that a permission is sufficient for. All others control access, and only administrators change them. */
+const delegable = new Set<SettingName>(['project_name', 'project_color', 'project_logo', 'default_language']);
+
+/** Settings that give rights to everyone, or to anyone who registers. */
+const grantsRights = (input: SettingsInput) =>
+  typeof input.public_policy === 'string' || typeof input.public_registration_role === 'string';
 
 export function createSettings({
   db,
@@ -52,20 +58,20 @@ export function createSettings({
       const names = Object.keys(input) as SettingName[];
       if (writable.size === 0) throw new ApiError('FORBIDDEN');
       for (const name of names) {
-        if (!writable.has(name) || (adminOnly.has(name) && !caller.admin)) throw forbiddenField('settings', name);
+        if (!writable.has(name)) throw new ApiError('FORBIDDEN', { reason: `You may not write ${name} of settings` });
+        if (!caller.admin && !delegable.has(name))
+          throw new ApiError('FORBIDDEN', { reason: `Only an administrator may write ${name} of settings` });
       }
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
       // An answer that cannot be given is refused before anything is written.
       const wanted = permitted(caller, 'read').size === 0 ? null : wantedBy(caller, fields);
-      await db.transaction(async (tx) => {
+      await transact(db, async (tx) => {
+        if (grantsRights(input)) await lockAdministrators(tx);
         await requireItem(tx, 'public_policy', 'policies', input.public_policy);
-        if (typeof input.public_policy === 'string' && (await grantsAdministration(tx, input.public_policy))) {
-          // It would make an administrator of everybody.
-          throw new ApiError('FAILED_VALIDATION', { field: 'public_policy', path: [], type: 'admin_access' });
-        }
         await requireItem(tx, 'public_registration_role', 'roles', input.public_registration_role);
         await writeSettings(tx, input);
+        if (grantsRights(input)) await requireHarmlessSettings(tx);
         if (names.length > 0)
           await activity.record(tx, caller, [{ action: 'update', collection: 'settings', changed: names }]);
       });

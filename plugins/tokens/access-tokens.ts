@@ -2,12 +2,12 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { createDecoder } from 'fast-jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
-import type { SigningKeys } from '../signing-keys/service.js';
 import { type Signing, seconds, type Verifier, verifiersOf, verifySigned } from './signed.js';
+import type { SigningKeys } from './signing-keys/service.js';
 
 export interface AccessTokens {
   /** Signs an access token that is valid from now until `expiresAt`. */
-  issue(claims: Omit<AccessTokenClaims, 'iat' | 'exp' | 'iss'>, expiresAt: Date): string;
+  issue(claims: Omit<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'>, expiresAt: Date): string;
   /**
    * Verifies a token: signature, algorithm, type, issuer, form of the claims, and last of all the time.
    * @returns undefined when it is no JWT that says it is ours: nothing was verified then
@@ -24,11 +24,13 @@ const decode = createDecoder({ complete: true });
 const isAccessToken = TypeCompiler.Compile(AccessTokenClaims);
 
 /**
- * Access tokens are JWTs (RFC 7519, RFC 8725; contract 1.2). Those with a `kid` are signed by that one of the key pairs, those
+ * Access tokens are JWTs (RFC 7519, RFC 8725). Those with a `kid` are signed by that one of the key pairs, those
  * without by the key made from SECRET (HS256). Nothing else that a token says of itself has a say in how it is verified.
  */
-export function createAccessTokens(signing: Signing & { keys: Pick<SigningKeys, 'signer' | 'find'> }): AccessTokens {
-  const { jwt, keys, clock, issuer } = signing;
+export function createAccessTokens(
+  signing: Signing & { keys: Pick<SigningKeys, 'signer' | 'find'>; audience?: string | undefined },
+): AccessTokens {
+  const { jwt, keys, clock, issuer, audience } = signing;
   const ownVerifiers = verifiersOf(signing);
 
   const verifiersFor = async (kid: unknown): Promise<readonly Verifier[]> => {
@@ -39,7 +41,8 @@ export function createAccessTokens(signing: Signing & { keys: Pick<SigningKeys, 
 
   return {
     issue: (claims, expiresAt) => {
-      const all = { ...claims, iat: seconds(clock()), exp: seconds(expiresAt), iss: issuer };
+      const times = { iat: seconds(clock()), exp: seconds(expiresAt) };
+      const all = { ...claims, ...times, iss: issuer, ...(audience === undefined ? {} : { aud: audience }) };
       const key = keys.signer();
       return key ? key.sign(all) : jwt.sign(all);
     },

@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
-import { issuer } from '../jwt.js';
-import { keysFor } from '../keys.js';
+import { keysFor } from '../platform/key-derivation.js';
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
+import { issuer } from './jwt.js';
 import { createLinkTokens, type LinkTokens } from './link-tokens.js';
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.js';
 
@@ -20,7 +20,10 @@ export const tokensPlugin = plugin(
     const [, ...accessKeys] = keysFor(config, 'access-token');
     const [, ...linkKeys] = keysFor(config, 'link-token');
     const signing = { jwt, previousKeys: accessKeys, clock, issuer };
-    app.decorate('accessTokens', createAccessTokens({ ...signing, keys: signingKeys }));
+    app.decorate(
+      'accessTokens',
+      createAccessTokens({ ...signing, keys: signingKeys, audience: config.ACCESS_TOKEN_AUDIENCE }),
+    );
     app.decorate('refreshTokens', createRefreshTokens(keysFor(config, 'refresh-token')));
     app.decorate('linkTokens', createLinkTokens({ jwt: jwt.links, previousKeys: linkKeys, clock, issuer }));
   },

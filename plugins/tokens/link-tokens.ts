@@ -32,7 +32,7 @@ const fingerprint = (state: LinkSubject['state']): string =>
 
 /**
  * Tokens in links are JWTs with a key and a `typ` of their own, bound to a purpose, a user and a state. They need no row:
- * what uses one up changes the state that it is bound to (contract 2.7, 2.12, 2.15).
+ * what uses one up changes the state that it is bound to.
  */
 export function createLinkTokens(signing: Signing): LinkTokens {
   const { jwt, clock, issuer } = signing;

@@ -2,7 +2,7 @@ import type { JWT } from '@fastify/jwt';
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { ApiError } from '../../schemas/errors.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 
 /** What tokens of any kind are signed and verified with. */
 export interface Signing {

@@ -1,19 +1,59 @@
 import plugin from 'fastify-plugin';
-import { sumUpUserCounts } from '../../db/queries/user-counts.js';
-import { hour } from '../periodic.js';
+import { sumUpUserCounts } from '../../db/queries/users/user-counts.js';
+import { hour } from '../platform/periodic.js';
+import { type ChangePassword, createChangePassword } from './change-password.js';
+import { createDisableTwoFactor, type DisableTwoFactor } from './disable-two-factor.js';
 import { createUsers, type Users } from './service.js';
+import { createUnlockUser, type UnlockUser } from './unlock-user.js';
+import { createUserWriteRules } from './write-rules.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     users: Users;
+    changePassword: ChangePassword;
+    unlockUser: UnlockUser;
+    disableTwoFactor: DisableTwoFactor;
   }
 }
 
-/** `app.users`: users. */
+/** `app.users`: users. `app.changePassword`: the caller's own password. `app.unlockUser`, `app.disableTwoFactor`: help for a user who is locked out. */
 export const usersPlugin = plugin(
   async (app) => {
-    app.decorate('users', createUsers({ db: app.db, items: app.items }));
-    app.every(hour, () => sumUpUserCounts(app.db), 'the number of users could not be summed up');
+    const { config, db, clock, passwordChecks, items, stepUp, ownPassword, passwords, passwordRules, activity } = app;
+    app.decorate('users', createUsers({ db, items }));
+    app.writeRules.users = createUserWriteRules({
+      db,
+      passwords,
+      passwordRules,
+      clock,
+      stepUp,
+      ownPassword,
+      // Registered later.
+      startEmailChange: config.EMAIL_CHANGE_CONFIRMATION
+        ? (tx, caller, email) => app.emailChanges.start(tx, caller, email)
+        : null,
+    });
+    app.decorate(
+      'changePassword',
+      createChangePassword({ db, stepUp, ownPassword, passwords, passwordRules, activity }),
+    );
+    app.decorate('disableTwoFactor', createDisableTwoFactor({ db, clock, stepUp, activity }));
+    app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, passwordChecks, activity }));
+    app.every(hour, () => sumUpUserCounts(app.maintenanceDb), 'the number of users could not be summed up');
   },
-  { name: 'users', dependencies: ['database', 'periodic', 'items'] },
+  {
+    name: 'users',
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'periodic',
+      'items',
+      'step-up',
+      'password-checks',
+      'passwords',
+      'password-rules',
+      'activity',
+    ],
+  },
 );

@@ -1,24 +1,24 @@
 import type { Executor } from '../../db/client.js';
-import type { Item } from '../../db/queries/items.js';
-import type { PermissionRecord } from '../../db/queries/principals.js';
-import { writeLastPage } from '../../db/queries/users.js';
+import type { PermissionRecord } from '../../db/queries/access/principals.js';
+import type { Item } from '../../db/queries/items/items.js';
+import { writeLastPage } from '../../db/queries/users/users.js';
 import type { QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
-import type { Caller, Principal } from '../access/service.js';
 import { permittedCollections } from '../items/rules.js';
 import type { Items, Meta } from '../items/service.js';
+import type { Caller, Principal } from '../server/caller.js';
 
 export interface Users {
   /**
-   * The caller's own user (contract 2.8). When there is no right to read it, or any field asked for may not be read,
+   * The caller's own user. When there is no right to read it, or any field asked for may not be read,
    * it is the id alone.
    * @throws {ApiError} INVALID_QUERY
    */
   readMe(caller: Principal, input: { fields?: unknown; meta?: unknown }): Promise<{ data: Item; meta?: Meta }>;
   /**
-   * Notes the page that the caller is on (contract 2.14).
+   * Notes the page that the caller is on.
    * @throws {ApiError} VALUE_TOO_LONG
    */
   trackPage(caller: Principal, page: string): Promise<void>;

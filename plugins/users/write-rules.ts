@@ -1,23 +1,34 @@
-import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
-import { followPrimaryIdentities } from '../../db/queries/identities.js';
-import { readAccountStates } from '../../db/queries/recipients.js';
-import { deleteSessionsOf } from '../../db/queries/sessions.js';
-import { type Key, rowsWithValues } from '../../db/queries/writes.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import { deleteEmailChanges } from '../../db/queries/auth/email-changes.js';
+import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
+import { type Columns, type Key, rowsWithValues } from '../../db/queries/items/writes.js';
+import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
+import { followPrimaryIdentities } from '../../db/queries/providers/identities.js';
+import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
 import { collections } from '../../db/query-language/collections.js';
-import { formats } from '../../schemas/common.js';
+import { formats, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
-import { requireNoAdministrator, requireRightsOver } from '../access/account-rights.js';
-import type { Caller } from '../access/service.js';
-import type { Clock } from '../clock.js';
-import { invalidPayload, type Payload, type SpecialFields } from '../items/payload.js';
-import type { Change, WriteRules } from '../items/writes.js';
-import type { PasswordRules } from '../password-rules/service.js';
-import type { Passwords } from '../passwords/service.js';
+import { opensAccount, requireNoAdministrator, requireRightsOver } from '../access/account-rights.js';
+import type { PasswordRules } from '../auth/password-rules/service.js';
+import type { Passwords } from '../auth/passwords/service.js';
+import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { OwnPassword } from '../auth/step-up/own-password.js';
+import type { StepUp } from '../auth/step-up/service.js';
+import { invalidPayload, type SpecialFields } from '../items/payload.js';
+import type { Change, WriteRules } from '../items/write-engine.js';
+import type { Clock } from '../platform/clock.js';
+import type { Caller, Principal } from '../server/caller.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
 const longestPassword = 1024;
+/** Stands in place of a hash until there is one (see `prepare`): no password matches it. */
+const notHashed = '-';
+/** Users whose passwords others than administrators can set in one request: each is a hash. */
+const maxPasswordsOfOthers = 10;
+/** Characters of a static token: it must not be possible to guess one. */
+const minTokenLength = 32;
 const concealed = '**********';
 
 const refuse = (field: string, type: string, more: { valid?: unknown } = {}) =>
@@ -40,67 +51,162 @@ const special: SpecialFields = {
   },
   password: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('password takes text');
-    if (value === '') throw refuse('password', 'regex');
+    if (value === '') throw refuse('password', 'too_short');
     if (value !== null && value.length > longestPassword) throw tooLong('password', concealed);
-    // Hashed before the transaction begins (see prepare).
-    columns.password = value;
+    columns.password = value === null ? null : notHashed;
   },
   token: (value, { columns }) => {
     // What was read comes back unchanged.
     if (value === concealed) return;
-    if (value !== null && (typeof value !== 'string' || value === '')) throw invalidPayload('token takes text');
+    if (value !== null && typeof value !== 'string') throw invalidPayload('token takes text');
+    if (value !== null && [...value].length < minTokenLength)
+      throw refuse('token', 'min_length', { valid: minTokenLength });
     if (value !== null && value.length > 255) throw tooLong('token', concealed);
     // Anything else could not be sent in an Authorization header.
     if (value !== null && !/^[\x21-\x7e]+$/.test(value))
       throw invalidPayload('token takes printable ASCII, without spaces');
     columns.token_hash = value === null ? null : hashToken(value);
   },
+  avatar: (value, { columns }) => {
+    if (value !== null && typeof value !== 'string') throw invalidPayload('avatar must be a UUID or an https URL');
+    if (typeof value === 'string' && value.length > 255) throw tooLong('avatar', value);
+    columns.avatar = value === null ? null : readAvatar(value);
+  },
   tfa_secret: () => {
     throw invalidPayload('tfa_secret is changed by the routes for two-factor authentication');
   },
 };
 
-/** What is particular about writing users (contract 2.9, 2.10, 4). */
+/** The id of a file, in lower case, or an https URL as it was given. */
+function readAvatar(value: string): string {
+  if (uuidPattern.test(value)) return value.toLowerCase();
+  if (!/^https:\/\/[^\s]+$/i.test(value) || !URL.canParse(value)) {
+    throw invalidPayload('avatar must be a UUID or an https URL');
+  }
+  return value;
+}
+
+/** What is particular about writing users. */
 export function createUserWriteRules(deps: {
+  db: Executor;
   passwords: Passwords;
   passwordRules: PasswordRules;
   clock: Clock;
+  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshOfAdministrator'>;
+  ownPassword: OwnPassword;
+  /** Starts a change of the caller's own address that an email confirms; null: a new address takes effect immediately. */
+  startEmailChange: ((tx: Executor, caller: Principal, email: string) => Promise<void>) | null;
 }): WriteRules {
-  const { passwords, passwordRules, clock } = deps;
+  const { db, passwords, passwordRules, clock, stepUp, ownPassword, startEmailChange } = deps;
+  /** Whether nothing would be written but the address that the caller has: clients send whole items. */
+  const keepsOwnAddress = async (caller: Caller, own: readonly Change[]): Promise<boolean> => {
+    const onlyAddress = own.every(({ payload: { columns } }) =>
+      credentialColumns.every((column) => column === 'email' || columns[column] === undefined),
+    );
+    if (!onlyAddress) return false;
+    const { email } = await ownPassword.read(caller);
+    return own.every(({ payload }) => payload.columns.email === email);
+  };
+
+  /** Whether the address takes effect only once an email to it is confirmed. */
+  const isConfirmed = (caller: Caller, { keys, input }: Pick<Change, 'keys' | 'input'>): boolean =>
+    startEmailChange !== null &&
+    isOneself(caller) &&
+    !caller.admin &&
+    typeof input.email === 'string' &&
+    keys.length === 1 &&
+    keys[0] === caller.userId;
+
   return {
     special,
-    adminOnly: new Set(['role', 'policies']),
+    // Applications may trust auth_data and last_access.
+    adminOnly: new Set(['role', 'policies', 'auth_data', 'last_access']),
     defaults: { status: 'active', provider: 'default', email_notifications: true },
     required: ({ provider = 'default' }, isBatch) =>
       isBatch && provider === 'default' ? ['email', 'password'] : ['email'],
+    costly: new Set(['password']),
     carriesAdministrators: new Set(['status', 'role', 'policies']),
-    prepare: (payloads) => hashPasswords(passwords, passwordRules, payloads),
+    carriesRights: new Set(),
+    requireProof: async (caller, changes, currentPassword) => {
+      const suspects = changes.filter(({ payload }) => writesCredentials(caller, payload.columns));
+      const own = suspects.filter(({ keys }) => keys.some((key) => key === caller.userId));
+      if (own.length > 0 && !(await keepsOwnAddress(caller, own))) {
+        await stepUp.requireProofForOwnRow(caller, currentPassword);
+      } else if (currentPassword !== undefined) {
+        await ownPassword.require(caller, await ownPassword.read(caller), currentPassword);
+      }
+      if (!caller.admin || !stepUp.isStale(caller)) return;
+      const others = suspects.flatMap(({ keys }) => keys).filter((key) => key !== caller.userId);
+      const administrators = others.length === 0 ? new Set() : await administratorsAmong(db, others);
+      if (administrators.size > 0) await stepUp.requireFreshOfAdministrator(caller);
+    },
+    prepare: async (caller, changes) => {
+      const renewed = changes.filter(({ input }) => typeof input.password === 'string');
+      const plain = renewed.map(({ input }) => String(input.password));
+      const ownTexts = await ownTextsOf(db, renewed);
+      await passwordRules.check(plain.map((password, index) => ({ password, ownTexts: ownTexts[index] ?? [] })));
+      const hashes = await passwords.hashMany(plain, caller);
+      renewed.forEach(({ payload }, index) => {
+        payload.columns.password = hashes[index];
+      });
+    },
     check: async (tx, caller, changes, action) => {
+      const isOwn = isOneself(caller) && changes.some(({ keys }) => keys.some((key) => key === caller.userId));
+      if (action === 'update' && isOwn && changes.some(({ payload }) => writesCredentials(caller, payload.columns))) {
+        await requireLiveSession(tx, caller);
+      }
       if (!caller.admin) await checkLimits(tx, caller, changes, action, clock());
       for (const { payload } of changes) {
         // Data of one provider says nothing about a user of another.
         const { columns } = payload;
         if (action === 'update' && movesIdentity(columns)) columns.auth_data = null;
       }
+      // Before it is known whether the address is taken: the caller is not told.
+      if (action === 'update') {
+        for (const change of changes) if (isConfirmed(caller, change)) delete change.payload.columns.email;
+      }
       await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
+      for (const { payload } of changes) writeTimes(payload.columns, action, clock());
     },
     updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
     aside: async (tx, changes) => {
       const keys = changes.filter(({ payload }) => movesAccount(payload.columns)).flatMap((change) => change.keys);
-      const states = await inChunks(keys, (chunk) => readAccountStates(tx, chunk.map(String)));
+      const states = keys.length === 0 ? [] : await readAccountStates(tx, keys.map(String));
       return new Map(states.map((former) => [former.id, { former }]));
     },
     after: async (tx, caller, changes, action) => {
+      for (const { keys, input } of changes)
+        if (action === 'update' && isConfirmed(caller, { keys, input })) {
+          await startEmailChange?.(tx, caller as Principal, String(input.email));
+        }
       if (action === 'update') await endSessions(tx, caller, changes);
+      const readdressed = changes
+        .filter(({ payload }) => payload.columns.email !== undefined)
+        .flatMap(({ keys }) => keys);
+      if (action === 'update' && readdressed.length > 0) await deleteEmailChanges(tx, readdressed.map(String));
+      if (action === 'update') await endRegistrations(tx, changes);
       const moved = changes.filter(({ payload }) => movesIdentity(payload.columns)).flatMap(({ keys }) => keys);
-      await inChunks(moved, async (chunk) => {
-        await followPrimaryIdentities(tx, chunk, action, clock());
-        return [];
-      });
+      if (moved.length > 0) await followPrimaryIdentities(tx, moved, action, clock());
     },
   };
 }
+
+/** The times that say when the account was created, its token set, and its address verified: what was verified is not the new address. */
+function writeTimes(columns: Columns, action: string, now: Date): void {
+  if (action === 'create') columns.created_at = now;
+  if (columns.token_hash !== undefined) columns.token_set_at = columns.token_hash === null ? null : now;
+  if (action === 'update' && columns.email !== undefined) columns.email_verified_at = null;
+}
+
+/** What a user signs in with. */
+const credentialColumns = ['password', 'email', 'token_hash', 'provider', 'external_identifier'];
+
+/** Only administrators write a provider; of others it is refused by what it is. */
+const writesCredentials = ({ admin }: Caller, columns: Columns) =>
+  credentialColumns.some((column) => columns[column] !== undefined && (admin || !movesIdentity({ [column]: true })));
+
+const isOneself = (caller: Caller): caller is Principal => caller.userId !== null;
 
 /** Whether it is from now on another account at a provider that logs the user in. */
 const movesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
@@ -127,6 +233,10 @@ async function checkLimits(
     if (fields.has('token') && !isOwn)
       throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may write the token of another user' });
   }
+  const renewed = changes.filter(({ input }) => typeof input.password === 'string');
+  const count = renewed.reduce((sum, change) => sum + Math.max(1, change.keys.length), 0);
+  if (count > maxPasswordsOfOthers)
+    throw invalidPayload(`You can set the passwords of at most ${maxPasswordsOfOthers} users in one request`);
   const keys = changes.flatMap((change) => change.keys);
   if (keys.length === 0) return;
   await requireNoAdministrator(tx, keys);
@@ -134,21 +244,22 @@ async function checkLimits(
   await requireRightsOver(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
 }
 
-/** Whether a change lets somebody into an account who could not get into it before. */
-const opensAccount = ({ password, email, status }: Record<string, unknown>) =>
-  password !== undefined || email !== undefined || status === 'active';
+/** Users whose own words are read where several get one password. */
+const maxReadOfOne = 20;
 
-async function hashPasswords(
-  passwords: Passwords,
-  passwordRules: PasswordRules,
-  payloads: readonly Payload[],
-): Promise<void> {
-  const waiting = payloads.filter(({ columns }) => typeof columns.password === 'string');
-  const plain = waiting.map(({ columns }) => String(columns.password));
-  await passwordRules.check(plain);
-  const hashes = await passwords.hashMany(plain);
-  waiting.forEach(({ columns }, index) => {
-    columns.password = hashes[index];
+/** Texts that belong to the users of each change: those in their rows, and those that it writes. */
+async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unknown[][]> {
+  const idsOf = ({ keys }: Change) =>
+    keys
+      .map(String)
+      .filter((key) => uuidPattern.test(key))
+      .slice(0, maxReadOfOne);
+  const ids = changes.flatMap(idsOf);
+  const stored = ids.length === 0 ? [] : await readOwnTexts(db, ids);
+  const byId = new Map(stored.map(({ id, texts }) => [id, texts]));
+  return changes.map((change) => {
+    const { email, first_name, last_name } = change.input;
+    return [email, first_name, last_name, ...idsOf(change).flatMap((id) => byId.get(id.toLowerCase()) ?? [])];
   });
 }
 
@@ -187,7 +298,16 @@ async function checkUnique(
   }
 }
 
-/** Which sessions end with an update (contract 2.10): all when the user is no longer active; all but the caller's own on new credentials. */
+/** Links of registrations end with the address that they were sent to, and when its user is no longer waiting for them. */
+async function endRegistrations(tx: Executor, changes: readonly Change[]): Promise<void> {
+  const keysOf = (column: string) =>
+    changes.filter(({ payload }) => payload.columns[column] !== undefined).flatMap(({ keys }) => keys.map(String));
+  const [readdressed, settled] = [keysOf('email'), keysOf('status')];
+  if (readdressed.length > 0) await deleteRegistrations(tx, readdressed);
+  if (settled.length > 0) await deleteSettledRegistrations(tx, settled);
+}
+
+/** Which sessions end with an update: all when the user is no longer active; all but the caller's own on new credentials. */
 async function endSessions(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<void> {
   const inactive = changes.filter(
     ({ payload }) => payload.columns.status !== undefined && payload.columns.status !== 'active',

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, LoginBody, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
-/** Operation 1 (contract 2.1). */
 export function login(app: App): void {
   app.post(
     '/login',
@@ -14,9 +13,9 @@ export function login(app: App): void {
       schema: {
         operationId: 'login',
         tags: ['Authentication'],
-        summary: 'Log in with e-mail and password',
+        summary: 'Log in with a password',
         description:
-          'Begins a session. Whatever is wrong with the e-mail address or the password, the answer is the same. After too many wrong passwords in a row for an account, or five wrong codes, none is looked at for a while. There is no such route while AUTH_DISABLE_DEFAULT is set.',
+          'Starts a session. The response does not reveal whether the email address or the password was wrong. After too many wrong passwords, or five wrong codes, further logins to the account are temporarily blocked with `REQUESTS_EXCEEDED`. If AUTH_DISABLE_DEFAULT is set, this operation returns `ROUTE_NOT_FOUND`.',
         body: LoginBody,
         response: {
           200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },

@@ -3,28 +3,27 @@ import { sessionCarriers } from '../../schemas/security.js';
 import { clearedCookieHeaders, LogoutBody } from '../../schemas/sessions.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 2 (contract 2.3). */
 export function logout(app: App): void {
   app.post(
     '/logout',
     {
-      config: { takesDeadCookie: true },
+      config: { evaluatesSessionCookie: true },
       schema: {
         operationId: 'logout',
         tags: ['Authentication'],
-        summary: 'End a session',
+        summary: 'Log out',
         description:
-          'Ends the session of the refresh token or session cookie: no token of it works any more. Ours among the cookies of the request are taken away.',
+          'Ends the session of the refresh token or session cookie. All tokens of the session become invalid, and the authentication cookies sent with the request are cleared. An unknown token, or one that was replaced some time ago, has no effect.',
         security: sessionCarriers,
         body: LogoutBody,
         response: {
-          204: { ...noContent('The session is ended, or there was none.'), headers: clearedCookieHeaders },
+          204: { ...noContent('The session has ended, or there was none.'), headers: clearedCookieHeaders },
           ...errorResponses('FORBIDDEN'),
         },
       },
     },
     async (request, reply) => {
-      const credential = request.sessionCredential(request.body);
+      const credential = reply.sessionCredential(request.body);
       await app.sessions.logout(credential, request.client);
       reply.clearReceivedCookies();
       return reply.code(204).send();

@@ -3,17 +3,17 @@ import { sessionCarriers } from '../../schemas/security.js';
 import { cookieHeaders, RefreshBody, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
-/** Operation 7 (contract 2.2). */
 export function refresh(app: App): void {
   app.post(
     '/refresh',
     {
+      config: { evaluatesSessionCookie: true },
       schema: {
         operationId: 'refresh',
         tags: ['Authentication'],
-        summary: 'Exchange a refresh token for new tokens',
+        summary: 'Refresh tokens',
         description:
-          'A refresh token works once. When one that was replaced some time ago is used again, someone has a copy: the whole session is ended. In mode `session` the cookie is replaced, and the old one works for a short while still.',
+          'Replaces the refresh token or, in mode `session`, the session cookie, and returns a new access token. You can repeat the request: for a short time (SESSION_REFRESH_GRACE_PERIOD) after the replacement, the replaced token returns the same successor, so a lost response or a second tab does not sign the user out. After that time, presenting the replaced token returns 401 and ends the session, because the token may have been copied. After a 503, retry after the time in Retry-After.',
         security: sessionCarriers,
         body: RefreshBody,
         response: {
@@ -23,7 +23,7 @@ export function refresh(app: App): void {
       },
     },
     async (request, reply) => {
-      const credential = request.sessionCredential(request.body);
+      const credential = reply.sessionCredential(request.body);
       return { data: reply.deliver(await app.sessions.refresh(credential, request.client)) };
     },
   );

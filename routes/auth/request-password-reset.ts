@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { RequestPasswordResetBody } from '../../schemas/password-reset.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 5 (contract 2.6). */
 export function requestPasswordReset(app: App): void {
   app.post(
     '/password/request',
@@ -10,11 +9,11 @@ export function requestPasswordReset(app: App): void {
       schema: {
         operationId: 'requestPasswordReset',
         tags: ['Authentication'],
-        summary: 'Ask for a link to reset a password',
+        summary: 'Request a password reset',
         description:
-          'A link is sent to the address if an active user has it and logs in with a password. The answer does not tell, nor whether too many were asked for in the last minutes to send another.',
+          'Sends a reset link to the address if it belongs to an active user who logs in with a password. The response is the same for every address, and also when too many links were requested recently.',
         body: RequestPasswordResetBody,
-        response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The request was accepted.'), ...errorResponses('FORBIDDEN') },
       },
     },
     async (request, reply) => {

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { ResetPasswordBody } from '../../schemas/password-reset.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 6 (contract 2.7). */
 export function resetPassword(app: App): void {
   app.post(
     '/password/reset',
@@ -10,11 +9,12 @@ export function resetPassword(app: App): void {
       schema: {
         operationId: 'resetPassword',
         tags: ['Authentication'],
-        summary: 'Set a new password with the token from a mail',
-        description: 'The token works once. All sessions of the user end.',
+        summary: 'Reset a password',
+        description:
+          'Sets a new password with the token from the email. The token works once. All sessions of the user end.',
         body: ResetPasswordBody,
         response: {
-          204: noContent('The new password counts.'),
+          204: noContent('The password is changed.'),
           ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION'),
         },
       },

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { AcceptInviteBody } from '../../schemas/invites.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 17 (contract 2.12). */
 export function acceptInvite(app: App): void {
   app.post(
     '/invite/accept',
@@ -11,7 +10,7 @@ export function acceptInvite(app: App): void {
         operationId: 'acceptInvite',
         tags: ['Invitations'],
         summary: 'Accept an invitation',
-        description: 'Makes the invited user active, with this password. The token works once.',
+        description: 'Activates the invited user and sets the password. The token works once.',
         body: AcceptInviteBody,
         response: {
           204: noContent('The user is active.'),

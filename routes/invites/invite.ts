@@ -3,7 +3,6 @@ import { InviteBody } from '../../schemas/invites.js';
 import { type App, noContent } from '../app.js';
 import { deadlineOfWrites } from '../items/definition.js';
 
-/** Operation 16 (contract 2.12). */
 export function invite(app: App): void {
   app.post(
     '/invite',
@@ -12,13 +11,13 @@ export function invite(app: App): void {
       schema: {
         operationId: 'invite',
         tags: ['Invitations'],
-        summary: 'Invite users by e-mail',
+        summary: 'Invite users by email',
         description:
-          'Makes an `invited` user of each address and sends a link to accept. Who is invited already gets the link again, with the new role; nothing happens to other users. Needs the right to create users with e-mail, role and status.',
+          'Creates an `invited` user for each address and sends an email with a link to accept. Users who are invited already get the email again; their role changes only if the caller is an administrator. Nothing happens to other users. Requires permission to create users with `email`, `role` and `status`. Fails with FORBIDDEN if the role, or a user who is invited already, has rights that the caller lacks. Administrators can invite MAX_BATCH_MUTATION addresses per request, other callers 100.',
         body: InviteBody,
         response: {
-          204: noContent('The mails are on their way.'),
-          ...errorResponses('FORBIDDEN', 'INVALID_FOREIGN_KEY'),
+          204: noContent('The emails are being sent.'),
+          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'INVALID_FOREIGN_KEY'),
         },
       },
     },

@@ -2,10 +2,10 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
 
-/** POST of one or many (operations 9 and 12; contract 2.9). */
+/** POST of one or many. */
 export function createItems(app: App, definition: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = definition;
-  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('It was created, and the caller may not read it.') };
+  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Created. You cannot read the result.') };
   app.post(
     '/',
     {
@@ -15,11 +15,11 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         tags: [tag],
         summary: `Create one or many ${collection}`,
         description:
-          'An object makes one, a list (or `{"data": […]}`) many: all of them or none. What the caller may not read of it is left out of the answer.',
+          'Creates one item from an object, or several from a list (or `{"data": […]}`). If one of them fails, none is created. The response contains only what you can read.',
         querystring: schemas.itemQuery,
         body: schemas.createBody,
         response: {
-          200: { ...schemas.createResponse, description: 'What was created, as it stands now.' },
+          200: { ...schemas.createResponse, description: 'The created items.' },
           ...unseen,
           ...errorResponses(...errors.create),
         },

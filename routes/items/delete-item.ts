@@ -3,7 +3,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain } from './definition.js';
 
-/** DELETE of one (operation 14; contract 2.11). */
+/** DELETE of one. */
 export function deleteItem(app: App, { collection, one, tag, key, errors }: CollectionRoutes): void {
   app.delete(
     '/:id',
@@ -12,10 +12,10 @@ export function deleteItem(app: App, { collection, one, tag, key, errors }: Coll
         operationId: `delete${one}`,
         tags: [tag],
         summary: `Delete one of the ${collection}`,
-        description: 'Whether it does not exist or may not be deleted, the answer is the same.',
+        description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot delete.',
         params: Type.Object({ id: key }),
         response: {
-          204: noContent('It is deleted.'),
+          204: noContent('Deleted.'),
           ...errorResponses(...errors.remove.filter((code) => code !== 'INVALID_QUERY')),
         },
       },

@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites } from './definition.js';
 
-/** DELETE of many (operation 10; contract 2.11). */
+/** DELETE of many. */
 export function deleteItems(app: App, { collection, many, tag, schemas, errors }: CollectionRoutes): void {
   app.delete(
     '/',
@@ -12,9 +12,10 @@ export function deleteItems(app: App, { collection, many, tag, schemas, errors }
         operationId: `delete${many}`,
         tags: [tag],
         summary: `Delete many ${collection}`,
-        description: 'Those with these keys, or those that a query selects: all of them or none.',
+        description:
+          'Deletes the items with the given keys, or those that a query selects. If one of them cannot be deleted, none is.',
         body: schemas.deleteBody,
-        response: { 204: noContent('They are deleted.'), ...errorResponses(...errors.remove) },
+        response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },
       },
       validatorCompiler: checkedByTheDomain,
     },

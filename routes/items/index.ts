@@ -1,3 +1,4 @@
+import { ApiError } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 import { createItems } from './create-items.js';
 import type { CollectionRoutes, ReadRoutes } from './definition.js';
@@ -11,6 +12,14 @@ import { updateItems } from './update-items.js';
 
 /** What every collection has in common: reading by the query language. */
 export function readRoutes(app: App, definition: ReadRoutes): void {
+  app.addHook('onSend', async (request, _reply, payload) => {
+    if (request.method !== 'GET' && request.method !== 'SEARCH') return;
+    const most = app.config.MAX_RESPONSE_SIZE;
+    if (typeof payload === 'string' && payload.length > most / 3 && Buffer.byteLength(payload) > most) {
+      const reason = `The response would be larger than ${most} bytes (MAX_RESPONSE_SIZE); request fewer rows or fields`;
+      throw new ApiError('INVALID_QUERY', { reason });
+    }
+  });
   listItems(app, definition);
   searchItems(app, definition);
   readItem(app, definition);

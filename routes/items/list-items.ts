@@ -1,8 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, itemSerializer, type ReadRoutes } from './definition.js';
+import { checkedByTheDomain, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
-/** GET of a collection (operation 8; contract 2.8, 3). */
+/** GET of a collection. */
 export function listItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
   app.get(
     '/',
@@ -12,16 +12,17 @@ export function listItems(app: App, { collection, many, tag, schemas }: ReadRout
         tags: [tag],
         summary: `List ${collection}`,
         description:
-          'Those that the caller may read and that match the query. With `aggregate`, rows of results instead.',
+          'Returns the items that match the query and that you can read. With `aggregate`, returns the results of the aggregation instead.',
         querystring: schemas.listQuery,
         response: {
-          200: { ...schemas.queryResponse, description: `The ${collection}.` },
+          200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
         },
       },
       serializerCompiler: itemSerializer,
       validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.items.list(request.caller, collection, request.query ?? {}),
+    async (request, reply) =>
+      sendList(app, request, reply, await app.items.list(request.caller, collection, request.query ?? {})),
   );
 }

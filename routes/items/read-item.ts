@@ -3,7 +3,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 import { checkedByTheDomain, itemSerializer, type ReadRoutes } from './definition.js';
 
-/** GET of one item (operation 13; contract 2.8). */
+/** GET of one item. */
 export function readItem(app: App, { collection, one, tag, schemas, key }: ReadRoutes): void {
   app.get(
     '/:id',
@@ -12,7 +12,7 @@ export function readItem(app: App, { collection, one, tag, schemas, key }: ReadR
         operationId: `read${one}`,
         tags: [tag],
         summary: `Read one of the ${collection}`,
-        description: 'Whether it does not exist or may not be read, the answer is the same.',
+        description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot read.',
         params: Type.Object({ id: key }),
         querystring: schemas.itemQuery,
         response: {

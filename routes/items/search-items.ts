@@ -1,8 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { itemSerializer, queryCheckedByTheDomain, type ReadRoutes } from './definition.js';
+import { itemSerializer, listHeaders, queryCheckedByTheDomain, type ReadRoutes, sendList } from './definition.js';
 
-/** SEARCH of a collection: the query in the body, where it may be long (contract 3). */
+/** SEARCH of a collection: the query in the body, where it may be long. */
 export function searchItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
   app.route({
     method: 'SEARCH',
@@ -10,17 +10,20 @@ export function searchItems(app: App, { collection, many, tag, schemas }: ReadRo
     schema: {
       operationId: `search${many}`,
       tags: [tag],
-      summary: `List ${collection}, by a query in the body`,
-      description: 'The same as by the parameters of a URL, for queries that are too long for one.',
+      summary: `Search ${collection}`,
+      description:
+        'The same as the list operation, with the query in the body. Use it for queries that are too long for a URL.',
       body: schemas.searchBody,
       response: {
-        200: { ...schemas.queryResponse, description: `The ${collection}.` },
+        200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
         ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
       },
     },
     serializerCompiler: itemSerializer,
     validatorCompiler: queryCheckedByTheDomain,
-    handler: async (request) =>
-      app.items.list(request.caller, collection, (request.body as { query?: object }).query ?? {}),
+    handler: async (request, reply) => {
+      const { query = {} } = request.body as { query?: object };
+      return sendList(app, request, reply, await app.items.list(request.caller, collection, query));
+    },
   });
 }

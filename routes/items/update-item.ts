@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox';
+import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
 
-/** PATCH of one (operation 15; contract 2.10). */
+/** PATCH of one. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
-  const { collection, one, tag, schemas, errors, key, isWrittenByAdministrators } = definition;
-  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('It was updated, and the caller may not read it.') };
+  const { collection, one, tag, schemas, errors, key, isWrittenByAdministrators, updated } = definition;
+  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
   app.patch(
     '/:id',
     {
@@ -14,12 +15,12 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         operationId: `update${one}`,
         tags: [tag],
         summary: `Update one of the ${collection}`,
-        description: 'Only the fields that are given change.',
+        description: `Changes only the given fields.${updated ? ` ${updated.description}` : ''}`,
         params: Type.Object({ id: key }),
         querystring: schemas.itemQuery,
         body: schemas.updateBody,
         response: {
-          200: { ...schemas.response, description: 'The item as it stands now.' },
+          200: { ...(updated?.response ?? schemas.response), description: 'The updated item.' },
           ...unseen,
           ...errorResponses(...errors.update),
         },
@@ -36,7 +37,8 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         request.body,
         request.query ?? {},
       );
-      return written ?? reply.code(204).send();
+      const completed = updated ? await updated.complete(request as FastifyRequest, String(id), written) : written;
+      return completed ?? reply.code(204).send();
     },
   );
 }

@@ -2,8 +2,10 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
 
-/** PATCH of many (operation 11; contract 2.10). */
-export function updateItems(app: App, { collection, many, tag, schemas, errors }: CollectionRoutes): void {
+/** PATCH of many. */
+export function updateItems(app: App, routes: CollectionRoutes): void {
+  const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = routes;
+  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
   app.patch(
     '/',
     {
@@ -13,12 +15,12 @@ export function updateItems(app: App, { collection, many, tag, schemas, errors }
         tags: [tag],
         summary: `Update many ${collection}`,
         description:
-          'The same values for the items with these keys, or for those that a query selects; or a list of items, each with its id and values of its own. All are updated, or none.',
+          'Sets the same values on the items with the given keys or on those that a query selects; or, from a list of items with their IDs, sets different values on each. If one update fails, none is made.',
         querystring: schemas.itemQuery,
         body: schemas.updateManyBody,
         response: {
-          200: { ...schemas.listResponse, description: 'The items as they stand now.' },
-          204: noContent('They were updated, and the caller may not read them.'),
+          200: { ...schemas.listResponse, description: 'The updated items.' },
+          ...unseen,
           ...errorResponses(...errors.update),
         },
       },

@@ -3,7 +3,7 @@ import { CompleteProviderLoginBody, ProviderParams } from '../../schemas/provide
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
-/** The second step of a login by provider (contract 2.5). */
+/** The second step of a login by provider. */
 export function completeProviderLogin(app: App): void {
   app.post(
     '/login/:provider',
@@ -13,9 +13,9 @@ export function completeProviderLogin(app: App): void {
       schema: {
         operationId: 'completeProviderLogin',
         tags: ['Providers'],
-        summary: 'Complete a login by provider with a code',
+        summary: 'Complete a provider login',
         description:
-          'For users with two-factor authentication, within five minutes of their coming back, by the cookie that they were given then.',
+          'Completes a provider login of a user with two-factor authentication. Call it with the code within five minutes after the provider redirected back, in the same browser: the service recognizes the login by a cookie.',
         params: ProviderParams,
         body: CompleteProviderLoginBody,
         response: {

@@ -7,7 +7,7 @@ import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
-/** The way back from a provider (contract 2.5). */
+/** The way back from a provider. */
 export const finishOAuthLogin = (app: App): void =>
   finishLogin(app, '/oauth', 'finishOAuthLogin', 'Come back from a provider');
 
@@ -20,19 +20,22 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
   app.get(
     `${family}/:provider/callback`,
     {
-      config: { takesDeadCookie: true, deadline: deadlineOfProviders, headers: inPopup },
+      config: { deadline: deadlineOfProviders, headers: inPopup },
       schema: {
         operationId,
         tags: ['Providers'],
         summary,
         description:
-          'The provider sends the browser here. Whichever of the two addresses it is, the answer is that of the form which the login was begun with. When a user with two-factor authentication comes back the answer is `INVALID_OTP`, and the login is completed with a code.',
+          'The provider redirects the browser to this URL. The response depends on which operation started the login, not on which of the two callback URLs is used. For a user with two-factor authentication, it is `INVALID_OTP`; then complete the login with a code.',
         security: browserSession,
         params: ProviderParams,
         querystring: CallbackQuery,
         response: {
           200: { ...ProviderTokens, description: 'Logged in, without `redirect`.', headers: cookieHeaders },
-          302: { ...noContent('Logged in; or, with `reason`, not.'), headers: redirectHeaders },
+          302: {
+            ...noContent('Redirects to `redirect`. If the login failed, `reason` contains the error code.'),
+            headers: redirectHeaders,
+          },
           ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
         },
       },

@@ -1,6 +1,7 @@
 import type { App } from '../app.js';
 import { completeProviderLogin } from './complete-provider-login.js';
 import { finishOAuthLogin, finishProviderLogin } from './finish-login.js';
+import { linkIdentity } from './link-identity.js';
 import { listIdentities } from './list-identities.js';
 import { listProviderKeys } from './list-provider-keys.js';
 import { listProviders } from './list-providers.js';
@@ -22,5 +23,6 @@ export async function providersRoutes(app: App): Promise<void> {
 /** Under `/users`. */
 export async function identitiesRoutes(app: App): Promise<void> {
   listIdentities(app);
+  linkIdentity(app);
   unlinkIdentity(app);
 }

@@ -9,8 +9,8 @@ export function listIdentities(app: App): void {
       schema: {
         operationId: 'listIdentities',
         tags: ['Providers'],
-        summary: 'List one’s accounts at providers',
-        description: 'The accounts that log the current user in, the primary one first.',
+        summary: 'List your linked accounts',
+        description: 'Returns the provider accounts that can sign in to your account, the primary one first.',
         response: {
           200: { ...IdentitiesResponse, description: 'The accounts.' },
           ...errorResponses('FORBIDDEN'),

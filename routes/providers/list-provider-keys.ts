@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { ProviderKeysResponse } from '../../schemas/providers.js';
 import type { App } from '../app.js';
 
-/** Operation 3 (contract 2.4). */
 export function listProviderKeys(app: App): void {
   app.get(
     '/oauth',
@@ -10,8 +9,8 @@ export function listProviderKeys(app: App): void {
       schema: {
         operationId: 'listProviderKeys',
         tags: ['Providers'],
-        summary: 'List the providers by their keys',
-        description: 'The OAuth2 and OpenID Connect providers that one can log in with.',
+        summary: 'List provider keys',
+        description: 'Returns the keys of the OAuth 2.0 and OpenID Connect providers that users can log in with.',
         response: { 200: ProviderKeysResponse, ...errorResponses('FORBIDDEN') },
       },
     },

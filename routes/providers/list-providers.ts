@@ -3,7 +3,7 @@ import { ProvidersQuery, ProvidersResponse } from '../../schemas/providers.js';
 import type { App } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
-/** Operation 3, as clients with pages for signing in need it (contract 2.4). */
+/** For sign-in pages: the providers with their labels and icons. */
 export function listProviders(app: App): void {
   app.get(
     '/',
@@ -11,8 +11,9 @@ export function listProviders(app: App): void {
       schema: {
         operationId: 'listProviders',
         tags: ['Providers'],
-        summary: 'List the providers',
-        description: 'The OAuth2 and OpenID Connect providers that one can log in with, with what buttons need.',
+        summary: 'List providers',
+        description:
+          'Returns the OAuth 2.0 and OpenID Connect providers that users can log in with, with labels and icons for login buttons.',
         querystring: ProvidersQuery,
         response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses('FORBIDDEN') },
       },

@@ -1,29 +1,27 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { ProviderParams, redirectHeaders, StartProviderLoginQuery } from '../../schemas/providers.js';
-import { browserSession } from '../../schemas/security.js';
+import { ProviderParams, redirectHeaders, StartLoginQuery } from '../../schemas/providers.js';
 import { type App, noContent } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
-/** Operation 4, the form for pages (contract 2.5). */
+/** The form for pages: without `redirect`, it ends with a redirect to `/`. */
 export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
     {
-      config: { takesDeadCookie: true, deadline: deadlineOfProviders, headers: inPopup },
+      config: { deadline: deadlineOfProviders, headers: inPopup },
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],
-        summary: 'Log in with a provider, or link it',
+        summary: 'Log in through a provider',
         description:
-          'For a browser to go to. In the end it is led to `redirect`, or to `/`, the session in cookies. With `link=true` no session is begun: the account at the provider becomes a further way into the account of who is signed in.',
-        security: browserSession,
+          'A browser goes to this URL. After the login it is redirected to `redirect`, or to `/`, with the session in cookies. To link a provider account to an account, use `POST /users/me/identities/{provider}`.',
         params: ProviderParams,
-        querystring: StartProviderLoginQuery,
+        querystring: StartLoginQuery,
         response: {
-          302: { ...noContent('To the provider.'), headers: redirectHeaders },
-          ...errorResponses('ROUTE_NOT_FOUND', 'FORBIDDEN', 'INVALID_PROVIDER_CONFIG'),
+          302: { ...noContent('Redirects to the provider.'), headers: redirectHeaders },
+          ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_PROVIDER_CONFIG'),
         },
       },
       validatorCompiler: checkedByTheDomain,

@@ -8,15 +8,17 @@ export function unlinkIdentity(app: App): void {
   app.delete(
     '/me/identities/:id',
     {
+      config: { requiresFresh: true },
       schema: {
         operationId: 'unlinkIdentity',
         tags: ['Providers'],
-        summary: 'Let an account at a provider log one in no more',
-        description: 'The only way in cannot be taken away. The other sessions of the user end.',
+        summary: 'Unlink an identity',
+        description:
+          'After this, the provider account can no longer sign in to yours. You cannot remove your only way to sign in. Your other sessions end.',
         params: Type.Object({ id: Uuid('Identifier of the identity.') }),
         response: {
-          204: noContent('It is gone.'),
-          ...errorResponses('FORBIDDEN', 'UNPROCESSABLE_CONTENT'),
+          204: noContent('Unlinked.'),
+          ...errorResponses('UNPROCESSABLE_CONTENT'),
         },
       },
       validatorCompiler: checkedByTheDomain,

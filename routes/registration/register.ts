@@ -2,25 +2,38 @@ import { errorResponses } from '../../schemas/errors.js';
 import { RegisterBody } from '../../schemas/registration.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 24 (contract 2.15). */
 export function register(app: App): void {
   app.post(
     '/register',
     {
+      config: { takesDeadCookie: true },
       schema: {
         operationId: 'register',
         tags: ['Registration'],
-        summary: 'Register as a new user',
+        summary: 'Register a new user',
         description:
-          'Open to anyone while `public_registration` is on. The answer is the same, and takes the same time, whether or not there is a new user: it does not tell which addresses are known. A link to verify the address is sent, unless the settings ask for none. Five a minute are taken from one address.',
+          'Open to everyone while the setting `public_registration` is on. The response is the same and takes the same time, whether or not a user is created, so it does not reveal which addresses are known. Unless the settings require no verification, the service sends a link to verify the address. Until then, each registration of the address is independent, and the link activates the password and names of its own registration. The user of an address that has an active account gets an email that says so. To find out whether the password is acceptable, call `POST /auth/password/check` first. A client address can register five times per minute.',
         body: RegisterBody,
-        response: { 204: noContent('The request was taken.'), ...errorResponses('FORBIDDEN') },
+        response: {
+          204: {
+            ...noContent('The request was accepted.'),
+            headers: {
+              'set-cookie': {
+                type: 'string',
+                description: 'A cookie by which `POST /users/register/verify-email` recognizes this browser.',
+              },
+            },
+          },
+          ...errorResponses('FORBIDDEN'),
+        },
       },
     },
     async (request, reply) => {
       const { email, password, first_name, last_name, verification_url: url } = request.body;
       const names = { firstName: first_name ?? null, lastName: last_name ?? null };
-      await app.registration.register({ email, password, ...names, url }, request.client);
+      const { value, hash: browserHash } = app.registrationBrowser.choose(request);
+      await app.registration.register({ email, password, ...names, url, browserHash }, request.client);
+      app.registrationBrowser.set(reply, value);
       return reply.code(204).send();
     },
   );

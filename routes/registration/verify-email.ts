@@ -2,7 +2,6 @@ import { ApiError, errorResponses } from '../../schemas/errors.js';
 import { VerifyEmailQuery } from '../../schemas/registration.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 25 (contract 2.15). */
 export function verifyEmail(app: App): void {
   const page = `${new URL(app.config.PUBLIC_URL).pathname.replace(/\/$/, '')}/account/verified`;
 
@@ -10,18 +9,17 @@ export function verifyEmail(app: App): void {
     '/register/verify-email',
     {
       // Whoever follows a link in a mail may have been signed in here once, and cannot help it.
-      config: { takesDeadCookie: true },
       schema: {
         operationId: 'verifyEmail',
         tags: ['Registration'],
-        summary: 'Verify the e-mail address of a registration',
+        summary: 'Verify a registered email address',
         description:
-          'Where the link in the mail leads. Makes the user active. A client that accepts `text/html` is sent on to a page that says how it went; others get the status.',
+          'Activates the registration that the link belongs to, with its password and names. Only for a `verification_url` whose page calls this operation; programs that scan emails may follow such links. The default link leads to a page that calls `POST /users/register/verify-email`. A client that accepts `text/html` is redirected to a page with the outcome; other clients get the status.',
         querystring: VerifyEmailQuery,
         response: {
           204: noContent('The user is active.'),
           302: {
-            ...noContent('For browsers: to the page that says how it went.'),
+            ...noContent('Browsers: redirects to a page that shows the outcome.'),
             headers: { location: { type: 'string', description: 'The page; `reason` in it is an error code.' } },
           },
           ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),

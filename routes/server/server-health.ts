@@ -1,6 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { optionalCredential } from '../../schemas/security.js';
 import { Health } from '../../schemas/server.js';
+import { deadCookieHeaders } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
 const mediaType = 'application/health+json';
@@ -13,15 +14,20 @@ export function serverHealth(app: App): void {
       schema: {
         operationId: 'serverHealth',
         tags: ['Server'],
-        summary: 'See whether all is in order',
-        description: 'For load balancers and monitoring. Administrators see the single parts.',
+        summary: 'Check the health',
+        description: 'For load balancers and monitoring. Administrators also get the state of each component.',
         security: optionalCredential,
         response: {
-          200: { description: 'All is in order.', content: { [mediaType]: { schema: Health } } },
+          200: {
+            description: 'The service is healthy.',
+            headers: deadCookieHeaders,
+            content: { [mediaType]: { schema: Health } },
+          },
           ...errors,
           503: {
             description:
-              'A part that the service needs is down. `SERVICE_UNAVAILABLE` when it is needed to check the credential.',
+              'A required component is down. The error is `SERVICE_UNAVAILABLE` if the component is needed to check the credential.',
+            headers: deadCookieHeaders,
             content: { [mediaType]: { schema: Health }, 'application/json': { schema: unavailable } },
           },
         },

@@ -9,9 +9,9 @@ export function serverInfo(app: App): void {
       schema: {
         operationId: 'serverInfo',
         tags: ['Server'],
-        summary: 'Read the public settings of the project',
+        summary: 'Read the public settings',
         description:
-          'What a page needs before anyone has logged in: name, colour, logo, language, and whether one can register.',
+          'Returns what a page needs before login: name, color, logo, language, and whether users can register.',
         response: {
           200: { ...ServerInfoResponse, description: 'The public settings.' },
           ...errorResponses('FORBIDDEN'),

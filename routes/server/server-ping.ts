@@ -9,10 +9,11 @@ export function serverPing(app: App): void {
       schema: {
         operationId: 'serverPing',
         tags: ['Server'],
-        summary: 'See whether the service answers',
-        description: 'Nothing else is looked at: for what the service needs there is /server/health.',
+        summary: 'Ping the service',
+        description:
+          'Checks only that the service responds. To check its database and other components, use `GET /server/health`.',
         response: {
-          200: { description: 'The service answers.', content: { 'text/plain': { schema: Ping } } },
+          200: { description: 'The service responds.', content: { 'text/plain': { schema: Ping } } },
           ...errorResponses('FORBIDDEN'),
         },
       },

@@ -10,7 +10,7 @@ export function readSettings(app: App): void {
         operationId: 'readSettings',
         tags: ['Settings'],
         summary: 'Read the settings',
-        description: 'Those that the caller may read. What everybody may know is at /server/info, too.',
+        description: 'Returns the settings that you can read. `GET /server/info` returns the public ones.',
         querystring: SettingsQuery,
         response: {
           200: { ...SettingsResponse, description: 'The settings.' },

@@ -10,16 +10,23 @@ export function updateSettings(app: App): void {
         operationId: 'updateSettings',
         tags: ['Settings'],
         summary: 'Update the settings',
-        description: 'Only the settings that are given change. What they say counts from the next request on.',
+        description:
+          'Changes only the settings that are given; they take effect on the next request. Only administrators may change settings other than `project_*` and `default_language`. The public policy cannot grant `admin_access` or `app_access`, and the role for registrations cannot lead to `admin_access`: 422.',
         querystring: SettingsQuery,
         body: SettingsInput,
         response: {
           200: {
             ...SettingsResponse,
-            description: 'The settings as they stand now, as far as the caller may read them.',
+            description: 'The updated settings that you can read.',
           },
-          204: noContent('They were updated, and the caller may not read them.'),
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN', 'FAILED_VALIDATION', 'INVALID_FOREIGN_KEY'),
+          204: noContent('Updated. You cannot read the result.'),
+          ...errorResponses(
+            'INVALID_QUERY',
+            'FORBIDDEN',
+            'FAILED_VALIDATION',
+            'INVALID_FOREIGN_KEY',
+            'UNPROCESSABLE_CONTENT',
+          ),
         },
       },
     },

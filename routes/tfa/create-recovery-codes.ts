@@ -7,19 +7,20 @@ export function createRecoveryCodes(app: App): void {
   app.post(
     '/me/tfa/recovery-codes',
     {
+      config: { requiresFresh: true },
       schema: {
         operationId: 'createRecoveryCodes',
         tags: ['Two-factor authentication'],
-        summary: 'Make new recovery codes',
+        summary: 'Create new recovery codes',
         description:
-          'Ten codes in place of all earlier ones; they are never shown again. Needs a fresh proof of who is asking, `password` or `otp`, and the same right as turning it on.',
+          'Returns ten recovery codes, which replace all earlier ones and are never shown again. Requires a fresh session, and `password` or `otp` in the body.',
         body: CreateRecoveryCodesBody,
         response: {
           200: { ...RecoveryCodesResponse, description: 'The codes.' },
-          ...errorResponses('FORBIDDEN', 'INVALID_OTP'),
+          ...errorResponses('INVALID_OTP'),
         },
       },
     },
-    async (request) => ({ data: await app.tfa.renewRecoveryCodes(request.currentUser, request.body, request.client) }),
+    async (request) => ({ data: await app.tfa.renewRecoveryCodes(request.currentUser, request.body) }),
   );
 }

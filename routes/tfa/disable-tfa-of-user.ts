@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 
-/** For a user who has lost their app and their recovery codes (contract 2). */
+/** For a user who has lost their app and their recovery codes. */
 export function disableTfaOfUser(app: App): void {
   app.post(
     '/:id/tfa/disable',
@@ -10,14 +10,18 @@ export function disableTfaOfUser(app: App): void {
       schema: {
         operationId: 'disableTfaOfUser',
         tags: ['Two-factor authentication'],
-        summary: 'Turn two-factor authentication off for a user',
-        description: 'For administrators only. All sessions of the user end.',
+        summary: 'Turn off a user’s second factor',
+        description:
+          'For administrators, and for callers who may update `tfa_secret` of that user, if the user has no rights that the caller lacks. Ends all sessions of the user. If the user is an administrator, the session of the caller must be fresh. For your own account, use `POST /users/me/tfa/disable`.',
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
-        response: { 204: noContent('It is off.'), ...errorResponses('FORBIDDEN') },
+        response: {
+          204: noContent('Two-factor authentication is off.'),
+          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
+        },
       },
     },
     async (request, reply) => {
-      await app.tfa.disableFor(request.currentUser, request.params.id);
+      await app.disableTwoFactor(request.currentUser, request.params.id);
       return reply.code(204).send();
     },
   );

@@ -2,21 +2,21 @@ import { errorResponses } from '../../schemas/errors.js';
 import { DisableTfaBody } from '../../schemas/tfa.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 20 (contract 2.13). */
 export function disableTfa(app: App): void {
   app.post(
     '/me/tfa/disable',
     {
+      config: { requiresSession: true },
       schema: {
         operationId: 'disableTfa',
         tags: ['Two-factor authentication'],
-        summary: 'Turn two-factor authentication off',
+        summary: 'Turn off two-factor authentication',
         description:
-          'The recovery codes are gone with it, and the other sessions of the user end. Needs the right to update one’s own `tfa_secret`.',
+          'Deletes your recovery codes and ends your other sessions. The code is sufficient proof: the session does not have to be fresh, and no permission is required.',
         body: DisableTfaBody,
         response: {
-          204: noContent('It is off.'),
-          ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION'),
+          204: noContent('Two-factor authentication is off.'),
+          ...errorResponses(),
         },
       },
     },

@@ -2,19 +2,19 @@ import { errorResponses } from '../../schemas/errors.js';
 import { EnableTfaBody } from '../../schemas/tfa.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 21 (contract 2.13). */
 export function enableTfa(app: App): void {
   app.post(
     '/me/tfa/enable',
     {
+      config: { requiresFresh: true },
       schema: {
         operationId: 'enableTfa',
         tags: ['Two-factor authentication'],
-        summary: 'Turn two-factor authentication on',
+        summary: 'Turn on two-factor authentication',
         description:
-          'From now on a login needs a code besides; static tokens go on without. The other sessions of the user end. Needs the right to update one’s own `tfa_secret`, unless a policy demands two-factor authentication of the user.',
+          'After this, each login requires a code; static tokens still work without one. Your other sessions end. Requires a fresh session, and no permission.',
         body: EnableTfaBody,
-        response: { 204: noContent('It is on.'), ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION') },
+        response: { 204: noContent('Two-factor authentication is on.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

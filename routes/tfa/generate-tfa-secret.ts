@@ -2,21 +2,21 @@ import { errorResponses } from '../../schemas/errors.js';
 import { GenerateTfaSecretBody, TfaSecret } from '../../schemas/tfa.js';
 import type { App } from '../app.js';
 
-/** Operation 22 (contract 2.13). */
 export function generateTfaSecret(app: App): void {
   app.post(
     '/me/tfa/generate',
     {
+      config: { requiresSession: true },
       schema: {
         operationId: 'generateTfaSecret',
         tags: ['Two-factor authentication'],
-        summary: 'Make a secret for an authenticator app',
+        summary: 'Generate an authenticator secret',
         description:
-          'The first step of turning it on: nothing is stored, and nothing changes. The answer is not wrapped.',
+          'The first step of turning on two-factor authentication. The secret is not stored, and the response is not wrapped in `data`. The correct password makes the session fresh; users without a password need a fresh session.',
         body: GenerateTfaSecretBody,
-        response: { 200: TfaSecret, ...errorResponses('FORBIDDEN') },
+        response: { 200: TfaSecret, ...errorResponses('REAUTHENTICATION_REQUIRED') },
       },
     },
-    async (request) => app.tfa.generate(request.currentUser, request.body.password, request.client),
+    async (request) => app.tfa.generate(request.currentUser, request.body.password),
   );
 }

@@ -1,15 +1,19 @@
 import { Uuid } from '../../schemas/common.js';
-import { userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
+import { changeMyPassword } from './change-my-password.js';
 import { readMe } from './read-me.js';
 import { trackPage } from './track-page.js';
+import { unlockUser } from './unlock-user.js';
 import { updateMe } from './update-me.js';
 
 export async function usersRoutes(app: App): Promise<void> {
   readMe(app);
   updateMe(app);
+  changeMyPassword(app);
   trackPage(app);
+  unlockUser(app);
   itemRoutes(app, {
     collection: 'users',
     one: 'User',
@@ -18,5 +22,10 @@ export async function usersRoutes(app: App): Promise<void> {
     schemas: userSchemas,
     errors: userWriteErrors,
     key: Uuid('Identifier of the user.'),
+    updated: {
+      response: UserUpdateResponse,
+      description: ownEmailChange,
+      complete: (request, key, written) => app.emailChanges.shownIn(written, request.caller, key, request.body),
+    },
   });
 }

@@ -3,7 +3,6 @@ import { userSchemas } from '../../schemas/users.js';
 import type { App } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
-/** Operation 18 (contract 2.8). */
 export function readMe(app: App): void {
   app.get(
     '/me',
@@ -14,7 +13,7 @@ export function readMe(app: App): void {
         tags: ['Users'],
         summary: 'Read the current user',
         description:
-          'The user behind the token. Who may not read themselves, or one of the fields that they ask for, gets their `id` alone.',
+          'Returns the user of the credential. If you have no permission to read your own user, or one of the requested fields, you get only `id`.',
         querystring: userSchemas.itemQuery,
         response: {
           200: { ...userSchemas.response, description: 'The current user.' },

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { TrackPageBody } from '../../schemas/users.js';
 import { type App, noContent } from '../app.js';
 
-/** Operation 23 (contract 2.14). */
 export function trackPage(app: App): void {
   app.patch(
     '/me/track/page',
@@ -10,10 +9,10 @@ export function trackPage(app: App): void {
       schema: {
         operationId: 'trackPage',
         tags: ['Users'],
-        summary: 'Note the page that the current user is on',
-        description: 'Every user may, whatever their permissions.',
+        summary: 'Track the current page',
+        description: 'Stores the last page that you visited. No permission is required.',
         body: TrackPageBody,
-        response: { 204: noContent('It is noted.'), ...errorResponses('FORBIDDEN', 'VALUE_TOO_LONG') },
+        response: { 204: noContent('Stored.'), ...errorResponses('FORBIDDEN', 'VALUE_TOO_LONG') },
       },
     },
     async (request, reply) => {

@@ -1,9 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
-import { userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
 import { type App, noContent } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
-/** Operation 19 (contract 2.10). */
 export function updateMe(app: App): void {
   app.patch(
     '/me',
@@ -12,12 +11,15 @@ export function updateMe(app: App): void {
         operationId: 'updateMe',
         tags: ['Users'],
         summary: 'Update the current user',
-        description: 'A new password or e-mail address ends the other sessions of the user.',
+        description: [
+          'A new password or email address ends your other sessions. A new password, email address or static token requires a fresh session; or `current_password`, which users with two-factor authentication cannot use instead. Static tokens cannot change them.',
+          ownEmailChange,
+        ].join(' '),
         querystring: userSchemas.itemQuery,
         body: userSchemas.updateBody,
         response: {
-          200: { ...userSchemas.response, description: 'The current user as it stands now.' },
-          204: noContent('It was updated, and the caller may not read it.'),
+          200: { ...UserUpdateResponse, description: 'The updated user.' },
+          204: noContent('Updated. You cannot read the result.'),
           ...errorResponses(...userWriteErrors.update),
         },
       },
@@ -27,7 +29,7 @@ export function updateMe(app: App): void {
     async (request, reply) => {
       const { currentUser, body, query } = request;
       const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query ?? {});
-      return written ?? reply.code(204).send();
+      return (await app.emailChanges.shownIn(written, currentUser, currentUser.userId, body)) ?? reply.code(204).send();
     },
   );
 }

@@ -1,7 +1,7 @@
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { policies, rolePolicies, roles, userPolicies } from '../../db/schema.js';
-import { deriveKey } from '../../plugins/keys.js';
+import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { createAccessTokens } from '../../plugins/tokens/access-tokens.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { createAccount, updateAccount } from '../helpers/accounts.js';

@@ -3,7 +3,9 @@ import t, { type Test } from 'tap';
 import { permissions, settings } from '../../db/schema.js';
 import { storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
+import { mailsTo } from '../helpers/mails.js';
 import { createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
 import {
   actions,
   collections,
@@ -13,7 +15,7 @@ import {
   rightsOfEverybody,
   tokenHolder,
 } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
+import { logIn, openSession } from '../helpers/sessions.js';
 
 type Method = 'POST' | 'PATCH' | 'DELETE';
 
@@ -75,7 +77,7 @@ const hostile: [string, unknown][] = [
   ['policies', { create: [{ policy: adminPolicy }], update: [], delete: [] }],
   ['provider', 'github'],
   ['external_identifier', 'the administrator'],
-  ['token', 'a-token-that-the-caller-knows'],
+  ['token', 'a-token-that-the-caller-knows-and-is-long'],
   ['token_hash', 'a'.repeat(64)],
   ['tokenHash', 'a'.repeat(64)],
   ['password_hash', 'x'],
@@ -100,6 +102,8 @@ const ways: [string, unknown][] = [
   ['password', 'a password that the caller knows'],
   ['email', 'an-address@of-the-caller.example'],
   ['status', 'active'],
+  ['status', 'invited'],
+  ['status', 'unverified'],
 ];
 
 let made = 0;
@@ -233,8 +237,9 @@ t.test('nobody gets into the account of one who has rights that they lack (CVE-2
     const lead = await tokenHolder(app, { role: one });
     const [mate, other] = [await createUser(app, { role: one }), await createUser(app, { role: two })];
     const payload = { password: 'a password that the lead knows' };
+    const headers = await openSession(app, lead.id);
     const reset = async (id: string) =>
-      (await request({ method: 'PATCH', url: `/users/${id}`, headers: lead.headers, payload })).statusCode;
+      (await request({ method: 'PATCH', url: `/users/${id}`, headers, payload })).statusCode;
     t.equal(await reset(mate.id), 200, 'the same rule for the same role is the same right');
     t.equal(await reset(other.id), 403, 'the same rule for another role is not');
     t.equal(await reset(lead.id), 200, 'oneself');
@@ -274,6 +279,74 @@ t.test('nobody gets into the account of one who has rights that they lack (CVE-2
     t.equal((await request({ method: 'PATCH', url, headers: manager, payload })).statusCode, 200);
     t.equal((await request({ method: 'PATCH', url, headers: manager, payload: { status: 'active' } })).statusCode, 403);
     t.equal((await request({ method: 'DELETE', url, headers: manager })).statusCode, 204);
+  });
+});
+
+t.test('a support desk cannot take over an account by inviting its user again', async (t) => {
+  const policy = await policyWith(app, [
+    { collection: 'users', action: 'read', fields: ['*'] },
+    { collection: 'users', action: 'create', fields: ['email', 'role', 'status'] },
+    { collection: 'users', action: 'update', fields: ['status', 'password'] },
+  ]);
+  const desk = await tokenHolder(app, { role: await createRole(app, { policies: [policy] }) });
+  const invite = (email: string | string[], role: string, headers = desk.headers) =>
+    service.post('/users/invite', { email, role }, headers);
+  const password = 'a password that the desk knows';
+
+  t.test('an active user who has more rights does not become an invited one', async (t) => {
+    const richer = await createUser(app, { role: strongRole });
+    for (const status of ['invited', 'unverified', 'active']) {
+      await areRefused(t, 'desk', desk.headers, status, updates(richer.id, { status }));
+    }
+    t.equal((await invite(richer.email, plainRole)).statusCode, 204);
+    t.match(await storedUser(app, richer.id), { status: 'active', role: strongRole });
+    await areRefused(t, 'desk', desk.headers, 'password', updates(richer.id, { password, status: 'active' }));
+  });
+
+  t.test('nor does one that the desk has suspended', async (t) => {
+    const richer = await createUser(app, { role: strongRole });
+    for (const status of ['suspended', 'archived', 'draft']) {
+      const url = `/users/${richer.id}`;
+      const { statusCode } = await request({ method: 'PATCH', url, headers: desk.headers, payload: { status } });
+      t.equal(statusCode, 200, status);
+      for (const next of ['invited', 'unverified', 'active']) {
+        await areRefused(t, 'desk', desk.headers, `${status}, then ${next}`, updates(richer.id, { status: next }));
+      }
+      t.equal((await invite(richer.email, plainRole)).statusCode, 204);
+      t.match(await storedUser(app, richer.id), { status, role: strongRole });
+    }
+    t.strictSame(await mailsTo(app, richer.email), [], 'no email was sent');
+  });
+
+  t.test('the invitation of a user who has more rights stays as it is', async (t) => {
+    const own = await policyWith(app, [{ collection: 'settings', action: 'update', fields: ['*'] }]);
+    const targets = [
+      await createUser(app, { role: adminRole, status: 'invited', password: null }),
+      await createUser(app, { role: belowAdmin, status: 'invited', password: null }),
+      await createUser(app, { role: strongRole, status: 'invited', password: null }),
+      await createUser(app, { role: null, policies: [own], status: 'invited', password: null }),
+    ];
+    for (const { id, email } of targets) {
+      await leavesAlone(t, app, email, async () => {
+        for (const role of [plainRole, strongRole, adminRole]) {
+          refused(t, await invite(email, role), 'FORBIDDEN', role);
+          refused(t, await invite([newEmail(), email.toUpperCase()], role), 'FORBIDDEN', `${role}, among others`);
+        }
+      });
+      await areRefused(t, 'desk', desk.headers, 'password', updates(id, { password, status: 'active' }));
+      t.strictSame(await mailsTo(app, email), [], 'no email was sent');
+    }
+  });
+
+  t.test('a user who has no more rights is invited again, and keeps the role', async (t) => {
+    const { id, email } = await createUser(app, { role: plainRole, status: 'invited', password: null });
+    const other = await createRole(app);
+    t.equal((await invite(email, other)).statusCode, 204);
+    t.equal((await storedUser(app, id)).role, plainRole, 'the desk does not change it');
+    t.equal((await mailsTo(app, email)).length, 1);
+    t.equal((await invite(email, other, chief.headers)).statusCode, 204);
+    t.equal((await storedUser(app, id)).role, other, 'an administrator does');
+    t.equal((await mailsTo(app, email)).length, 2);
   });
 });
 
@@ -412,7 +485,7 @@ t.test('presets give no rights either', async (t) => {
     { policies: [adminPolicy] },
     { provider: 'github' },
     { external_identifier: 'x' },
-    { token: 'a-token-that-the-caller-knows' },
+    { token: 'a-token-that-the-caller-knows-and-is-long' },
   ]) {
     const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'], presets }]);
     const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
@@ -447,12 +520,13 @@ t.test('one may suspend oneself, and no longer undo it', async (t) => {
 
 t.test('one’s own token may be changed by permission, and nobody else’s', async (t) => {
   const self = await tokenHolder(app, { policies: [ownRow, usersOnly], role: plainRole });
-  const payload = { token: 'a-token-of-my-own' };
-  t.equal((await request({ method: 'PATCH', url: '/users/me', headers: self.headers, payload })).statusCode, 200);
+  const payload = { token: 'a-token-of-my-own-that-is-long-enough' };
+  const session = await openSession(app, self.id);
+  t.equal((await request({ method: 'PATCH', url: '/users/me', headers: session, payload })).statusCode, 200);
   t.equal((await get('/users/me', bearer(payload.token))).statusCode, 200);
   t.equal((await get('/users/me', self.headers)).statusCode, 401);
   await areRefused(t, 'user manager', bearer(payload.token), 'tokens of several', [
-    ['PATCH', '/users', { keys: [self.id, plain.id], data: { token: 'another-token' } }],
+    ['PATCH', '/users', { keys: [self.id, plain.id], data: { token: 'another-token-that-is-long-enough' } }],
     ['PATCH', '/users', { keys: [plain.id], data: { token: null } }],
   ]);
 });

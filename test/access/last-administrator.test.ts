@@ -3,7 +3,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
 import { rows } from '../../db/client.js';
-import { lockAdministrators } from '../../db/queries/administrators.js';
+import { lockAdministrators } from '../../db/queries/access/administrators.js';
 import { rolePolicies, users } from '../../db/schema.js';
 import { admin, bearer, type TestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';

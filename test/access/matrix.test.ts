@@ -38,7 +38,7 @@ interface Right {
 const fields = ['title', 'location', 'description'] as const;
 type Field = (typeof fields)[number];
 
-/** The table from which everything below follows (contract 5): who has which rights to users. */
+/** The table from which everything below follows: who has which rights to users. */
 const table: Record<string, { rights: Right[]; kind?: 'admin' | 'app' | 'public' | 'roleless' }> = {
   administrator: { kind: 'admin', rights: [] },
   'own row': {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { loggerOptions } from '../../plugins/logging.js';
+import { loggerOptions } from '../../plugins/server/logging.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
@@ -10,6 +10,7 @@ import { providerVariables } from '../helpers/openid-provider.js';
 import { allOperations } from '../helpers/operations.js';
 import { createPolicy } from '../helpers/records.js';
 import { tokenHolder } from '../helpers/rights.js';
+import { openSession } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
@@ -62,6 +63,8 @@ const service = await startTestApp(
 );
 const { app, request } = service;
 const everybody = await tokenHolder(app, { policies: [await createPolicy(app, { appAccess: true })] });
+/** A session of that user: many of the requests end all of them. */
+const session = () => openSession(app, withTfa.id);
 const withTfa = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
 await request({ method: 'PATCH', url: '/settings', headers: asAdmin, payload: { public_registration: true } });
 
@@ -141,7 +144,7 @@ const ways: Record<string, Send> = {
   'a secret of two factors': (secret) => patch(`/users/${everybody.id}`, { tfa_secret: secret }),
   'a secret without the right': (secret) =>
     patch(`/users/${everybody.id}`, { password: secret, token: secret }, everybody.headers),
-  'a new password': (secret) => patch('/users/me', { password: secret }, withTfa.headers),
+  'a new password': async (secret) => patch('/users/me', { password: secret }, await session()),
   'presets with secrets': (secret) =>
     post(
       '/permissions',
@@ -170,11 +173,16 @@ const ways: Record<string, Send> = {
       },
       asAdmin,
     ),
-  'a code to turn it off': (secret) => post('/users/me/tfa/disable', { otp: secret }, withTfa.headers),
+  'a code to turn it off': async (secret) => post('/users/me/tfa/disable', { otp: secret }, await session()),
   'a recovery code': (secret) =>
     post('/auth/login', { email: withTfa.email, password: withTfa.password, otp: secret.slice(0, 16).padEnd(16, '2') }),
-  'proofs for recovery codes': (secret) =>
-    post('/users/me/tfa/recovery-codes', { password: secret, otp: secret }, withTfa.headers),
+  'proofs for recovery codes': async (secret) =>
+    post('/users/me/tfa/recovery-codes', { password: secret, otp: secret }, await session()),
+  'a password to prove an identity': async (secret) =>
+    post('/auth/reauthenticate', { password: secret }, await session()),
+  'a code to prove an identity': async (secret) => post('/auth/reauthenticate', { otp: secret }, await session()),
+  'a current password': async (secret) =>
+    patch('/users/me', { password: 'a new password, quite long', current_password: secret }, await session()),
   'the way back from a provider': (secret) =>
     get(`/auth/oauth/alpha/callback?state=${secret}&code=${secret}`, {
       cookie: `gatehouse_provider_state=${secret}; gatehouse_provider_verifier=${secret}`,
@@ -227,7 +235,7 @@ t.test(`${amount} marked secrets (CVE-2023-28443, CVE-2024-47822)`, async (t) =>
 });
 
 t.test('what the service itself has made', async (t) => {
-  const { email, password, headers } = withTfa;
+  const { email, password } = withTfa;
   await app.db.execute('update users set tfa_failures = 0, tfa_locked_until = null');
   await patch(`/users/${withTfa.id}`, { password: 'the password of before' });
   const login = async (mode: string) => {
@@ -245,11 +253,13 @@ t.test('what the service itself has made', async (t) => {
     .flatMap((sent) => [sent['set-cookie'] ?? []].flat())
     .map((line) => String(line).split(';')[0]?.split('=')[1] ?? '');
   const codes: string[] = (
-    await post('/users/me/tfa/recovery-codes', { otp: codeOfStep(nextStep(service)) }, headers)
+    await post('/users/me/tfa/recovery-codes', { otp: codeOfStep(nextStep(service)) }, await session())
   ).json().data;
   await post('/auth/password/request', { email });
   const link = await tokenFor(app, email);
-  const { secret } = (await post('/users/me/tfa/generate', { password: everybody.password }, everybody.headers)).json();
+  const { secret } = (
+    await post('/users/me/tfa/generate', { password: everybody.password }, await openSession(app, everybody.id))
+  ).json();
   const secrets = { password, ...tokens, ...cookies, codes: codes[0], link, secret };
   delete secrets.expires;
   await post('/auth/password/reset', { token: link, password: 'x' });

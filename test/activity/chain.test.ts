@@ -4,8 +4,8 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { activity, activityChain } from '../../db/schema.js';
-import { createSeals } from '../../plugins/activity/seals.js';
-import { deriveKey } from '../../plugins/keys.js';
+import { createSeals } from '../../plugins/activity/hmac-signatures.js';
+import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { testConfig } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
@@ -51,11 +51,11 @@ t.test('a log in which nothing has happened is intact', async (t) => {
 t.test('more rows than fit into a batch, linked by two instances at once, each once', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;
-  const list = Array.from({ length: 350 }, (_, index) => ({ name: `Role ${index}` }));
+  const list = Array.from({ length: 300 }, (_, index) => ({ name: `Role ${index}` }));
   t.equal((await post('/roles?fields=id', list, asAdmin)).statusCode, 200);
   const counts = await Promise.all([1, 2, 3].map(() => app.activityChain.link()));
-  t.equal(counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link()), 350);
-  t.match(await verify(app), { isIntact: true, head: { position: 350 }, linked: 350, unlinked: 0 });
+  t.equal(counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link()), 300);
+  t.match(await verify(app), { isIntact: true, head: { position: 300 }, linked: 300, unlinked: 0 });
 });
 
 t.test('instances that begin the chain at the same moment take nothing for a fault', async (t) => {

@@ -221,6 +221,45 @@ const done: Record<string, () => Promise<Done>> = {
     const response = await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
     return { response, rows: [byThemselves('identity_unlink', id, 'identities', identity.id)] };
   },
+  updateProfile: async () => {
+    const { id, headers } = await signedIn();
+    const response = await send('PATCH', '/users/me/profile', { first_name: 'Ada' }, headers);
+    return { response, rows: [{ ...byThemselves('update', id), changed: ['first_name'] }] };
+  },
+  requestEmailChange: async () => {
+    const { id, headers } = await signedIn();
+    const response = await send('POST', '/users/me/email', { email: newEmail() }, headers);
+    return { response, rows: [byThemselves('email_change_request', id)] };
+  },
+  confirmEmailChange: async () => {
+    const { id, headers } = await signedIn();
+    const email = newEmail();
+    await send('POST', '/users/me/email', { email }, headers);
+    const response = await post('/users/me/email/confirm', { token: await tokenFor(app, email) });
+    return { response, rows: [{ ...byThemselves('email_change', id), changed: ['email'] }] };
+  },
+  cancelEmailChange: async () => {
+    const { id, headers } = await signedIn();
+    await send('POST', '/users/me/email', { email: newEmail() }, headers);
+    const response = await request({ method: 'DELETE', url: '/users/me/email', headers });
+    return { response, rows: [byThemselves('email_change_cancel', id)] };
+  },
+  cancelEmailChangeByLink: async () => {
+    const { id, email, headers } = await signedIn();
+    await send('POST', '/users/me/email', { email: newEmail() }, headers);
+    const response = await post('/users/me/email/cancel', { token: await tokenFor(app, email) });
+    return { response, rows: [byThemselves('email_change_cancel', id)] };
+  },
+  exportAccount: async () => {
+    const { id, headers } = await signedIn();
+    return { response: await get('/users/me/export', headers), rows: [byThemselves('export', id)] };
+  },
+  deleteMe: async () => {
+    await send('PATCH', '/settings', { self_deletion: true });
+    const { id, headers } = await signedIn();
+    const response = await request({ method: 'DELETE', url: '/users/me', headers });
+    return { response, rows: [byThemselves('delete', id)] };
+  },
   updateMe: async () => {
     const { id, headers } = await signedIn();
     const response = await send(
@@ -230,6 +269,11 @@ const done: Record<string, () => Promise<Done>> = {
       headers,
     );
     return { response, rows: [{ ...byThemselves('password_change', id), changed: ['password', 'title'] }] };
+  },
+  changeMyPassword: async () => {
+    const { id, headers } = await newPerson(service);
+    const response = await post('/users/me/password', { password: 'a new password, quite long' }, headers);
+    return { response, rows: [{ ...byThemselves('password_change', id), changed: ['password'] }] };
   },
   createUsers: users.create,
   updateUsers: users.updateMany,
@@ -253,6 +297,13 @@ const done: Record<string, () => Promise<Done>> = {
     const response = await post('/users/invite/accept', { token: await tokenFor(app, email), password: goodPassword });
     const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
     return { response, rows: [byThemselves('invite_accept', user?.id ?? '')] };
+  },
+  reauthenticate: async () => {
+    const { id, password, headers } = await newPerson(service);
+    return {
+      response: await post('/auth/reauthenticate', { password }, headers),
+      rows: [byThemselves('reauthenticate', id)],
+    };
   },
   generateTfaSecret: async () => {
     const { id, password, generate } = await newPerson(service);
@@ -279,6 +330,10 @@ const done: Record<string, () => Promise<Done>> = {
     ]);
     return { response, rows: [byThemselves('recovery_codes', id)] };
   },
+  unlockUser: async () => {
+    const { id } = await createUser(app);
+    return { response: await send('POST', `/users/${id}/unlock`), rows: [byAdmin('unlock', 'users', id)] };
+  },
   disableTfaOfUser: async () => {
     const { id } = await newHolder(service);
     return { response: await send('POST', `/users/${id}/tfa/disable`), rows: [byAdmin('tfa_disable', 'users', id)] };
@@ -295,6 +350,18 @@ const done: Record<string, () => Promise<Done>> = {
     const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
     const response = await get(`/users/register/verify-email?token=${await tokenFor(app, email)}`);
     return { response, rows: [byThemselves('email_verified', user?.id ?? '')] };
+  },
+  confirmEmail: async () => {
+    const email = newEmail();
+    await post('/users/register', { email, password: goodPassword });
+    const [user] = await rows<{ id: string }>(app.db, sql`select id from users where email = ${email}`);
+    const token = await tokenFor(app, email);
+    const response = await post('/users/register/verify-email', { token, password: goodPassword });
+    return { response, rows: [byThemselves('email_verified', user?.id ?? '')] };
+  },
+  resendVerification: async () => {
+    const response = await post('/users/register/resend', { email: newEmail() });
+    return { response, rows: [{ action: 'verification_resend', user: null, collection: 'users', item: null }] };
   },
   retryMail: async () => {
     await post('/auth/password/request', { email: newEmail() });

@@ -35,6 +35,20 @@ t.test('refused logins tell whom they were about, and nothing of what was shown'
   t.notMatch(JSON.stringify(await recorded(app)), /by.mistake/);
 });
 
+t.test('a client cannot choose the request_id, unless a trusted proxy sends it', async (t) => {
+  const headers = { 'content-type': 'application/json', 'x-request-id': 'chosen', 'x-forwarded-for': '10.0.0.1' };
+  for (const [TRUST_PROXY, expected] of [
+    ['false', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
+    ['10.0.0.0/8', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
+    ['192.0.2.66', /^chosen$/],
+  ] as const) {
+    const { app, request } = await startTestApp(t, { TRUST_PROXY });
+    const payload = { email: 'nobody@example.com', password: 'wrong' };
+    await request({ method: 'POST', url: '/auth/login', remoteAddress: '192.0.2.66', headers, payload });
+    t.match(await recorded(app), [{ action: 'login', requestId: expected }], TRUST_PROXY);
+  }
+});
+
 t.test('links that are used, void or forged', async (t) => {
   const { app, post, get } = await startTestApp(t);
   const user = await createUser(app);

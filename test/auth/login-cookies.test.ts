@@ -83,8 +83,8 @@ t.test('no cookie goes to another host unless somebody wants it to (CVE-2024-281
   const { post, get } = await startTestApp(t, { PUBLIC_URL, AUTH_PROVIDERS: 'alpha', ...provider });
   const answers = [await get('/auth/login/alpha'), await get('/auth/oauth/alpha')];
   for (const [mode, name] of [
-    ['cookie', 'gatehouse_refresh_token'],
-    ['session', 'gatehouse_session_token'],
+    ['cookie', '__Host-gatehouse_refresh_token'],
+    ['session', '__Host-gatehouse_session_token'],
   ] as const) {
     const login = await post('/auth/login', { ...admin, mode });
     const cookie = `${name}=${setCookies(login)[name]?.value}`;

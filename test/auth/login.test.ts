@@ -368,6 +368,7 @@ t.test('what a login writes', async (t) => {
       t.match(row, { ip: '203.0.113.7', userAgent: 'Test/1.0 (any)', generation: 0 }, mode);
       const made = row?.createdAt.getTime() ?? 0;
       t.ok(made >= before && made <= after, 'made now');
+      t.strictSame(row?.authenticatedAt, row?.createdAt, 'the user has just proved their identity');
       const expires = row?.expiresAt.getTime() ?? 0;
       t.ok(expires >= before + lifetime && expires <= after + lifetime, `${mode}: expires in time`);
     }
@@ -449,9 +450,9 @@ t.test('what there is not: 404 ROUTE_NOT_FOUND', async (t) => {
 t.test('AUTH_DISABLE_DEFAULT switches the route off, and leaves what else there is', async (t) => {
   const { post, get } = await startTestApp(t, {
     AUTH_DISABLE_DEFAULT: 'true',
-    ADMIN_TOKEN: 'a-static-token-for-tests',
+    ADMIN_TOKEN: 'a-static-token-of-32-characters-for-tests',
   });
   refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'right password');
   refused(t, await post('/auth/login', {}), 'ROUTE_NOT_FOUND', 'no body');
-  t.equal((await get('/users/me', bearer('a-static-token-for-tests'))).json().data.email, admin.email);
+  t.equal((await get('/users/me', bearer('a-static-token-of-32-characters-for-tests'))).json().data.email, admin.email);
 });

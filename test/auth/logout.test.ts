@@ -164,6 +164,39 @@ t.test('the old cookie of a refreshed session logs it out while the grace period
   await isDead(t, session, 'the session');
 });
 
+for (const mode of modes) {
+  t.test(`mode ${mode}: a token that was replaced longer ago, or more than once, has no effect`, async (t) => {
+    const first = await logIn(service, mode);
+    const second_ = sessionOf(mode, await refresh(service, first));
+    const third = sessionOf(mode, await refresh(service, second_));
+    t.equal((await logOut(service, first)).statusCode, 204, 'two generations old');
+    await isAlive(t, third, 'the session');
+    clock.advance(11 * second);
+    t.equal((await logOut(service, second_)).statusCode, 204, 'after the grace period');
+    await isAlive(t, third, 'the session');
+    t.equal((await logOut(service, third)).statusCode, 204);
+    await isDead(t, third, 'the session');
+  });
+}
+
+t.test('of several cookies with one name, those that are valid are refreshed and logged out', async (t) => {
+  for (const mode of ['cookie', 'session'] as const) {
+    const name = mode === 'cookie' ? refreshCookie : sessionCookie;
+    const first = await logIn(service, mode);
+    const second_ = sessionOf(mode, await refresh(service, first));
+    clock.advance(11 * second);
+    // A cookie with a domain from before the configuration changed: the old one comes first, and must end nothing.
+    const both = `${name}=x; ${name}=${first.token}; ${name}=${second_.token}; ${name}=a.b.c`;
+    const third = sessionOf(mode, await post('/auth/refresh', { mode }, { cookie: both }));
+    await isAlive(t, third, mode);
+    const other = await logIn(service, mode);
+    const jar = `${name}=y; ${name}=${other.token}; ${name}=${third.token}`;
+    t.equal((await post('/auth/logout', { mode }, { cookie: jar })).statusCode, 204);
+    await isDead(t, third, mode);
+    await isDead(t, other, `${mode}: the other one, too`);
+  }
+});
+
 t.test('mode session ends no session by a token of another mode', async (t) => {
   const json = await logIn(service, 'json');
   const response = await logOut(service, { carrier: carry('session', json.accessToken) });

@@ -152,11 +152,11 @@ t.test('a password that is refused costs nothing', async (t) => {
   const token = await tokenFor(app, user.email);
   await leavesAlone(t, app, 'refused passwords', async () => {
     refused(t, await reset(token, 'short'), 'FAILED_VALIDATION', 'too short');
-    refused(t, await reset(token, 'iloveyou1'), 'FAILED_VALIDATION', 'common');
+    refused(t, await reset(token, 'iloveyou1'), 'FAILED_VALIDATION', 'too_common');
     refused(t, await reset(token, ''), 'INVALID_PAYLOAD', 'empty');
     refused(t, await reset(token, 'x'.repeat(1_025)), 'INVALID_PAYLOAD', 'too long');
   });
-  t.equal((await reset(token, 'x'.repeat(1_024))).statusCode, 204);
+  t.equal((await reset(token, 'correct horse battery staple '.repeat(36).slice(0, 1_024))).statusCode, 204);
   t.equal((await stored(user.id))?.status, 'active');
 });
 

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { newPerson, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
-import { createUser, type User, variables } from '../helpers/people.js';
+import { newPerson, type Person, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
@@ -77,16 +78,16 @@ t.test('a password that the service refuses', async (t) => {
   const errors = [
     { message: 'x', extensions: { code: 'FAILED_VALIDATION', field: 'password', path: [], type: 'regex' } },
   ];
-  await person.page.route('**/users/me', (route) => route.fulfill({ status: 400, json: { errors } }));
+  await person.page.route('**/users/me/password', (route) => route.fulfill({ status: 400, json: { errors } }));
   await person.page.getByLabel('New password').fill('password1234');
   await person.page.getByRole('button', { name: 'Change password' }).click();
-  t.match(await person.said('fault'), 'Choose a longer or less common one');
+  t.match(await person.said('fault'), 'does not follow the rules of your organization');
 });
 
 t.test('a password can be shown, and is hidden again before it is sent', async (t) => {
   const { page } = await signedIn(await createUser(service, everything));
   const field = page.getByLabel('New password');
-  const toggle = page.getByRole('button', { name: 'Show password' });
+  const toggle = page.locator('[data-section=password]').getByRole('button', { name: 'Show password' });
   await field.fill('x');
   await toggle.click();
   t.equal(await field.getAttribute('type'), 'text');
@@ -95,15 +96,73 @@ t.test('a password can be shown, and is hidden again before it is sent', async (
   t.equal(await field.getAttribute('type'), 'password');
 });
 
-t.test('there is only what one may change', async (t) => {
-  const names = await signedIn(await createUser(service, ['first_name']));
-  t.equal(await names.page.getByLabel('First name').isEnabled(), true);
-  t.equal(await names.page.getByLabel('Last name').isEnabled(), false);
-  t.equal(await names.page.getByLabel('New password').isVisible(), false);
-  const nothing = await signedIn(await createUser(service, []));
-  t.match(await readable(nothing), 'Only an administrator can change this account.');
-  t.equal(await nothing.page.locator('form:visible').count(), 0);
-  t.strictSame([...names.complaints(), ...nothing.complaints()], []);
+t.test('a member without any right sees and manages their own account', async (t) => {
+  const user = await createUser(service, []);
+  const member = await signedIn(user);
+  t.match(await readable(member), `Signed in as ${user.email}`);
+  await member.page.getByLabel('First name').fill('Ada');
+  await member.page.getByLabel('Last name').fill('Lovelace');
+  await member.page.getByRole('button', { name: 'Save' }).click();
+  t.equal(await member.said('status'), 'Saved.');
+  await member.open('/account');
+  await seesOwnAccount(member);
+  t.equal(await member.page.getByLabel('Last name').inputValue(), 'Lovelace');
+  t.equal(await member.page.locator('#tfa-begin').isVisible(), true);
+  t.strictSame(member.complaints(), []);
+});
+
+t.test('users download what is kept about them', async (t) => {
+  const user = await createUser(service, []);
+  const person = await signedIn(user);
+  const download = person.page.waitForEvent('download');
+  await person.page.getByRole('button', { name: 'Download my data' }).click();
+  const file = await download;
+  t.equal(file.suggestedFilename(), 'account-data.json');
+  t.match(JSON.parse(readFileSync(await file.path(), 'utf8')), { user: { email: user.email } });
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('users delete their account, where the project allows it', async (t) => {
+  const user = await createUser(service, []);
+  const before = await signedIn(user);
+  t.equal(await before.page.getByRole('button', { name: 'Delete my account' }).count(), 0);
+  const call = await asAdministrator(service);
+  await call('PATCH', '/settings', { self_deletion: true });
+  t.teardown(async () => (await asAdministrator(service))('PATCH', '/settings', { self_deletion: false }));
+  const person = await signedIn(user);
+  const { page } = person;
+  const section = page.getByRole('region', { name: 'Delete account' });
+  const remove = section.getByRole('button', { name: 'Delete my account' });
+  await remove.click();
+  await section.getByText('This cannot be undone.').waitFor();
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+  await page.keyboard.press('Enter');
+  t.equal(await section.getByText('This cannot be undone.').isVisible(), false);
+  await remove.click();
+  await remove.click();
+  t.equal(await person.said('status'), 'Your account is deleted.');
+  t.match(page.url(), /\/account\/login\?notice=deleted/);
+  t.strictSame(await person.context.cookies(), []);
+  t.strictSame(person.complaints(), []);
+  await signIn(person, user.email, user.password);
+  t.match(await person.said('alert'), 'not right');
+
+  const last = await signedIn(administrator);
+  await last.page.getByRole('button', { name: 'Delete my account' }).click();
+  await last.page.locator('[data-section=delete] [data-yes]').click();
+  t.match(await last.said('alert'), 'You are the last administrator.');
+});
+
+t.test('without self-service, members manage only how they sign in', async (t) => {
+  const call = await asAdministrator(service);
+  const user = await createUser(service, []);
+  await call('PATCH', '/settings', { self_service: false });
+  t.teardown(async () => (await asAdministrator(service))('PATCH', '/settings', { self_service: true }));
+  const sections = ({ page }: Person) =>
+    page.evaluate('[...document.querySelectorAll("section:not([hidden])")].map((section) => section.dataset.section)');
+  t.strictSame(await sections(await signedIn(user)), ['password', 'tfa', 'sessions']);
+  const everySection = ['profile', 'email', 'password', 'tfa', 'sessions', 'data'];
+  t.strictSame(await sections(await signedIn(administrator)), everySection);
 });
 
 t.test('who must set up two-factor authentication first is told so', async (t) => {
@@ -120,13 +179,13 @@ t.test('a session that has expired is refreshed, once', async (t) => {
   await person.page.route(/\/(users|auth)\//, async (route) => {
     const { pathname } = new URL(route.request().url());
     calls.push(`${route.request().method()} ${pathname}`);
-    if (pathname === '/users/me' && refusals-- > 0) await route.fulfill({ status: 401, json: { errors } });
+    if (pathname === '/users/me/profile' && refusals-- > 0) await route.fulfill({ status: 401, json: { errors } });
     else await route.continue();
   });
   await person.page.getByLabel('First name').fill('Ada');
   await person.page.getByRole('button', { name: 'Save' }).click();
   t.equal(await person.said('status'), 'Saved.');
-  t.strictSame(calls, ['PATCH /users/me', 'POST /auth/refresh', 'PATCH /users/me']);
+  t.strictSame(calls, ['PATCH /users/me/profile', 'POST /auth/refresh', 'PATCH /users/me/profile']);
 
   refusals = 2;
   await person.page.getByLabel('First name').fill('Grace');

@@ -8,6 +8,7 @@ const service = await startService(await createHome(t, { prepared: true }), {
   ...variables,
   PORT: port,
   PUBLIC_URL: `http://127.0.0.1:${port}`,
+  MAILBOX_KEY: 'the-key-of-the-mailbox',
 });
 const browser = await startBrowser(t);
 const call = await asAdministrator(service);
@@ -18,7 +19,7 @@ async function followMail({ page, open }: Person, email: string): Promise<void> 
   const mail = page.getByRole('link').filter({ hasText: email }).first();
   for (let tries = 0; tries < 40 && (await mail.count()) === 0; tries++) {
     await page.waitForTimeout(250);
-    await open('/mailbox');
+    await open('/mailbox?key=the-key-of-the-mailbox');
   }
   await mail.click();
   await page.frameLocator('iframe').getByRole('link').first().waitFor();
@@ -41,7 +42,9 @@ for (const [device, viewport] of Object.entries({
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.locator('[data-part=done]').waitFor();
     await followMail(person, email);
-    await page.waitForURL(/\/account\/verified$/);
+    await page.waitForURL(/\/account\/verify-email/);
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.locator('[data-part=done]').waitFor();
     t.notMatch(page.url(), 'token');
     await signIn(person, email, password);
     await seesOwnAccount(person);
@@ -54,7 +57,7 @@ for (const [device, viewport] of Object.entries({
     await call('POST', '/users/invite', { email, role: role.id });
     const person = await newPerson(browser, service, { viewport });
     const { page } = person;
-    await person.open('/mailbox');
+    await person.open('/mailbox?key=the-key-of-the-mailbox');
     await followMail(person, email);
     await page.waitForURL(/\/account\/accept-invite/);
     await page.getByLabel('New password').fill(password);

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { focused, newPerson, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { day } from '../helpers/clock.js';
+import { startClockedService } from '../helpers/clocked-service.js';
 import { administrator, createUser, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -63,9 +64,11 @@ t.test('what is missing or ill-formed is said at its field, and nothing is sent'
   t.strictSame(sent, []);
 });
 
-t.test('after signing in it goes on to where one wanted to go, if that is ours', async (t) => {
+t.test('after signing in it goes on to where one wanted to go, if that is one of these pages', async (t) => {
   for (const [redirect, end] of [
-    ['/server/ping?x=1', '/server/ping?x=1'],
+    ['/account/register?x=1', '/account/register?x=1'],
+    ['/server/ping', '/account'],
+    ['/account/../auth/login/forum', '/account'],
     ['//evil.example/', '/account'],
     ['/\\evil.example/', '/account'],
     ['javascript:document.title=1', '/account'],
@@ -98,13 +101,12 @@ t.test('a session cookie that is of no use any more is no obstacle', async (t) =
 });
 
 t.test('nor is one that has expired, which the API leaves where it is', async (t) => {
-  const brief = { ...variables, SESSION_COOKIE_TTL: '4s' };
-  const short = await startService(await createHome(t, { prepared: true }), brief);
+  const short = await startClockedService(t);
   const person = await newPerson(browser, short);
   await signIn(person, email, password);
   await seesOwnAccount(person);
   const [cookie] = await person.context.cookies();
-  await sleep(4_100);
+  short.clock.advance(2 * day);
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: cookie?.value ?? '', url: short.url }]);
   await signIn(person, email, password);
   await seesOwnAccount(person);
@@ -113,7 +115,7 @@ t.test('nor is one that has expired, which the API leaves where it is', async (t
 
 t.test('in the language of the person, and another by choice', async (t) => {
   const person = await newPerson(browser, service, { locale: 'fr-FR' });
-  await person.open('/account/login?redirect=/server/ping');
+  await person.open('/account/login?redirect=/account/register');
   t.equal(await person.page.locator('h1').textContent(), 'Connexion');
   await person.page.getByRole('link', { name: 'Deutsch' }).click();
   await person.page.waitForURL(/lang=de-DE/);
@@ -124,7 +126,7 @@ t.test('in the language of the person, and another by choice', async (t) => {
   t.match(await person.said('alert'), 'setzen Sie Ihr Passwort zurück');
   await person.page.getByLabel('Passwort', { exact: true }).fill(password);
   await person.page.keyboard.press('Enter');
-  await person.page.waitForURL(/\/server\/ping$/);
+  await person.page.waitForURL(/\/account\/register$/);
 });
 
 t.test('a code is asked for when the API asks for one', async (t) => {

@@ -61,7 +61,7 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   newcomer();
   const user = await createUser(service, ['tfa_secret']);
   const person = await signedIn(user);
-  await link(person, 'Link Forum').click();
+  await button(person, 'Link Forum').click();
   await says(person, 'The account is linked.');
   await person.page.locator('#tfa-password').fill(user.password);
   await button(person, 'Set up').click();
@@ -78,17 +78,17 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
 t.test('by a button to the provider, and back to where one wanted to go', async (t) => {
   const email = newcomer();
   const person = await someone();
-  await person.open('/account/login?redirect=/server/ping');
+  await person.open('/account/login?redirect=/account/register');
   await link(person, 'Continue with Work ID').waitFor();
   t.strictSame(await person.page.locator('.providers a').allTextContents(), [
     'Continue with Forum',
     'Continue with Work ID',
   ]);
   await link(person, 'Continue with Forum').click();
-  await person.page.waitForURL(`${publicUrl}/server/ping`);
+  await person.page.waitForURL(`${publicUrl}/account/register`);
   await person.open('/account');
   await seesOwnAccount(person);
-  await says(person, email);
+  await says(person, `Signed in as ${email}`);
   t.equal(await isKept(person), false);
   t.strictSame(person.complaints(), []);
 });
@@ -98,7 +98,7 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   const person = await someone(phone);
   const { page } = person;
   const field = page.locator('#provider-otp');
-  await person.open('/account/login?redirect=/server/ping?x%3D1&lang=en-US');
+  await person.open('/account/login?redirect=/account/register?x%3D1&lang=en-US');
   await link(person, 'Continue with Forum').click();
   await field.waitFor();
   t.equal(await focused(person), 'provider-otp');
@@ -121,7 +121,7 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   const sent = page.waitForRequest('**/auth/login/forum');
   await page.keyboard.press('Enter');
   t.strictSame((await sent).postDataJSON(), { otp, mode: 'session' });
-  await page.waitForURL(`${publicUrl}/server/ping?x=1`);
+  await page.waitForURL(`${publicUrl}/account/register?x=1`);
   const cookies = await person.context.cookies(publicUrl);
   t.strictSame(
     cookies.map(({ name }) => name),
@@ -220,12 +220,12 @@ t.test('where nobody signs in with a password, the code is asked for all the sam
     route.fulfill({ status: 302, headers: { location: '/account/login?reason=INVALID_OTP' } }),
   );
   await page.route('**/auth/login/forum', (route) => route.fulfill({ json: { data: {} } }));
-  await person.open('/account/login?redirect=/server/ping');
+  await person.open('/account/login?redirect=/account/register');
   t.equal(await page.locator('#email').count(), 0);
   await link(person, 'Continue with forum').click();
   await page.locator('#provider-otp').fill('123456');
   await page.keyboard.press('Enter');
-  await page.waitForURL(`${only.url}/server/ping`);
+  await page.waitForURL(`${only.url}/account/register`);
 });
 
 t.test('why a login failed is told in words', async (t) => {
@@ -243,14 +243,14 @@ t.test('why a login failed is told in words', async (t) => {
   }
   const user = await createUser(service, []);
   provider.profile = { id: ++people, email: user.email };
-  await person.open('/account/login?redirect=/server/ping&lang=en-US');
+  await person.open('/account/login?redirect=/account/register&lang=en-US');
   await link(person, 'Continue with Forum').click();
   await person.page.waitForURL(/reason=INVALID_PROVIDER/);
   t.match(await person.said('alert'), 'Sign in the way you did before');
   await person.page.getByLabel('E-mail address').fill(user.email);
   await person.page.getByLabel('Password', { exact: true }).fill(user.password);
   await button(person, 'Sign in').click();
-  await person.page.waitForURL(`${publicUrl}/server/ping`);
+  await person.page.waitForURL(`${publicUrl}/account/register`);
   t.pass('and it goes on to where one wanted to go in the beginning');
 });
 
@@ -261,7 +261,7 @@ t.test('an account is linked, used, and unlinked', async (t) => {
   const { page } = person;
   t.equal(await section(person).getByRole('listitem').count(), 2);
   t.equal(await button(person, 'Unlink').count(), 0);
-  await link(person, 'Link Forum').click();
+  await button(person, 'Link Forum').click();
   await says(person, 'The account is linked. You can sign in with it from now on.');
   t.equal(await focused(person), 'links-title');
   t.equal(page.url(), `${publicUrl}/account`);
@@ -269,8 +269,8 @@ t.test('an account is linked, used, and unlinked', async (t) => {
     await section(person).locator('.linked').innerText(),
     new RegExp(`Forum\\s+${email}\\s+Linked .*not used yet`),
   );
-  t.equal(await link(person, 'Link Forum').count(), 0);
-  await link(person, 'Link Work ID').waitFor();
+  t.equal(await button(person, 'Link Forum').count(), 0);
+  await button(person, 'Link Work ID').waitFor();
   t.equal(await isKept(person), false);
 
   const other = await someone();
@@ -296,7 +296,7 @@ t.test('an account is linked, used, and unlinked', async (t) => {
   await says(person, 'The account is unlinked.');
   t.equal(await focused(person), 'links-title');
   t.equal(await button(person, 'Unlink').count(), 0);
-  await link(person, 'Link Forum').waitFor();
+  await button(person, 'Link Forum').waitFor();
   t.strictSame(person.complaints(), []);
   await other.page.reload();
   await other.page.waitForURL(/\/account\/login/);
@@ -318,7 +318,7 @@ t.test('the only way in stays', async (t) => {
   person.complaints();
 
   newcomer();
-  await link(person, 'Link Work ID').click();
+  await button(person, 'Link Work ID').click();
   await says(person, 'The account is linked.');
   t.equal(await section(person).locator('.linkable').isVisible(), false);
   await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
@@ -335,11 +335,11 @@ t.test('what goes wrong on the way is told when one is back', async (t) => {
   await first.open('/account/login');
   await link(first, 'Continue with Forum').click();
   await seesOwnAccount(first);
-  await says(first, email);
+  await says(first, `Signed in as ${email}`);
 
   const person = await signedIn(await createUser(service, []));
   await person.open('/account?lang=de');
-  await link(person, 'Forum verknüpfen').click();
+  await button(person, 'Forum verknüpfen').click();
   t.match(await person.said('alert'), 'gehört hier schon zu einem anderen Benutzer');
   t.equal(await focused(person), 'links-title');
   t.equal(person.page.url(), `${publicUrl}/account?lang=de-DE`);
@@ -355,7 +355,7 @@ t.test('what goes wrong on the way is told when one is back', async (t) => {
     [json({ error: 'invalid_client' }, 401), 'The connection to this provider is not set up correctly.'],
   ] as const) {
     provider.answers['/token'] = answer;
-    await link(person, 'Link Forum').click();
+    await button(person, 'Link Forum').click();
     await says(person, words);
   }
   provider.answers = {};
@@ -372,12 +372,12 @@ t.test('whose session has ended meanwhile is led to sign in, and not to the prov
   const user = await createUser(service, []);
   for (const end of ['gone', 'of no use'] as const) {
     const person = await signedIn(user);
-    await link(person, 'Link Forum').waitFor();
+    await button(person, 'Link Forum').waitFor();
     await person.context.clearCookies();
     if (end === 'of no use') {
       await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
     }
-    await link(person, 'Link Forum').click();
+    await button(person, 'Link Forum').click();
     await person.page.waitForURL(/\/account\/login\?redirect=/);
     t.pass(end);
   }
@@ -411,7 +411,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     provider.profile = { id: `somebody-with-an-identifier-that-is-long-${'x'.repeat(60)}-${++people}` };
     const person = await signedIn(user, options);
     await check(t, person, 'none');
-    await link(person, 'Link Forum').click();
+    await button(person, 'Link Forum').click();
     await says(person, 'The account is linked.');
     await check(t, person, 'linked');
     for (const lang of languages) {

@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -72,7 +82,7 @@ t.test('a second start finds everything there and makes nothing', async (t) => {
   const first = await buildApp(testConfig({ ADMIN_TOKEN: token }), { database: location });
   t.strictSame(
     first.madeAdministrator,
-    { email: admin.email, password: null },
+    { email: admin.email, password: null, passwordFile: null },
     'a password that was given is not told',
   );
   await isBootstrappedOnce(t, first);
@@ -108,9 +118,11 @@ t.test('a second start finds everything there and makes nothing', async (t) => {
   await third.close();
 });
 
-t.test('a password that was not given is made, and told once', async (t) => {
+t.test('a password that was not given is generated, and shown on a terminal', async (t) => {
   const database = await createTestDatabase();
-  const app = await buildApp(testConfig({ ADMIN_PASSWORD: '' }), { database: database.location });
+  const DATA_DIR = join(t.testdir(), 'data');
+  const options = { database: database.location, showsPassword: true };
+  const app = await buildApp(testConfig({ ADMIN_PASSWORD: '', DATA_DIR }), options);
   t.teardown(async () => {
     await app.close();
     await database.drop();
@@ -118,6 +130,44 @@ t.test('a password that was not given is made, and told once', async (t) => {
   const { email, password } = app.madeAdministrator ?? {};
   t.match(password, /^[\w-]{20}$/);
   t.equal((await logIn(app, { email, password })).statusCode, 200);
+  t.notOk(existsSync(DATA_DIR), 'and kept nowhere');
+});
+
+t.test('without a terminal it is kept in a file, which no link leads elsewhere', async (t) => {
+  const database = await createTestDatabase();
+  const DATA_DIR = t.testdir({ elsewhere: 'untouched' });
+  const elsewhere = join(DATA_DIR, 'elsewhere');
+  symlinkSync(elsewhere, join(DATA_DIR, 'admin-password'));
+  chmodSync(DATA_DIR, 0o755);
+  const app = await buildApp(testConfig({ ADMIN_PASSWORD: '', DATA_DIR }), { database: database.location });
+  t.teardown(async () => {
+    await app.close();
+    await database.drop();
+  });
+  const { email, password, passwordFile } = app.madeAdministrator ?? {};
+  t.equal(password, null);
+  t.equal(passwordFile, join(DATA_DIR, 'admin-password'));
+  t.equal(statSync(DATA_DIR).mode & 0o777, 0o700);
+  const file = lstatSync(passwordFile ?? '');
+  t.ok(file.isFile());
+  t.equal(file.mode & 0o777, 0o600);
+  t.equal(readFileSync(elsewhere, 'utf8'), 'untouched');
+  const kept = readFileSync(passwordFile ?? '', 'utf8');
+  t.match(kept, /^[\w-]{20}\n$/);
+  t.equal((await logIn(app, { email, password: kept.trim() })).statusCode, 200);
+  t.strictSame(readdirSync(DATA_DIR).sort(), ['admin-password', 'elsewhere'], 'no draft is left behind');
+});
+
+t.test('where it cannot be kept either, no account is created', async (t) => {
+  const database = await createTestDatabase();
+  t.teardown(() => database.drop());
+  const DATA_DIR = join(t.testdir({ file: '' }), 'file/data');
+  const start = (variables: Record<string, string>) =>
+    buildApp(testConfig({ ADMIN_PASSWORD: '', DATA_DIR, ...variables }), { database: database.location });
+  await t.rejects(start({}), { message: /ADMIN_PASSWORD: must be set, because .*file\/data/ });
+  const app = await start({ ADMIN_PASSWORD: admin.password });
+  t.teardown(() => app.close());
+  t.equal((await logIn(app)).statusCode, 200);
 });
 
 t.test('the database itself refuses what must not be', async (t) => {
@@ -169,7 +219,8 @@ t.test('the database itself refuses what must not be', async (t) => {
   t.equal(race.filter((result) => result === 'written').length, 1, 'ten at once make one');
 
   t.equal(await state(createUser(app, { token: 'a-token' })), uniqueViolation, 'a token');
-  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'iD' })), uniqueViolation, 'an identifier');
+  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'Id' })), uniqueViolation, 'an identifier');
+  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'iD' })), 'written', 'in other letters');
   t.equal(await state(createUser(app, { provider: 'q', externalIdentifier: 'Id' })), 'written', 'at another provider');
   t.equal(await state(createUser(app, { status: 'banned' })), checkViolation, 'a status of no meaning');
   t.equal(await state(app.db.insert(settings).values({ id: 2 })), checkViolation, 'a second row of settings');

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { activity, knownNetworks, loginAttempts, sessions, spentStates, userCounts } from '../../db/schema.js';
+import {
+  activity,
+  knownNetworks,
+  loginAttempts,
+  registrations,
+  sessions,
+  spentStates,
+  userCounts,
+} from '../../db/schema.js';
 import { day, hour } from '../helpers/clock.js';
 import { gatherWork } from '../helpers/intervals.js';
 import { createUser } from '../helpers/records.js';
@@ -17,8 +25,10 @@ t.test('what is of no use any more is cleared away every hour', async (t) => {
   t.equal((await post('/auth/login', user)).statusCode, 200);
   t.equal((await post('/auth/login', { ...user, password: 'wrong' })).statusCode, 401);
   await app.db.insert(spentStates).values({ id: 'spent', expiresAt: new Date(clock.now().getTime() + hour) });
+  const expiry = { createdAt: clock.now(), expiresAt: new Date(clock.now().getTime() + day) };
+  await app.db.insert(registrations).values({ user: user.id, password: 'x', ...expiry });
   await app.activityChain.link();
-  const tables = { sessions, loginAttempts, knownNetworks, spentStates, activity };
+  const tables = { sessions, loginAttempts, knownNetworks, spentStates, registrations, activity };
   const left = async () => {
     const names: string[] = [];
     for (const [name, table] of Object.entries(tables)) if ((await app.db.$count(table)) > 0) names.push(name);

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { type Executor, rows } from '../../db/client.js';
-import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/login-attempts.js';
+import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/auth/login-attempts.js';
 import { startTestApp } from '../helpers/app.js';
 
 const { app } = await startTestApp(t);
@@ -16,7 +16,7 @@ const waits = (work: (tx: Executor) => Promise<unknown>) =>
   });
 
 t.test('attempts are counted and cleared without waiting for the disk', async (t) => {
-  t.equal(await waits((tx) => reserveAttempts(tx, ['a'], new Date(), rules, 1_000)), false);
+  t.equal(await waits((tx) => reserveAttempts(tx, ['a'], 'a', new Date(), rules, 1_000)), false);
   t.equal(await waits((tx) => clearAttempts(tx, ['a'])), false);
   t.equal(await waits(async () => {}), true, 'and nothing else goes by that');
 });

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { isDatabaseUnavailable } from '../../db/failures.js';
+import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions } from '../../db/postgres/pool.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 import { startTlsFront, testCertificate } from '../helpers/tls-front.js';
@@ -147,6 +147,73 @@ t.test('an answer that is too long in coming is given up, but not before waiting
   await t.rejects(db.execute(sql`select pg_sleep(5)`));
   t.ok(performance.now() - start < 2_000);
   await db.execute(sql`select pg_sleep(0.05)`);
+});
+
+for (const sslmode of [undefined, 'require']) {
+  const title = 'PostgreSQL stops a statement that takes too long, and others are not affected';
+  t.test(`${title} (sslmode ${sslmode ?? 'disable'})`, { skip }, async (t) => {
+    const { pool, db, observer } = await startPool(t, {}, sslmode);
+    await db.execute(sql`select pg_sleep(0.6)`);
+    pool.limitWaiting(400);
+    const active = async () => {
+      const [found] = await observer.execute<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and application_name = 'pool' and state = 'active'`);
+      return found?.count;
+    };
+    const start = performance.now();
+    const failures = Promise.all(
+      [1, 2, 3].map(() => db.execute(sql`select pg_sleep(20)`).catch((error: unknown) => error)),
+    );
+    const inTransaction = db
+      .transaction(async (tx) => {
+        await tx.execute(sql`create table half_done (number int)`);
+        await tx.execute(sql`select pg_sleep(20)`);
+      })
+      .catch((error: unknown) => error);
+    for (const failure of [...(await failures), await inTransaction]) {
+      t.ok(isDatabaseUnavailable(failure));
+      t.equal(sqlStateOf(failure), '57014');
+    }
+    t.ok(performance.now() - start < 3_000);
+    t.equal(await active(), 0, 'no statement is left in PostgreSQL');
+    for (let count = 0; count < 20; count++) await db.execute(sql`select pg_sleep(0.01)`);
+    const [found] = await db.execute<{ name: string | null }>(sql`select to_regclass('half_done') as name`);
+    t.equal(found?.name, null, 'the transaction was rolled back');
+  });
+}
+
+t.test('a caller holds at most half of the connections', { skip }, async (t) => {
+  const { pool, db, observer } = await startPool(t, { max: 4 });
+  const greedy = drizzle(pool.clientOf('greedy'));
+  const work = [
+    ...[1, 2, 3, 4, 5].map(() => greedy.execute(sql`select pg_sleep(0.3)`)),
+    ...[1, 2, 3].map(() =>
+      greedy.transaction(async (tx) => {
+        await tx.execute(sql`select 1`);
+        await sleep(300);
+        await tx.execute(sql`select 2`);
+      }),
+    ),
+  ];
+  let isOver = false;
+  const done = Promise.all(work).finally(() => {
+    isOver = true;
+  });
+  await sleep(50);
+  let slowest = 0;
+  let most = 0;
+  while (!isOver) {
+    const start = performance.now();
+    await Promise.all([db.execute(sql`select 1`), drizzle(pool.clientOf('modest')).execute(sql`select 1`)]);
+    slowest = Math.max(slowest, performance.now() - start);
+    const [held] = await observer.execute<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name = 'pool' and state <> 'idle'`);
+    most = Math.max(most, held?.count ?? 0);
+    await sleep(10);
+  }
+  await done;
+  t.equal(most, 2, `${most} connections at a time`);
+  t.ok(slowest < 250, `others wait at most ${Math.round(slowest)} ms`);
 });
 
 t.test('what has waited for too long is not begun any more', { skip }, async (t) => {

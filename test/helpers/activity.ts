@@ -1,9 +1,9 @@
 import { asc, eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { activity } from '../../db/schema.js';
-import { createSeals } from '../../plugins/activity/seals.js';
+import { createSeals } from '../../plugins/activity/hmac-signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../../plugins/activity/verify.js';
-import { keysFor } from '../../plugins/keys.js';
+import { keysFor } from '../../plugins/platform/key-derivation.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 
 /** The rows of the audit log, in the order of events; of one request, when it is given. */

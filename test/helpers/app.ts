@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
 import { buildApp, type Overrides } from '../../app.js';
-import { loadConfig } from '../../plugins/config.js';
+import { loadConfig } from '../../plugins/platform/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { checkAnswer } from './document.js';

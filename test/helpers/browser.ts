@@ -64,7 +64,7 @@ export async function startProfile(t: Test, args: string[]): Promise<BrowserCont
 
 export async function newPerson(
   browser: Browser,
-  service: Service,
+  service: Pick<Service, 'url'>,
   options: BrowserContextOptions = {},
 ): Promise<Person> {
   const context = await browser.newContext({ baseURL: service.url, locale: 'en-US', ...options });

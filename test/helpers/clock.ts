@@ -1,4 +1,4 @@
-import type { Clock } from '../../plugins/clock.js';
+import type { Clock } from '../../plugins/platform/clock.js';
 
 /** A clock that goes on like any other, and can be moved besides. */
 export interface TestClock {

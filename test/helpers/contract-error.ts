@@ -8,6 +8,7 @@ const table: Record<string, { status: number; keys: string[]; optional?: string[
   INVALID_OTP: { status: 401, keys: [] },
   TOKEN_EXPIRED: { status: 401, keys: [] },
   FORBIDDEN: { status: 403, keys: [], optional: ['reason'] },
+  REAUTHENTICATION_REQUIRED: { status: 403, keys: ['max_age', 'methods'] },
   INVALID_TOKEN: { status: 403, keys: [] },
   ROUTE_NOT_FOUND: { status: 404, keys: ['path'] },
   REQUESTS_EXCEEDED: { status: 429, keys: ['limit', 'reset'] },

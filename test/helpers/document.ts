@@ -35,7 +35,7 @@ const telling = ['location', 'retry-after', 'set-cookie', 'x-request-id', 'www-a
 export function createDocumentCheck(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, validateSchema: false });
   for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, validate);
-  // Moments are ISO 8601 with milliseconds and Z (contract 2.8).
+  // Moments are ISO 8601 with milliseconds and Z.
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
   ajv.addSchema(document, 'document');
   const validators = new Map<string, ValidateFunction>();

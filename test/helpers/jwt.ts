@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { deriveKey } from '../../plugins/keys.js';
+import { deriveKey } from '../../plugins/platform/key-derivation.js';
 
 /** The key that the service signs access tokens with. */
 export const accessTokenKey = (app: FastifyInstance): Buffer => deriveKey(app.config.SECRET, 'access-token');

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type KeptMail, readMailbox } from '../../db/queries/mailbox.js';
+import { type KeptMail, readMailbox } from '../../db/queries/mail/mailbox.js';
 
 /** Delivers what is due, and gives all mails in the mailbox to one address, the oldest first. */
 export async function mailsTo(app: FastifyInstance, email: string): Promise<KeptMail[]> {

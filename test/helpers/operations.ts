@@ -8,6 +8,7 @@ export interface BodySchema {
   properties?: Record<string, BodySchema>;
   anyOf?: BodySchema[];
   oneOf?: BodySchema[];
+  allOf?: BodySchema[];
 }
 
 /** An operation of the OpenAPI document, with a path that leads to it. */
@@ -35,9 +36,15 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
     paths: Record<string, Record<string, Described>>;
     components: { schemas: Record<string, BodySchema> };
   };
-  const fieldsOf = ({ $ref, properties = {}, anyOf = [], oneOf = [] }: BodySchema): [string, BodySchema][] => [
+  const fieldsOf = ({
+    $ref,
+    properties = {},
+    anyOf = [],
+    oneOf = [],
+    allOf = [],
+  }: BodySchema): [string, BodySchema][] => [
     ...Object.entries(properties),
-    ...[...anyOf, ...oneOf].flatMap(fieldsOf),
+    ...[...anyOf, ...oneOf, ...allOf].flatMap(fieldsOf),
     ...($ref === undefined ? [] : fieldsOf(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {})),
   ];
   return Object.entries(paths).flatMap(([path, methods]) =>

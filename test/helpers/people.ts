@@ -11,7 +11,7 @@ export const variables = {
 };
 
 /** Calls the API of a running service as its administrator. */
-export async function asAdministrator(service: Service) {
+export async function asAdministrator(service: Pick<Service, 'url' | 'post'>) {
   const login = await service.post('/auth/login', administrator);
   const { data } = (await login.json()) as { data: { access_token: string } };
   return async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
@@ -37,7 +37,11 @@ let users = 0;
  * A user who may read themselves and change the given fields of theirs.
  * @param policy more about the policy that gives these rights
  */
-export async function createUser(service: Service, fields: string[], policy: object = {}): Promise<User> {
+export async function createUser(
+  service: Pick<Service, 'url' | 'post'>,
+  fields: string[],
+  policy: object = {},
+): Promise<User> {
   const call = await asAdministrator(service);
   const email = `user-${++users}@example.com`;
   const password = 'the password of a user';

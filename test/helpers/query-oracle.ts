@@ -1,5 +1,5 @@
 /**
- * The query language of contract 3, a second time: over plain arrays, one item after the other, with nothing of the
+ * The query language, a second time: over plain arrays, one item after the other, with nothing of the
  * service in it. What it answers is what the service has to answer.
  */
 
@@ -56,7 +56,7 @@ export const shapes: Record<Name, Record<string, Shape>> = {
     ...of('text', 'external_identifier appearance theme_dark theme_light'),
     ...of('json', 'tags auth_data theme_light_overrides theme_dark_overrides'),
     ...of('secret', 'tfa_secret token'),
-    ...of('timestamp', 'last_access'),
+    ...of('timestamp', 'last_access created_at email_verified_at'),
     ...of('boolean', 'email_notifications'),
     role: { type: 'uuid', to: 'roles' },
     policies: { list: 'policies' },

@@ -155,6 +155,8 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
     avatar: orNull(uuidOf(4, index % 5), index, 4),
     language: orNull(pick(['en-US', 'de-DE', 'EN-us'], index), index, 7),
     lastAccess: orNull(new Date(pick(moments, index)), index, 5),
+    createdAt: new Date(pick(moments, index * 3)),
+    emailVerifiedAt: orNull(new Date(pick(moments, index * 7)), index, 3),
     externalIdentifier: orNull(`ext-${index}`, index, 3),
     authData: orNull({ index }, index, 4),
     emailNotifications: index % 3 !== 0,

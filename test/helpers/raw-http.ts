@@ -18,7 +18,7 @@ export interface ExchangeOptions {
 }
 
 /**
- * Writes bytes to a socket and reads until the server hangs up or has been silent for a second.
+ * Writes bytes to a socket and reads until the server hangs up or has been silent for three seconds.
  * @returns what came back, byte for byte, and the code of the error that ended the connection, if one did
  */
 export async function exchange(
@@ -29,7 +29,7 @@ export async function exchange(
   const socket = connect(port, '127.0.0.1');
   let text = '';
   let error: string | undefined;
-  socket.setTimeout(1000, () => socket.destroy());
+  socket.setTimeout(3000, () => socket.destroy());
   socket.on('data', (data) => {
     text += data.toString('latin1');
   });

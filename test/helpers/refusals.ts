@@ -2,7 +2,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
 
-/** Status and extension keys of an error, besides `code`, as contract 1.1 has them. */
+/** Status and extension keys of an error, besides `code`, by error code. */
 const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_PAYLOAD: [400, 'reason'],
   INVALID_QUERY: [400, 'reason'],
@@ -17,6 +17,7 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_OTP: [401],
   TOKEN_EXPIRED: [401],
   FORBIDDEN: [403],
+  REAUTHENTICATION_REQUIRED: [403, 'max_age', 'methods'],
   INVALID_TOKEN: [403],
   INVALID_PROVIDER: [403],
   ROUTE_NOT_FOUND: [404, 'path'],

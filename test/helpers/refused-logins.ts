@@ -5,7 +5,7 @@ import { setCookies } from './cookies.js';
 import { refused } from './refusals.js';
 import { refreshCookie, sessionCookie } from './sessions.js';
 
-/** Why a login by provider fails (contract 2.5). */
+/** Why a login by provider fails. */
 export type LoginFault =
   | 'INVALID_CREDENTIALS'
   | 'INVALID_OTP'
@@ -13,11 +13,12 @@ export type LoginFault =
   | 'INVALID_PROVIDER_CONFIG'
   | 'SERVICE_UNAVAILABLE';
 
-/** The names of the cookies by which an answer signs somebody in. */
+/** The names of the cookies by which an answer signs somebody in, without the prefix that they have with https. */
 export const signInCookies = (response: LightMyRequestResponse): string[] =>
   Object.entries(setCookies(response))
-    .filter(([name, { value }]) => value !== '' && [refreshCookie, sessionCookie].includes(name))
-    .map(([name]) => name);
+    .map(([name, { value }]) => ({ name: name.replace(/^__Host-/, ''), value }))
+    .filter(({ name, value }) => value !== '' && [refreshCookie, sessionCookie].includes(name))
+    .map(({ name }) => name);
 
 /** A login is refused with an error in JSON, and signs nobody in. */
 export function refusedLogin(t: Test, response: LightMyRequestResponse, code: LoginFault, what: string): void {

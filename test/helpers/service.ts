@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
@@ -31,7 +31,7 @@ export interface Service {
   readonly stderr: string;
   /** What it said when it was ready. */
   readonly announcement: Readonly<Record<string, unknown>>;
-  /** The password that it made for the administrator, if it did. */
+  /** The password that it generated for the administrator, if it did: in the file that it names in the log. */
   readonly password: string | undefined;
   /** Ends with the process. */
   readonly ended: Promise<Ending>;
@@ -173,7 +173,10 @@ function follow(child: ChildProcess, home: Home): Service {
       return announcement;
     },
     get password() {
-      return typeof announcement.password === 'string' ? announcement.password : undefined;
+      const { passwordFile } = announcement;
+      return typeof passwordFile === 'string'
+        ? readFileSync(resolve(home.directory, passwordFile), 'utf8').trim()
+        : undefined;
     },
     pid: child.pid ?? 0,
     ended,

@@ -1,6 +1,10 @@
-import type { LightMyRequestResponse } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import { sessions } from '../../db/schema.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { admin, bearer, type TestApp } from './app.js';
+import { day } from './clock.js';
 
 export const modes = ['json', 'cookie', 'session'] as const;
 
@@ -21,9 +25,12 @@ export interface ClientSession {
 }
 
 /** What a refresh or a logout sends to show `token` at the place of `mode`. */
-export function carry(mode: SessionMode, token: string): ClientSession['carrier'] {
+export function carry(
+  mode: SessionMode,
+  token: string,
+  name = mode === 'cookie' ? refreshCookie : sessionCookie,
+): ClientSession['carrier'] {
   if (mode === 'json') return { payload: { mode, refresh_token: token }, headers: {} };
-  const name = mode === 'cookie' ? refreshCookie : sessionCookie;
   return { payload: { mode }, headers: { cookie: `${name}=${token}` } };
 }
 
@@ -31,21 +38,24 @@ export function carry(mode: SessionMode, token: string): ClientSession['carrier'
 export function sessionOf(mode: SessionMode, response: LightMyRequestResponse): ClientSession {
   if (response.statusCode !== 200) throw new Error(`No session: ${response.statusCode} ${response.body}`);
   const { data } = response.json();
-  const token = mode === 'json' ? data.refresh_token : cookieOf(response, mode)?.value;
+  const cookie = mode === 'json' ? undefined : cookieOf(response, mode);
+  const token = mode === 'json' ? data.refresh_token : cookie?.value;
   const accessToken = mode === 'session' ? token : data.access_token;
   if (!token || !accessToken) throw new Error(`The answer lacks a token of mode ${mode}: ${response.body}`);
   return {
     mode,
     token,
     accessToken,
-    headers: mode === 'session' ? { cookie: `${sessionCookie}=${token}` } : bearer(accessToken),
-    carrier: carry(mode, token),
+    headers: mode === 'session' ? { cookie: `${cookie?.name}=${token}` } : bearer(accessToken),
+    carrier: carry(mode, token, cookie?.name),
   };
 }
 
-/** The cookie that an answer sets for a mode. */
+/** The cookie that an answer sets for a mode; with https it has a prefix. */
 export const cookieOf = (response: LightMyRequestResponse, mode: 'cookie' | 'session') =>
-  response.cookies.find(({ name }) => name === (mode === 'cookie' ? refreshCookie : sessionCookie));
+  response.cookies.find(
+    ({ name }) => name.replace(/^__Host-/, '') === (mode === 'cookie' ? refreshCookie : sessionCookie),
+  );
 
 export async function logIn(
   { post }: TestApp,
@@ -66,3 +76,24 @@ export const readMe = ({ get }: TestApp, { headers }: Pick<ClientSession, 'heade
 /** The claims of a token, unverified. */
 export const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+
+/**
+ * The headers of a session that was put into the database: it began just now, and its token outlives any test. Requests do not
+ * change its row.
+ */
+export async function openSession(app: FastifyInstance, user: string): Promise<Record<string, string>> {
+  const now = app.clock();
+  const expiresAt = new Date(now.getTime() + 365 * day);
+  const [id, times] = [randomUUID(), { createdAt: now, authenticatedAt: now, lastUsedAt: expiresAt, expiresAt }];
+  await app.db.insert(sessions).values({ id, user, ...times });
+  const claims = { id: user, role: null, app_access: false, admin_access: false, session: id };
+  return bearer(app.accessTokens.issue(claims, expiresAt));
+}
+
+/** Makes all sessions of a user stale, as if they had begun long ago. */
+export async function makeStale(app: FastifyInstance, user: string): Promise<void> {
+  await app.db
+    .update(sessions)
+    .set({ authenticatedAt: new Date(0) })
+    .where(eq(sessions.user, user));
+}

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { createKeyStore, type KeyStore } from '../../plugins/signing-keys/store.js';
+import { createKeyStore, type KeyStore } from '../../plugins/tokens/signing-keys/store.js';
 import type { KeySet } from '../../schemas/jwks.js';
 
 /** The keys as a command sees them that is given the environment of a service. */

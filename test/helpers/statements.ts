@@ -46,13 +46,15 @@ export function hearStatements(app: FastifyInstance, hear: (statement: Sent) => 
   const stopTransactions = replace(
     client,
     typeof client.begin === 'function' ? 'begin' : 'transaction',
-    (original) => (work) =>
-      Reflect.apply(original, client, [
-        (tx: Client) => {
-          hearOn(tx, hear);
-          return (work as Method)(tx);
-        },
-      ]),
+    (original) =>
+      (work, ...more) =>
+        Reflect.apply(original, client, [
+          (tx: Client) => {
+            hearOn(tx, hear);
+            return (work as Method)(tx);
+          },
+          ...more,
+        ]),
   );
   return () => {
     stopTransactions();

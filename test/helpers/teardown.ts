@@ -24,12 +24,20 @@ function listenForEnd(): void {
   if (isListening) return;
   isListening = true;
   tap.teardown(async () => {
-    await endFile();
-    await endProcess();
+    // A process whose database is left running would not end.
+    await endFile().finally(endProcess);
   });
 }
 
-/** Ends what the file that has just come to its end has left running, the latest first. */
+/** Ends what the file that has just come to its end has left running, the latest first: all of it, even when a part fails. */
 export async function endFile(): Promise<void> {
-  for (const work of waiting.splice(0).reverse()) await work();
+  const failures: unknown[] = [];
+  for (const work of waiting.splice(0).reverse()) {
+    try {
+      await work();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { deriveKey } from '../../plugins/keys.js';
+import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import { signJwt } from './jwt.js';
 
@@ -31,6 +31,8 @@ export interface TimingWorld {
   id: string;
   /** Of a provider, so that there is no password to be compared. */
   emailOfProvider: string;
+  /** The access token of a user who can request a new address. */
+  memberToken: string;
 }
 
 const password = 'not the password of anybody at all';
@@ -41,7 +43,7 @@ const notAllowed = 'https://elsewhere.example/';
  * is not among them: it is for who may create users, to whom a creation tells whether there is one, and it writes one or
  * none.
  */
-export function timingCases({ secret, adminToken, role, email, id, emailOfProvider }: TimingWorld) {
+export function timingCases({ secret, adminToken, role, email, id, emailOfProvider, memberToken }: TimingWorld) {
   let count = 0;
   const stranger = () => `stranger-${++count}@example.com`;
   const post = (path: string, body: object, headers: Record<string, string> = {}): TimedRequest => ({
@@ -75,6 +77,7 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     method: 'GET',
     path: `/users/register/verify-email?token=${token}`,
   });
+  const asMember = { authorization: `Bearer ${memberToken}` };
   const asAdmin = { authorization: `Bearer ${adminToken}` };
 
   return {
@@ -99,7 +102,17 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     'reset-forged': ofLink('a link to reset that is forged', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user, 'x'), password }),
     ),
-    // Answered after 150 ms, of which hashing takes a part: so many at once leave the processor half idle.
+    'email-change': ofAddress('a request for a new address', 204, 1, (one) =>
+      post('/users/me/email', { email: one }, asMember),
+    ),
+    'email-change-link': ofLink('a link to confirm an address that is used', 403, (user) =>
+      post('/users/me/email/confirm', { token: link('email-change', user) }),
+    ),
+    'check-password': ofAddress('a check of a password', 200, 1, (one) =>
+      post('/auth/password/check', { email: one, password }),
+    ),
+    resend: ofAddress('the verification email again', 204, 1, (one) => post('/users/register/resend', { email: one })),
+    // The known one is sent an email that says that they have an account. Answered after 150 ms, of which hashing takes a part: so many at once leave the processor half idle.
     register: ofAddress('a registration', 204, 4, (one) => post('/users/register', { email: one, password })),
     'register-error': ofAddress('the same, to lead to where it may not', 400, 1, (one) =>
       post('/users/register', { email: one, password, verification_url: notAllowed }),
@@ -112,6 +125,9 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     ),
     'invite-forged': ofLink('an invitation that is forged', 403, (user) =>
       post('/users/invite/accept', { token: link('invite', user, 'x'), password }),
+    ),
+    confirm: ofLink('a confirmation that is used', 400, (user) =>
+      post('/users/register/verify-email', { token: link('pending-registration', user), password }),
     ),
     verify: ofLink('a verification that is used', 400, (user) => verify(link('pending-registration', user))),
     'verify-forged': ofLink('a verification that is forged', 403, (user) =>

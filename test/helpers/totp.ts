@@ -20,8 +20,8 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
 
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 
-/** The code that an app shows just now. */
-export const codeOfNow = (secret: string): string => codeOfStep(stepOf(new Date()), bytesOf(secret));
+/** The code that an app shows just now. @param now by another clock */
+export const codeOfNow = (secret: string, now = new Date()): string => codeOfStep(stepOf(now), bytesOf(secret));
 
 /**
  * The code that an app showed before that: as each works once, a test has two and need not wait, unless the present step is

@@ -8,6 +8,7 @@ import { storedUser, updateAccount } from './accounts.js';
 import { bearer, type TestApp } from './app.js';
 import { refused } from './refusals.js';
 import { policyWith, tokenHolder } from './rights.js';
+import { openSession } from './sessions.js';
 import { codeOfStep, rfcSecret, stepLength, stepOf } from './totp.js';
 import { stateOf } from './writing.js';
 
@@ -34,10 +35,11 @@ export function nextStep({ clock }: Pick<TestApp, 'clock'>): number {
   return step;
 }
 
-/** A user with a static token, and ways to ask for what two-factor authentication has to offer. */
+/** A user with a session, and ways to ask for what two-factor authentication has to offer. */
 export async function newPerson(service: TestApp, columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const { app, post } = service;
-  const user = await tokenHolder(app, columns);
+  const holder = await tokenHolder(app, columns);
+  const user = { ...holder, headers: await openSession(app, holder.id), tokenHeaders: holder.headers };
   const ask =
     (path: string) =>
     (body: object = {}, headers: Record<string, string> = user.headers) =>

@@ -26,7 +26,7 @@ export function createVisitor({ request }: Pick<TestApp, 'request'>, publicUrl: 
   return { jar, send, cookies, visit: (url, headers = {}) => send({ method: 'GET', url, headers }) };
 }
 
-/** How a login is begun: by which of the two families of routes, and with which parameters. */
+/** How a login is begun, by which of the two families of routes; or, with `link`, how linking starts. */
 export interface Start {
   family?: 'login' | 'oauth';
   redirect?: string;
@@ -34,15 +34,30 @@ export interface Start {
 }
 
 /** The path at which a login by provider begins. */
-export function startPath(provider: string, { family = 'login', redirect, link }: Start = {}): string {
+export function startPath(provider: string, { family = 'login', redirect }: Start = {}): string {
   const query = new URLSearchParams();
   if (redirect !== undefined) query.set('redirect', redirect);
-  if (link) query.set('link', 'true');
   return `/auth/${family}/${provider}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** Begins a login: where the browser is sent to. */
-export async function begin({ visit }: Visitor, provider: string, start: Start = {}): Promise<string> {
+/** Asks to link an account at a provider. */
+export const startLinking = (
+  { send }: Visitor,
+  provider: string,
+  body: object = {},
+  headers: Record<string, string> = {},
+): Promise<LightMyRequestResponse> =>
+  send({ method: 'POST', url: `/users/me/identities/${provider}`, payload: body, headers });
+
+/** Begins a login, or linking: where the browser is sent to. */
+export async function begin(visitor: Visitor, provider: string, start: Start = {}): Promise<string> {
+  const { visit } = visitor;
+  if (start.link) {
+    const { redirect } = start;
+    const response = await startLinking(visitor, provider, redirect === undefined ? {} : { redirect });
+    if (response.statusCode !== 200) throw new Error(`Linking does not start: ${response.body}`);
+    return response.json().data.url;
+  }
   const response = await visit(startPath(provider, start));
   const { location } = response.headers;
   if (response.statusCode !== 302 || typeof location !== 'string') {

@@ -18,7 +18,8 @@ export interface Asked {
 
 /** A web server on a free port of this machine, closed when the test ends. Gives its origin. */
 export async function startWebServer(t: Test, answer: (asked: Asked) => Answer | Promise<Answer>): Promise<string> {
-  const server = createServer(async (request, response) => {
+  // A client must not use a connection again that the server has closed meanwhile: on a busy machine it does.
+  const server = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     response.on('error', () => {});
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { linkWith } from '../../plugins/mail/links.js';
-import { isAllowedUrl } from '../../plugins/urls.js';
+import { isAllowedUrl } from '../../plugins/platform/urls.js';
 
 const list = ['https://app.example.com/reset?from=mail', 'https://xn--exmple-cua.example/', 'myapp://reset/here'];
 

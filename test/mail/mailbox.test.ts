@@ -1,18 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { keepMail, readMailbox } from '../../db/queries/mailbox.js';
-import { isAtThisMachine } from '../../plugins/mailbox/access.js';
+import { keepMail, readMailbox } from '../../db/queries/mail/mailbox.js';
 import { startTestApp } from '../helpers/app.js';
 import { mailsTo } from '../helpers/mails.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { tokenHolder } from '../helpers/rights.js';
 
-const service = await startTestApp(t);
+const key = 'the-key-of-the-mailbox';
+const service = await startTestApp(t, { MAILBOX_KEY: key });
 const { app } = service;
-const here = { host: 'localhost:8055' };
-const browser = { ...here, accept: 'text/html' };
-const open = (url: string, headers: Record<string, string> = browser, remoteAddress = '127.0.0.1') =>
-  app.inject({ url, headers, remoteAddress });
+const asPage = { accept: 'text/html' };
+
+/** The cookie that an app gives in exchange for its key. */
+async function cookieOf(instance: typeof app): Promise<string> {
+  const url = `/mailbox?key=${instance.mailbox.access.key}`;
+  const { headers } = await instance.inject({ url, headers: asPage });
+  return String(headers['set-cookie']).split(';', 1)[0] ?? '';
+}
+const cookie = await cookieOf(app);
+const here = { cookie };
+const browser = { ...here, ...asPage };
+const open = (url: string, headers: Record<string, string> = browser) => app.inject({ url, headers });
 
 const user = await createUser(app, { email: 'reader@example.com', firstName: '<b>Eve</b>' });
 await service.post('/auth/password/request', { email: user.email });
@@ -47,48 +55,84 @@ t.test('what is not there', async (t) => {
   }
 });
 
-t.test('only at this machine, or to an administrator', async (t) => {
-  const refusedFrom = async (headers: Record<string, string>, address: string, what: string) => {
-    for (const path of ['/mailbox', `/mailbox/${mail?.id}`, `/mailbox/${mail?.id}/html`]) {
-      const answer = await open(path, headers, address);
-      t.equal(answer.statusCode, 403, `${what}: ${path}`);
-      t.notMatch(answer.body, 'token=');
-    }
-  };
-  await refusedFrom(browser, '192.0.2.1', 'another machine');
-  await refusedFrom({ ...browser, host: 'evil.example' }, '127.0.0.1', 'another name');
-  await refusedFrom({ ...browser, 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1', 'through a proxy');
-  await refusedFrom({ ...browser, forwarded: 'for=127.0.0.1' }, '127.0.0.1', 'through a proxy');
-  await refusedFrom({ ...browser, 'x-real-ip': '127.0.0.1' }, '127.0.0.1', 'through a proxy');
-  await refusedFrom({ ...browser, 'x-forwarded-proto': 'https' }, '127.0.0.1', 'through a proxy');
+const paths = () => ['/mailbox', `/mailbox/${mail?.id}`, `/mailbox/${mail?.id}/html`, '/mailbox/style.css'];
+
+t.test('the key is exchanged for a cookie, and leaves the address', async (t) => {
+  for (const path of paths()) {
+    const answer = await open(`${path}?key=${key}`, asPage);
+    t.equal(answer.statusCode, 302, path);
+    t.equal(answer.headers.location, path.split('/').at(-1), 'relative, for proxies with a path of their own');
+    const set = String(answer.headers['set-cookie']);
+    t.match(set, /^gatehouse_mailbox=[\w-]{43}; Path=\/mailbox; HttpOnly; SameSite=Lax$/);
+    t.notMatch(`${set}${answer.body}`, key);
+    t.equal(answer.headers['cache-control'], 'no-store');
+    t.equal((await open(path, { ...asPage, cookie: set.split(';', 1)[0] ?? '' })).statusCode, 200);
+  }
+  const slash = await open(`/mailbox/?x=1&key=${key}`, asPage);
+  t.equal(slash.headers.location, '../mailbox?x=1');
+  const program = await open(`/mailbox?key=${key}`, {});
+  t.equal(program.statusCode, 200, 'a program gets what it asks for');
+  t.match(program.json().data, [{ to: 'reader@example.com' }]);
+});
+
+t.test('it is for administrators and for who has the key, from wherever they come', async (t) => {
   const member = await tokenHolder(app);
-  await refusedFrom({ ...browser, ...member.headers }, '192.0.2.1', 'a member elsewhere');
+  const local = { host: 'localhost:8055' };
+  const refusals: Record<string, [query: string, headers: Record<string, string>]> = {
+    'nobody, at this machine': ['', local],
+    'nobody, through a proxy that rewrites Host': ['', { ...local, 'x-forwarded-for': '127.0.0.1' }],
+    'a user': ['', member.headers],
+    'another key': ['?key=the-key-of-the-mailboX', local],
+    'a part of the key': [`?key=${key.slice(0, -1)}`, local],
+    'no key': ['?key=', local],
+    'two keys': [`?key=${key}&key=${key}`, local],
+    'another cookie': ['', { cookie: 'gatehouse_mailbox=x' }],
+    'the key as the cookie': ['', { cookie: `gatehouse_mailbox=${key}` }],
+    'a wrong key, in spite of a good cookie': ['?key=x', { cookie }],
+  };
+  for (const [what, [query, headers]] of Object.entries(refusals)) {
+    for (const path of paths()) {
+      for (const accept of ['text/html', 'application/json']) {
+        const answer = await app.inject({
+          url: path + query,
+          headers: { accept, ...headers },
+          remoteAddress: '127.0.0.1',
+        });
+        t.equal(answer.statusCode, 403, `${what}: ${path}`);
+        t.notMatch(answer.body, 'token=');
+        t.equal(answer.headers['set-cookie'], undefined, what);
+      }
+    }
+  }
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
-  t.equal((await open('/mailbox', { ...browser, ...admin.headers }, '192.0.2.1')).statusCode, 200);
+  for (const headers of [admin.headers, { cookie }, { cookie: `gatehouse_mailbox=x; ${cookie}` }]) {
+    const answer = await app.inject({
+      url: '/mailbox',
+      headers: { ...asPage, ...headers },
+      remoteAddress: '192.0.2.1',
+    });
+    t.equal(answer.statusCode, 200);
+  }
+  t.equal((await open('/mailbox', { ...browser, cookie: `gatehouse_session_token=x; ${cookie}` })).statusCode, 200);
 });
 
-t.test('who is at this machine', async (t) => {
-  const is = (ip: string | null, host: string | undefined) => isAtThisMachine({ ip, host, isForwarded: false });
-  for (const host of ['localhost', 'localhost:1', 'LOCALHOST', '127.0.0.1:80', '127.1.2.3', '[::1]:8055', '[::1]']) {
-    t.ok(is('127.0.0.1', host), host);
-    t.ok(is('::1', host), host);
-    t.ok(is('::ffff:127.0.0.1', host), host);
-  }
-  for (const host of [undefined, '', 'localhost.evil.example', '127.evil.example', '127.0.0.1.evil.example', 'evil'])
-    t.notOk(is('127.0.0.1', host), String(host));
-  for (const ip of [null, '10.0.0.1', '::2', '128.0.0.1']) t.notOk(is(ip, 'localhost'), String(ip));
+t.test('without MAILBOX_KEY each start makes a key of its own', async (t) => {
+  const [one, two] = [await startTestApp(t), await startTestApp(t)];
+  t.match(one.app.mailbox.access.key, /^[\w-]{32}$/);
+  t.not(one.app.mailbox.access.key, two.app.mailbox.access.key);
+  const others = { cookie: await cookieOf(one.app) };
+  t.equal(
+    (await two.app.inject({ url: '/mailbox', headers: others })).statusCode,
+    403,
+    'and a cookie ends with its key',
+  );
 });
 
-t.test('a service that is known by another name may have a proxy before it that says nothing', async (t) => {
-  const known = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com/base' });
-  const visit = (headers: Record<string, string>) => known.app.inject({ url: '/mailbox', headers });
-  t.equal((await visit(here)).statusCode, 403);
-  const admin = await tokenHolder(known.app, { policies: [await createPolicy(known.app, { adminAccess: true })] });
-  t.equal((await visit({ ...here, ...admin.headers })).statusCode, 200, 'for administrators it is there');
-  for (const name of ['localhost:8055', '127.0.0.1', '[::1]:80']) {
-    const local = await startTestApp(t, { PUBLIC_URL: `http://${name}` });
-    t.equal((await local.app.inject({ url: '/mailbox', headers: here })).statusCode, 200, name);
-  }
+t.test('the cookie is for the mailbox alone, under https for https alone', async (t) => {
+  const { app: known } = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com/base' });
+  const url = `/mailbox?key=${known.mailbox.access.key}`;
+  const { headers } = await known.inject({ url, headers: asPage });
+  t.match(String(headers['set-cookie']), /; Path=\/base\/mailbox; HttpOnly; Secure; SameSite=Lax$/);
 });
 
 t.test('with a slash at the end it leads to the page whose links are right', async (t) => {
@@ -116,6 +160,7 @@ t.test('there is none with another transport, nor in production', async (t) => {
   const variables: Record<string, string>[] = [{ EMAIL_TRANSPORT: 'smtp' }, { NODE_ENV: 'production' }];
   for (const more of variables) {
     const other = await startTestApp(t, more);
-    t.equal((await other.app.inject({ url: '/mailbox', headers: here })).statusCode, 404);
+    const url = `/mailbox?key=${other.app.mailbox.access.key}`;
+    t.equal((await other.app.inject({ url })).statusCode, 404);
   }
 });

@@ -50,7 +50,7 @@ t.test('links in mails (GHSA-3529-5m8x-rpv3, CVE-2025-64101, GHSA-93m4-mfpg-c3xf
     await post('/users/invite', { email: invited, role }, { ...administrator.headers, ...headers });
     for (const [email, path] of [
       [known, '/account/reset-password'],
-      [registered, '/users/register/verify-email'],
+      [registered, '/account/verify-email'],
       [invited, '/account/accept-invite'],
     ] as const) {
       const [mail] = await mailsTo(app, email);

@@ -7,15 +7,15 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a URL is looked at after the user',
     edits: [
       {
-        file: 'plugins/password-reset/service.ts',
+        file: 'plugins/auth/password-reset/service.ts',
         find: "      requireAllowedUrl('reset_url', url, allowList);\n",
         replace:
           "      await findRecipientByEmail(db, email);\n      requireAllowedUrl('reset_url', url, allowList);\n",
       },
       {
-        file: 'plugins/password-reset/service.ts',
-        find: 'import { findRecipient, lockRecipient,',
-        replace: 'import { findRecipient, findRecipientByEmail, lockRecipient,',
+        file: 'plugins/auth/password-reset/service.ts',
+        find: '  findRecipient,\n  lockRecipient,',
+        replace: '  findRecipient,\n  findRecipientByEmail,\n  lockRecipient,',
       },
     ],
     tests: ['test/auth/enumeration.test.ts'],
@@ -38,7 +38,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'who belongs to a provider is told so',
     edits: [
       {
-        file: 'plugins/sessions/service.ts',
+        file: 'plugins/auth/sessions/service.ts',
         find: '    const passwordOf = (user: LoginCandidate) =>\n',
         replace:
           "    const passwordOf = (user: LoginCandidate) => {\n      if (user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\n      return usualPasswordOf(user);\n    };\n    const usualPasswordOf = (user: LoginCandidate) =>\n",
@@ -51,7 +51,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a user who is not active is told another word than somebody unknown',
     edits: [
       {
-        file: 'plugins/password-checks/service.ts',
+        file: 'plugins/auth/password-checks/service.ts',
         find: "if (!right) throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);",
         replace:
           "if (!right) throw new ApiError(user && passwordOf(user) === null ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id);",
@@ -77,25 +77,54 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'who asks for a new password of nobody is told so',
     edits: [
       {
-        file: 'plugins/password-reset/service.ts',
-        find: '      if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();\n',
+        file: 'plugins/auth/password-reset/service.ts',
+        find: '      if (await rateLimits.mayRequestMail(client.network)) return enqueue();\n',
         replace:
-          "      if (!(await rateLimits.mayMail(email, client.network))) return onTooMany();\n      if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\n",
+          "      if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\n      if (await rateLimits.mayRequestMail(client.network)) return enqueue();\n",
       },
       {
-        file: 'plugins/password-reset/service.ts',
-        find: 'import { findRecipient, lockRecipient,',
-        replace: 'import { findRecipient, findRecipientByEmail, lockRecipient,',
+        file: 'plugins/auth/password-reset/service.ts',
+        find: '  findRecipient,\n  lockRecipient,',
+        replace: '  findRecipient,\n  findRecipientByEmail,\n  lockRecipient,',
       },
     ],
-    tests: ['test/auth/enumeration.test.ts', 'test/limits/mails.test.ts'],
+    tests: ['test/auth/enumeration.test.ts', 'test/server/limits/mails.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'all kinds of email to a mailbox, in whatever form of its name, share one limit',
+    edits: [
+      {
+        file: 'plugins/server/rate-limits/service.ts',
+        find: "createHash('sha256').update(accountKey(email))",
+        replace: "createHash('sha256').update(accountKey(email).replace(/\\+[^@]*/, ''))",
+      },
+      {
+        file: 'plugins/server/rate-limits/service.ts',
+        find: 'count(`${kind}-mails-to`',
+        replace: "count('mails-to'",
+      },
+    ],
+    tests: ['test/server/limits/mails.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an email counts for its mailbox each time that it is tried',
+    edits: [
+      {
+        file: 'plugins/mail/delivery.ts',
+        find: 'if (requestedFrom === undefined || attempt > 1) return true;',
+        replace: 'if (requestedFrom === undefined) return true;',
+      },
+    ],
+    tests: ['test/server/limits/mails.test.ts'],
   },
   {
     ids: ['CVE-2022-31142'],
     fault: 'tokens are compared as they are, of whatever length',
     edits: [
       {
-        file: 'routes/metrics/index.ts',
+        file: 'routes/server/metrics.ts',
         find: "timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)",
         replace:
           "timingSafeEqual(Buffer.from(request.headers.authorization ?? ''), Buffer.from(`Bearer ${config.METRICS_TOKEN}`))",
@@ -121,8 +150,8 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/mail/delivery.ts',
-        find: 'return render(job.kind, recipient.email, recipient,',
-        replace: "return render(job.kind, job.kind === 'reset' ? job.email : recipient.email, recipient,",
+        find: "return writeLink('reset', recipient, url, stateOf(recipient));",
+        replace: "return writeLink('reset', { ...recipient, email: typed }, url, stateOf(recipient));",
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
@@ -132,7 +161,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'addresses are compared without their accents, and any text is one',
     edits: [
       {
-        file: 'db/queries/recipients.ts',
+        file: 'db/queries/mail/recipients.ts',
         find: 'const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());',
         replace:
           "const hasAddress = (email: string) => eq(inLowerCase(users.email), email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
@@ -163,7 +192,7 @@ export const answersAndMails: readonly Mutation[] = [
           'request.body.reset_url ?? `${request.protocol}://${request.host}/account/reset-password`, request.client',
       },
       {
-        file: 'plugins/password-reset/service.ts',
+        file: 'plugins/auth/password-reset/service.ts',
         find: "      requireAllowedUrl('reset_url', url, allowList);\n",
         replace:
           "      if (!url?.endsWith('/account/reset-password')) requireAllowedUrl('reset_url', url, allowList);\n",
@@ -289,16 +318,95 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         file: 'routes/registration/register.ts',
-        find: 'await app.registration.register({ email, password, ...names, url }, request.client);',
+        find: 'await app.registration.register({ email, password, ...names, url, browserHash }, request.client);',
         replace:
-          'await app.registration.register({ ...request.body, email, password, ...names, url }, request.client);',
+          'await app.registration.register({ ...request.body, email, password, ...names, url, browserHash }, request.client);',
       },
       {
         file: 'plugins/registration/service.ts',
-        find: "const status = mustVerify ? 'unverified' : 'active';",
-        replace: "const status = registration.status ?? (mustVerify ? 'unverified' : 'active');",
+        find: 'const mustVerify = settings.public_registration_verify_email;',
+        replace: "const mustVerify = settings.public_registration_verify_email && registration.status !== 'active';",
       },
     ],
     tests: ['test/registration/register.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password reset keeps what was added to the account lately',
+    edits: [
+      {
+        file: 'plugins/auth/password-reset/service.ts',
+        find: 'lookback === 0 ? null',
+        replace: 'lookback >= 0 ? null',
+      },
+    ],
+    tests: ['test/auth/password-reset-effects.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password reset keeps the pending change of address',
+    edits: [
+      {
+        file: 'plugins/auth/password-reset/service.ts',
+        find: 'await deleteEmailChange(tx, userId);',
+        replace: 'await Promise.resolve(false);',
+      },
+    ],
+    tests: ['test/auth/password-reset-effects.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users change their own address without a confirmation',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: '    startEmailChange !== null &&\n',
+        replace: '    startEmailChange === null &&\n',
+      },
+    ],
+    tests: ['test/users/email-change.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a link confirms whichever address was requested last',
+    edits: [{ file: 'plugins/mail/recipients.ts', find: 'return [change, email,', replace: 'return [email,' }],
+    tests: ['test/users/email-change.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the owner of a taken address gets the link that confirms it',
+    edits: [
+      {
+        file: 'plugins/mail/delivery.ts',
+        find: 'if (owner && owner.id !== user.id) return writeAccountExists(owner);',
+        replace: '',
+      },
+    ],
+    tests: ['test/users/email-change.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users who are not administrators use what self_service has switched off',
+    edits: [
+      {
+        file: 'plugins/users/own-account/service.ts',
+        find: 'if (!isOn) throw',
+        replace: 'if (false as boolean) throw',
+      },
+    ],
+    tests: ['test/users/profile.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users without permissions do not see their own profile',
+    edits: [
+      {
+        file: 'plugins/users/own-account/service.ts',
+        find: '    readProfile: profileOf,\n',
+        replace:
+          "    readProfile: async (caller) => {\n      if (!caller.admin && !caller.app) throw forbidden('Your profile is for users with app_access');\n      return profileOf(caller);\n    },\n",
+      },
+    ],
+    tests: ['test/users/profile.test.ts'],
   },
 ];

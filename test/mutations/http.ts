@@ -7,94 +7,94 @@ export const http: readonly Mutation[] = [
     fault: 'a body whose type has blanks about it is held to no schema',
     edits: [
       {
-        file: 'plugins/request-body.ts',
+        file: 'plugins/server/request-body.ts',
         find: '      done(null, parsed.value);',
         replace:
           "      if (/^\\s|[\\t]/.test(request.headers['content-type'] ?? '')) unchecked.add(parsed.value as object);\n      done(null, parsed.value);",
       },
       {
-        file: 'plugins/request-body.ts',
+        file: 'plugins/server/request-body.ts',
         find: "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });",
         replace:
           "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });\nexport const unchecked = new WeakSet<object>();",
       },
       {
-        file: 'plugins/lazy-compilers.ts',
+        file: 'plugins/server/lazy-compilers.ts',
         find: '        const run = compiled ?? settle();\n',
         replace:
           '        if (unchecked.has(value as object)) return true;\n        const run = compiled ?? settle();\n',
       },
       {
-        file: 'plugins/lazy-compilers.ts',
+        file: 'plugins/server/lazy-compilers.ts',
         find: "import { setImmediate as breathe } from 'node:timers/promises';",
         replace:
           "import { setImmediate as breathe } from 'node:timers/promises';\nimport { unchecked } from './request-body.js';",
       },
     ],
-    tests: ['test/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2022-39288'],
     fault: 'a type that is malformed is more than the service can take',
     edits: [
       {
-        file: 'plugins/cross-site.ts',
+        file: 'plugins/server/csrf.ts',
         find: '      if (safeMethods.has(request.method)) return;\n',
         replace:
           "      if (safeMethods.has(request.method)) return;\n      const [, subtype] = (request.headers['content-type'] ?? 'a/b').split('/');\n      subtype!.trim();\n",
       },
     ],
-    tests: ['test/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2022-41919'],
     fault: 'what forms can send is known by its whole name alone',
     edits: [
       {
-        file: 'plugins/cross-site.ts',
+        file: 'plugins/server/csrf.ts',
         find: "  (headers['content-type'] ?? '').split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';",
         replace: "  headers['content-type'] ?? '';",
       },
     ],
-    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
     fault: 'a page of a subdomain counts as our own',
     edits: [
       {
-        file: 'plugins/cross-site.ts',
+        file: 'plugins/server/csrf.ts',
         find: '      const { origin, ',
         replace:
           "      if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\n      const { origin, ",
       },
     ],
-    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
     fault: 'what a browser calls the same site counts as our own',
     edits: [
       {
-        file: 'plugins/cross-site.ts',
+        file: 'plugins/server/csrf.ts',
         find: "      return site !== undefined && site !== 'same-origin' && site !== 'none';",
         replace: "      return site !== undefined && !site.startsWith('same-') && site !== 'none';",
       },
     ],
-    tests: ['test/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2026-3635'],
     fault: 'anybody says which address was asked for',
     edits: [
       {
-        file: 'plugins/cross-site.ts',
+        file: 'plugins/server/csrf.ts',
         find: 'function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {\n',
         replace:
           "function originAskedFor({ protocol: known, host: named, headers }: FastifyRequest): string | undefined {\n  const protocol = headers['x-forwarded-proto'] ?? known;\n  const host = headers['x-forwarded-host'] ?? named;\n",
       },
     ],
-    tests: ['test/http/cross-site.test.ts'],
+    tests: ['test/server/http/cross-site.test.ts'],
   },
   {
     ids: ['GHSA-xmf8-cvqr-rfgj'],
@@ -107,7 +107,7 @@ export const http: readonly Mutation[] = [
           "  return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",
       },
     ],
-    tests: ['test/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['GHSA-8fpg-xm3f-6cx3'],
@@ -115,9 +115,8 @@ export const http: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/access/index.ts',
-        find: '          if (isDead) reply.clearSessionCookie();\n          throw error;',
-        replace:
-          '          if (isDead) reply.clearSessionCookie();\n          if (error instanceof ApiError) throw error;',
+        find: "          if (!isCookie || rule !== 'anonymous') throw error;",
+        replace: "          if ((!isCookie || rule !== 'anonymous') && error instanceof ApiError) throw error;",
       },
     ],
     tests: ['test/openapi/every-operation.test.ts'],
@@ -127,7 +126,7 @@ export const http: readonly Mutation[] = [
     fault: 'addresses are logged with their queries',
     edits: [
       {
-        file: 'plugins/errors.ts',
+        file: 'plugins/server/errors.ts',
         find: "export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';",
         replace: 'export const pathOf = (url: string): string => url;',
       },
@@ -139,7 +138,7 @@ export const http: readonly Mutation[] = [
     fault: 'the headers of a request are logged',
     edits: [
       {
-        file: 'plugins/logging.ts',
+        file: 'plugins/server/logging.ts',
         find: '          status: reply.statusCode,\n',
         replace: '          status: reply.statusCode,\n          headers: request.headers,\n',
       },
@@ -151,12 +150,156 @@ export const http: readonly Mutation[] = [
     fault: 'of a password 72 bytes count',
     edits: [
       {
-        file: 'plugins/passwords/hashing-thread.ts',
+        file: 'plugins/auth/passwords/hashing-thread.ts',
         find: 'function answer({ number, password, stored }: HashingTask): HashingAnswer {\n',
         replace:
           'function answer(task: HashingTask): HashingAnswer {\n  const { number, stored } = task;\n  const password = Buffer.from(task.password).subarray(0, 72).toString();\n',
       },
     ],
-    tests: ['test/passwords/rules.test.ts'],
+    tests: ['test/auth/passwords/rules.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'of two Host headers the first counts',
+    edits: [
+      {
+        file: 'plugins/server/request-framing.ts',
+        find: '  if (hosts > 1) return',
+        replace: '  if (hosts > 9) return',
+      },
+    ],
+    tests: ['test/server/http/raw-socket.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'after a request that can be read in two ways the connection stays open',
+    edits: [
+      {
+        file: 'plugins/server/errors.ts',
+        find: "  if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/server/http/raw-socket.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'any client may choose the ID of its requests',
+    edits: [
+      {
+        file: 'plugins/server/logging.ts',
+        find: "    return trustsProxy(socket.remoteAddress ?? '', 0) ? given : randomUUID();",
+        replace: "    return trustsProxy(socket.remoteAddress ?? '', 0) || true ? given : randomUUID();",
+      },
+    ],
+    tests: ['test/server/http/routing.test.ts', 'test/activity/refusals.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the folder of the data stays as open as it was',
+    edits: [
+      {
+        file: 'plugins/platform/data-directory.ts',
+        find: '  return isPrivate(restrict(directory)) ? directory : undefined;',
+        replace: '  return directory;',
+      },
+    ],
+    tests: ['test/db/bootstrap.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the first password is written through a link',
+    edits: [
+      {
+        file: 'plugins/platform/data-directory.ts',
+        find: "    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });\n    renameSync(draft, path);",
+        replace: '    writeFileSync(path, content, { mode: 0o600, flush: true });',
+      },
+    ],
+    tests: ['test/db/bootstrap.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'past the limit of an address, a wrong password of an account that is known there looks different',
+    edits: [
+      {
+        file: 'plugins/auth/password-checks/service.ts',
+        find: '      const exceeded = isAnswer ? await countForAddress() : null;',
+        replace: '      const exceeded = isAnswer ? ((await counting) ?? null) : null;',
+      },
+    ],
+    tests: ['test/server/limits/networks.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'past the limit of an address, passwords of unknown accounts are hashed',
+    edits: [
+      {
+        file: 'plugins/auth/password-checks/service.ts',
+        find: '          !isBarred &&\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/server/limits/networks.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a lock lasts until a clock that was wrong said',
+    edits: [
+      {
+        file: 'plugins/auth/password-checks/service.ts',
+        find: '    const wait = Math.min(found, lockRules.longestLock);',
+        replace: '    const wait = found;',
+      },
+    ],
+    tests: ['test/server/limits/clocks.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a lock of one-time passwords lasts until a clock that was wrong said',
+    edits: [
+      {
+        file: 'plugins/auth/second-factor/service.ts',
+        find: 'const until = found !== null && found > latest ? latest : found;',
+        replace: 'const until = found;',
+      },
+    ],
+    tests: ['test/server/limits/clocks.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a request that names this machine as its host reads the mailbox',
+    edits: [
+      {
+        file: 'routes/mail/mailbox.ts',
+        find: 'if (key === undefined && (request.principal?.admin ||',
+        replace: "if (key === undefined && (request.principal?.admin || request.host.startsWith('localhost') ||",
+      },
+    ],
+    tests: ['test/mail/mailbox.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a misspelled variable is ignored',
+    edits: [
+      {
+        file: 'plugins/platform/misspelled-variables.ts',
+        find: 'intended === undefined ? [] :',
+        replace: 'intended !== name ? [] :',
+      },
+    ],
+    tests: ['test/platform/config/misspelled-variables.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'generated clients require the mode of a login, as it has a default',
+    edits: [
+      {
+        file: 'schemas/sessions.ts',
+        find: 'mode: Type.Optional(SessionMode),',
+        replace: "mode: Type.Optional({ ...SessionMode, default: 'json' }),",
+      },
+    ],
+    tests: ['test/openapi/document.test.ts'],
   },
 ];

@@ -1,21 +1,33 @@
 import { answersAndMails } from './answers-and-mails.js';
 import { http } from './http.js';
 import type { Mutation } from './mutation.js';
+import { pages } from './pages.js';
 import { providers } from './providers.js';
 import { queriesAndRights } from './queries-and-rights.js';
+import { queryCost } from './query-cost.js';
+import { refresh } from './refresh.js';
+import { registration } from './registration.js';
 import { secondFactor } from './second-factor.js';
 import { sessions } from './sessions.js';
 import { singleUse } from './single-use.js';
+import { stepUp } from './step-up.js';
 import { tokens } from './tokens.js';
+import { writes } from './writes.js';
 
 /** All faults, for `npm run test:mutations`. */
 export const mutations: readonly Mutation[] = [
   ...answersAndMails,
   ...singleUse,
   ...sessions,
+  ...refresh,
   ...secondFactor,
+  ...stepUp,
   ...tokens,
   ...providers,
   ...queriesAndRights,
+  ...queryCost,
   ...http,
+  ...registration,
+  ...writes,
+  ...pages,
 ];

@@ -26,13 +26,13 @@ export const providers: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/providers/flow.ts',
-        find: "      const state = request.cookies[cookieNames.state] ?? '';",
-        replace: "      const state = String((request.query as Query).state ?? '');",
+        find: "?? states[0] ?? '';",
+        replace: "?? String((request.query as Query).state ?? '');",
       },
       {
         file: 'plugins/providers/provider.ts',
-        find: '    (query as { state?: unknown }).state === cookies[options.cookieNames.state];',
-        replace: '    (query as { state?: unknown }).state !== undefined || cookies === undefined;',
+        find: '      .some((value) => value === (request.query as { state?: unknown }).state);',
+        replace: '      .concat(String((request.query as { state?: unknown }).state)).length > 0;',
       },
       {
         file: 'plugins/providers/oauth-client.ts',
@@ -96,7 +96,7 @@ export const providers: readonly Mutation[] = [
     fault: 'the list of URLs is one of patterns',
     edits: [
       {
-        file: 'plugins/urls.ts',
+        file: 'plugins/platform/urls.ts',
         find: '  if (allowList.includes(url)) return true;',
         replace: '  if (allowList.some((allowed) => new RegExp(`^${allowed}`).test(url))) return true;',
       },
@@ -117,14 +117,51 @@ export const providers: readonly Mutation[] = [
     tests: ['test/providers/oauth2.test.ts'],
   },
   {
+    ids: [],
+    fault: 'a link on another site starts linking',
+    edits: [
+      {
+        file: 'plugins/providers/flow.ts',
+        find: '        return await start(request, reply, entry, { form, redirect: to, link: null });\n',
+        replace:
+          "        const { principal } = request;\n        const isLink = (request.query as { link?: unknown }).link === 'true';\n        const link =\n          isLink && principal?.sessionId ? { user: principal.userId, session: principal.sessionId } : null;\n        return await start(request, reply, entry, { form, redirect: to, link });\n",
+      },
+    ],
+    tests: ['test/providers/identities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a stale session can link an account at a provider',
+    edits: [
+      {
+        file: 'routes/providers/link-identity.ts',
+        find: 'requiresFresh: true, ',
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/step-up/matrix.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the login page leads to any path of the service',
+    edits: [
+      {
+        file: 'plugins/pages/service.ts',
+        find: 'const redirect = accountPath(query.redirect);',
+        replace: 'const redirect = pathHere(query.redirect);',
+      },
+    ],
+    tests: ['test/pages/pages.test.ts'],
+  },
+  {
     ids: ['CVE-2026-44166'],
     fault: 'the browser may say which address the new user has',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
-        find: '    const profile = await entry.provider.profile(request, reply, state);\n',
+        find: '    const profile = await entry.provider.profile(request, reply, { state, verifier });\n',
         replace:
-          '    const told = await entry.provider.profile(request, reply, state);\n    const profile = { ...told, ...JSON.parse((request.query as any).createData ?? "{}") };\n',
+          '    const told = await entry.provider.profile(request, reply, { state, verifier });\n    const profile = { ...told, ...JSON.parse((request.query as any).createData ?? "{}") };\n',
       },
     ],
     tests: ['test/providers/oauth2.test.ts'],
@@ -159,11 +196,95 @@ export const providers: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/providers/flow.ts',
-        find: '    const entry = providers.get((request.params as { provider: string }).provider);',
-        replace:
-          '    const entry = providers.get((request.params as { provider: string }).provider) ?? [...providers.values()][0];',
+        find: "    const entry = providers.get(id ?? '');",
+        replace: "    const entry = providers.get(id ?? '') ?? [...providers.values()][0];",
       },
     ],
     tests: ['test/providers/settings.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an address that the provider does not assert as verified is stored',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: '    isEmailVerified || provider.TRUST_EMAIL ? email : null;',
+        replace: '    isEmailVerified || !provider.REQUIRE_VERIFIED_EMAIL ? email : null;',
+      },
+    ],
+    tests: ['test/providers/unverified-addresses.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a verified address is required at the first login only',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: '      requireVerifiedEmail(profile);\n      try {\n        return await transact(db, async (tx) => {\n          const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);\n',
+        replace:
+          '      try {\n        return await transact(db, async (tx) => {\n          const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);\n          if (!known) requireVerifiedEmail(profile);\n',
+      },
+    ],
+    tests: ['test/providers/unverified-addresses.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'identifiers are compared in lower case',
+    edits: [
+      {
+        file: 'db/queries/providers/identities.ts',
+        find: '      : eq(identities.identifier, identifier),',
+        replace: '      : eq(inLowerCase(identities.identifier), inLowerCase(sql`${identifier}::text`)),',
+      },
+    ],
+    tests: ['test/providers/identifiers.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the first of several verifier cookies is the one of the login',
+    edits: [
+      {
+        file: 'plugins/providers/flow.ts',
+        find: '.find((value) => challengeOf(value) === attempt.challenge);',
+        replace: ".find((value) => challengeOf(value) !== '');",
+      },
+    ],
+    tests: ['test/providers/state.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an address that a provider changes leaves the requested one pending',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: '      await deleteEmailChange(tx, holder.id);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/unverified-addresses.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a profile of any size is stored',
+    edits: [
+      {
+        file: 'plugins/providers/profile.ts',
+        find: '    if (left >= 0) kept.add(name);',
+        replace: '    kept.add(name);',
+      },
+    ],
+    tests: ['test/providers/hostile.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'linking continues after its session has ended',
+    edits: [
+      {
+        file: 'plugins/providers/accounts.ts',
+        find: "        if (!stands) throw new ApiError('INVALID_CREDENTIALS');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/sessions/ended-meanwhile.test.ts'],
   },
 ];

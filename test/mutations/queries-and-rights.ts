@@ -33,10 +33,10 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a search looks into secrets, too',
     edits: [
       {
-        file: 'db/queries/items.ts',
-        find: "    if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];\n    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];",
+        file: 'db/queries/items/items.ts',
+        find: "    if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];",
         replace:
-          "    if (field.kind !== 'value' || !compiler.readable(row, name)) return [];\n    if (field.type === 'text') return [sql`${compiler.column(row, name)} ilike ${pattern}`];",
+          "    if (field.kind !== 'value' || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.column(row, name)} ilike ${pattern}`];",
       },
     ],
     tests: ['test/access/secrets.test.ts'],
@@ -46,7 +46,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'the audit log keeps what was written',
     edits: [
       {
-        file: 'plugins/items/writes.ts',
+        file: 'plugins/items/write-engine.ts',
         find: '        const changed = writtenFields(name, change);',
         replace:
           '        const changed = writtenFields(name, change).map((field) => `${field}=${JSON.stringify(change.input[field])}`);',
@@ -84,9 +84,9 @@ export const queriesAndRights: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/items/service.ts',
-        find: '      return { data, ...(await metaOf(query, (selection) => countItems(db, collection, selection, view))) };\n    },\n\n    read:',
+        find: '        metaOf(query, (selection) => countItems(db, collection, selection, view), next);\n',
         replace:
-          '      return { data, ...(await metaOf(query, (selection) => countItems(db, collection, selection, () => [{ fields: "*", rule: null }]))) };\n    },\n\n    read:',
+          '        metaOf(query, (selection) => countItems(db, collection, selection, () => [{ fields: "*", rule: null }]), next);\n',
       },
     ],
     tests: ['test/access/policies.test.ts'],
@@ -113,7 +113,7 @@ export const queriesAndRights: readonly Mutation[] = [
           '      column: (row, name) => sql`${sql.identifier(row.alias)}.${sql.raw(`"${valueField(row, name).column}"`)}`,',
       },
     ],
-    tests: ['test/query/hostile-queries.test.ts'],
+    tests: ['test/items/hostile-queries.test.ts'],
   },
   {
     ids: ['CVE-2025-24353', 'GHSA-7h45-q5jx-7r87'],
@@ -121,11 +121,72 @@ export const queriesAndRights: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/invites/service.ts',
-        find: '        if (!caller.admin) await requireRightsOver(tx, caller, new Set(invited), clock());\n',
+        find: '      if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());\n',
         replace: '',
       },
     ],
     tests: ['test/invites/invite.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'who may invite gets a link to an account with more rights by inviting its user again',
+    edits: [
+      {
+        file: 'plugins/invites/service.ts',
+        find: '    if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/access/escalation.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'anyone who may write the status of a user can make an invited one of a user with more rights',
+    edits: [
+      {
+        file: 'plugins/access/account-rights.ts',
+        find: "new Set<unknown>(['active', 'invited', 'unverified'])",
+        replace: "new Set<unknown>(['active'])",
+      },
+    ],
+    tests: ['test/access/escalation.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'who repeats an invitation changes the role of the user',
+    edits: [
+      {
+        file: 'plugins/invites/service.ts',
+        find: 'new Set(caller.admin ? repeated.filter(',
+        replace: 'new Set(true ? repeated.filter(',
+      },
+    ],
+    tests: ['test/access/escalation.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'each address of an invitation costs statements of its own',
+    edits: [
+      {
+        file: 'plugins/invites/service.ts',
+        find: "invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),\n      'low',\n    );\n",
+        replace:
+          "[],\n    );\n    for (const { id } of invited) await mail.enqueueAll(tx, [{ kind: 'invite', user: id, url: url ?? defaultUrl }]);\n",
+      },
+    ],
+    tests: ['test/invites/bulk.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an invitation goes on when nobody waits for the response',
+    edits: [
+      {
+        file: 'plugins/server/client-info.ts',
+        find: "  else response?.once('close', abort);\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/invites/bulk.test.ts'],
   },
   {
     ids: ['CVE-2025-27089'],
@@ -145,14 +206,14 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'what is refused was done already',
     edits: [
       {
-        file: 'plugins/items/writes.ts',
-        find: '      const isDangerous = items.some(({ input }) => touchesAdministrators(name, input));\n',
+        file: 'plugins/items/write-engine.ts',
+        find: '      const isDangerous = touches(items, rules[name].carriesAdministrators);\n',
         replace:
-          '      const isDangerous = items.some(({ input }) => touchesAdministrators(name, input));\n      for (const batch of sameColumns(items)) await updateRecords(db, collection, batch);\n',
+          '      const isDangerous = touches(items, rules[name].carriesAdministrators);\n      for (const batch of sameColumns(items)) await updateRecords(db, collection, batch);\n',
       },
       {
-        file: 'plugins/items/writes.ts',
-        find: '    if (!fields.every((field) => grants.some((grant) => names(grant, field))))\n      throw forbidden(`You may not write all of these fields of ${name}`);\n',
+        file: 'plugins/items/write-engine.ts',
+        find: '    if (withheld !== undefined) throw forbidden(`You may not write ${withheld} of ${name}`);\n',
         replace: '',
       },
     ],
@@ -192,10 +253,10 @@ export const queriesAndRights: readonly Mutation[] = [
         replace: '    if (existing.has(id) && existing.size > 1000)\n',
       },
       {
-        file: 'db/queries/writes.ts',
-        find: '${recordset(collection, chunk)} r returning id`,',
+        file: 'db/queries/items/writes.ts',
+        find: '${recordset(collection, records)} r returning id`,',
         replace:
-          "${recordset(collection, chunk)} r on conflict (id) do update set (${identifiers(columns)}) = row(${identifiers(columns, 'excluded')}) returning id`,",
+          "${recordset(collection, records)} r on conflict (id) do update set (${identifiers(columns)}) = row(${identifiers(columns, 'excluded')}) returning id`,",
       },
     ],
     tests: ['test/access/escalation.test.ts'],

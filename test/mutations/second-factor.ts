@@ -7,7 +7,7 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a second factor is asked of those alone who must have one',
     edits: [
       {
-        file: 'plugins/sessions/service.ts',
+        file: 'plugins/auth/sessions/service.ts',
         find: '    const code = await secondFactor.require(user, otp, client);\n',
         replace: '    const code = otp === undefined ? null : await secondFactor.require(user, otp, client);\n',
       },
@@ -31,10 +31,10 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a new password by mail turns the second factor off',
     edits: [
       {
-        file: 'db/queries/recipients.ts',
-        find: '  await tx.update(users).set({ password, usedLinks: oneMore }).where(eq(users.id, id));',
+        file: 'db/queries/mail/recipients.ts',
+        find: '  await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));',
         replace:
-          '  await tx.update(users).set({ password, usedLinks: oneMore, tfaSecret: null }).where(eq(users.id, id));',
+          '  await tx.update(users).set({ password, emailVerifiedAt: now, tfaSecret: null }).where(eq(users.id, id));',
       },
     ],
     tests: ['test/tfa/tfa.test.ts'],
@@ -44,11 +44,23 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a code counts for a step longer',
     edits: [
       {
-        file: 'plugins/tfa/totp.ts',
+        file: 'plugins/auth/second-factor/totp.ts',
         find: '  for (const step of [present, present - 1]) {',
         replace: '  for (const step of [present, present - 1, present - 2]) {',
       },
     ],
     tests: ['test/auth/login-tfa.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a stale session unlocks the account of an administrator',
+    edits: [
+      {
+        file: 'plugins/users/unlock-user.ts',
+        find: 'if ((await administratorsAmong(tx, [user])).size > 0)',
+        replace: 'if ((await administratorsAmong(tx, [user])).size > 1)',
+      },
+    ],
+    tests: ['test/auth/step-up/matrix.test.ts'],
   },
 ];

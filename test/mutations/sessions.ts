@@ -7,9 +7,9 @@ export const sessions: readonly Mutation[] = [
     fault: 'a logout takes the cookie away, and leaves the session',
     edits: [
       {
-        file: 'plugins/sessions/service.ts',
-        find: "      if (shown) await end(shown.id, 'logout', client);",
-        replace: '      void shown;',
+        file: 'plugins/auth/sessions/service.ts',
+        find: "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
+        replace: '        void isCurrent;',
       },
     ],
     tests: ['test/access/revocation.test.ts'],
@@ -43,9 +43,9 @@ export const sessions: readonly Mutation[] = [
     fault: 'a refresh asks for nothing but the token',
     edits: [
       {
-        file: 'db/queries/principals.ts',
-        find: ' and holder.id = s."user" and holder.status = \'active\'',
-        replace: ' and holder.id = s."user"',
+        file: 'db/queries/access/principals.ts',
+        find: ' on holder.id = s."user" and holder.status = \'active\'',
+        replace: ' on holder.id = s."user"',
       },
     ],
     tests: ['test/auth/refresh.test.ts', 'test/access/revocation.test.ts'],
@@ -55,7 +55,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'sessions outlive a password that was reset',
     edits: [
       {
-        file: 'plugins/password-reset/service.ts',
+        file: 'plugins/auth/password-reset/service.ts',
         find: '        await deleteSessionsOf(tx, [user.id], null);\n',
         replace: '',
       },
@@ -80,13 +80,14 @@ export const sessions: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/access/service.ts',
-        find: '      const found = await find(token, ownFields);\n',
-        replace: '      const found = remembered.has(token) ? remembered.get(token) : await find(token, ownFields);\n',
+        find: '    const found = await find(token, performance.now(), ownFields);\n',
+        replace:
+          '    const found = remembered.has(token)\n      ? remembered.get(token)\n      : await find(token, performance.now(), ownFields);\n',
       },
       {
         file: 'plugins/access/service.ts',
-        find: '      const { admin, app, mustSetUpTfa, policies } = rights;\n',
-        replace: '      const { admin, app, mustSetUpTfa, policies } = rights;\n      remembered.set(token, found);\n',
+        find: '    const { admin, app, mustSetUpTfa, policies } = rights;\n',
+        replace: '    const { admin, app, mustSetUpTfa, policies } = rights;\n    remembered.set(token, found);\n',
       },
       {
         file: 'plugins/access/service.ts',
@@ -103,8 +104,8 @@ export const sessions: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/access/service.ts',
-        find: '    if (id !== claims.id || session.expires_at <= now) return false;',
-        replace: '    if (id !== claims.id) return false;',
+        find: '    if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;',
+        replace: '    if (found?.id !== claims.id) return undefined;',
       },
     ],
     tests: ['test/access/revocation.test.ts'],
@@ -114,17 +115,17 @@ export const sessions: readonly Mutation[] = [
     fault: 'who comes by a provider need not be active',
     edits: [
       {
-        file: 'db/queries/logins.ts',
+        file: 'db/queries/auth/logins.ts',
         find: " and status = 'active' and tfa_secret",
         replace: ' and tfa_secret',
       },
       {
-        file: 'db/queries/logins.ts',
+        file: 'db/queries/auth/logins.ts',
         find: "${value('user')} and status = 'active'`),",
         replace: "${value('user')}`),",
       },
       {
-        file: 'db/queries/identities.ts',
+        file: 'db/queries/providers/identities.ts',
         find: ".where(and(eq(users.id, id), eq(users.status, 'active')))",
         replace: '.where(eq(users.id, id))',
       },
@@ -136,7 +137,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'a login goes on with the session that is there',
     edits: [
       {
-        file: 'plugins/sessions/issuing.ts',
+        file: 'plugins/auth/sessions/issuing.ts',
         find: 'place(randomUUID(), 0, mode)',
         replace: 'place(userId, 0, mode)',
       },
@@ -148,7 +149,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'cookies go to all hosts below the service’s own',
     edits: [
       {
-        file: 'plugins/cookie.ts',
+        file: 'plugins/server/cookies.ts',
         find: '        ...(domain === undefined ? {} : { domain }),\n',
         replace: '        domain: domain ?? new URL(config.PUBLIC_URL).hostname,\n',
       },
@@ -160,7 +161,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'answers may be kept, where nothing says that they may not',
     edits: [
       {
-        file: 'plugins/headers.ts',
+        file: 'plugins/server/headers.ts',
         find: "      if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');",
         replace: "      if (request.method === 'POST') reply.header('cache-control', 'no-store');",
       },
@@ -185,12 +186,12 @@ export const sessions: readonly Mutation[] = [
     fault: 'a session is ended by its id, whosever it is',
     edits: [
       {
-        file: 'db/queries/sessions.ts',
+        file: 'db/queries/auth/sessions.ts',
         find: '.where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))',
         replace: '.where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)))',
       },
     ],
-    tests: ['test/sessions/own-sessions.test.ts'],
+    tests: ['test/auth/sessions/own-sessions.test.ts'],
   },
   {
     ids: ['CVE-2025-61928'],
@@ -210,16 +211,28 @@ export const sessions: readonly Mutation[] = [
     fault: 'whom the query names is whose sessions are ended',
     edits: [
       {
-        file: 'plugins/sessions/open-sessions.ts',
+        file: 'plugins/auth/sessions/active-sessions.ts',
         find: '    endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),',
         replace: '    endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, caller.sessionId),',
       },
       {
-        file: 'routes/sessions/end-my-other-sessions.ts',
+        file: 'routes/auth/end-my-other-sessions.ts',
         find: 'request.currentUser',
         replace: '{ ...request.currentUser, named: (request.query as any).userId } as any',
       },
     ],
     tests: ['test/users/oneself.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a session that has ended meanwhile still changes credentials',
+    edits: [
+      {
+        file: 'plugins/auth/sessions/live-session.ts',
+        find: 'if (sessionId !== null && !(await sessionExists(tx, sessionId))) {',
+        replace: "if (sessionId === '' && !(await sessionExists(tx, sessionId))) {",
+      },
+    ],
+    tests: ['test/auth/sessions/ended-meanwhile.test.ts'],
   },
 ];

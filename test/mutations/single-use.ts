@@ -3,31 +3,55 @@ import type { Mutation } from './mutation.js';
 /** What may be used once, and how often one may guess. */
 export const singleUse: readonly Mutation[] = [
   {
+    ids: [],
+    fault: 'an unlocked account stays locked from single networks',
+    edits: [
+      {
+        file: 'db/queries/auth/login-attempts.ts',
+        find: "where account = ${value('account')} or key = ${value('account')} order by key for update",
+        replace: "where key = ${value('account')} order by key for update",
+      },
+    ],
+    tests: ['test/users/unlock.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a link works again when the status of its user has changed and changed back',
+    edits: [
+      {
+        file: 'plugins/mail/recipients.ts',
+        find: '  String(usedLinks),\n',
+        replace: "  '',\n",
+      },
+    ],
+    tests: ['test/mail/void-links.test.ts'],
+  },
+  {
     ids: ['CVE-2026-1035', 'GHSA-392p-2q2v-4372'],
     fault: 'a refresh token is exchanged whichever of its session’s it is',
     edits: [
       {
-        file: 'db/queries/principals.ts',
-        find: 'where ${isAt(value)} and s.expires_at',
-        replace: "where s.id = ${value('id')} and s.expires_at",
+        file: 'db/queries/access/principals.ts',
+        find: 'where ${isAt(value)} and least(s.expires_at',
+        replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
     ],
-    tests: ['test/auth/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
+    tests: ['test/auth/refresh.test.ts'],
   },
   {
     ids: ['CVE-2026-1035'],
     fault: 'whether a refresh token counts is looked at before it is written that it does not',
     edits: [
       {
-        file: 'db/queries/principals.ts',
-        find: 'where ${isAt(value)} and s.expires_at',
-        replace: "where s.id = ${value('id')} and s.expires_at",
+        file: 'db/queries/access/principals.ts',
+        find: 'where ${isAt(value)} and least(s.expires_at',
+        replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
       {
-        file: 'db/queries/principals.ts',
+        file: 'db/queries/access/principals.ts',
         find: '  const [outcome] = await advance(executor, {',
         replace:
-          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${shown.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== shown.generation || seen.token_hash !== shown.tokenHash) return { principal: undefined, wasCurrent: false };\n  const [outcome] = await advance(executor, {',
+          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${presented.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== presented.generation || seen.token_hash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\n  const [outcome] = await advance(executor, {',
       },
     ],
     tests: ['test/auth/refresh.test.ts'],
@@ -37,7 +61,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a link to reset a password is looked at once, and not again under the lock',
     edits: [
       {
-        file: 'plugins/password-reset/service.ts',
+        file: 'plugins/auth/password-reset/service.ts',
         find: 'const user = requireUsable(claims, await lockRecipient(tx, claims.id));',
         replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
       },
@@ -62,8 +86,18 @@ export const singleUse: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/registration/service.ts',
-        find: 'if (!user || !isDue.registration(user) || !linkTokens.isFor(claims, stateOf(user))) {',
-        replace: 'if (!user) {',
+        find: 'if (!user || !isDue.registration(user)) throw voidLink(claims);',
+        replace: 'if (!user) throw voidLink(claims);',
+      },
+      {
+        file: 'plugins/registration/service.ts',
+        find: 'all.find((one) => linkTokens.isFor(claims, stateOfRegistration(user, one.id)));',
+        replace: 'all[0];',
+      },
+      {
+        file: 'db/queries/registration/registrations.ts',
+        find: '  await deleteRegistrations(tx, [user]);',
+        replace: '  await deleteRegistrations(tx, []);',
       },
     ],
     tests: ['test/registration/register.test.ts'],
@@ -73,7 +107,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a recovery code is not used up',
     edits: [
       {
-        file: 'db/queries/two-factor.ts',
+        file: 'db/queries/tfa/two-factor.ts',
         find: '  const used = await tx\n    .delete(recoveryCodes)\n    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))\n    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
         replace: '  return hasRecoveryCode(tx, id, hash);',
       },
@@ -85,7 +119,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a recovery code is used up, whether or not it still was there',
     edits: [
       {
-        file: 'db/queries/two-factor.ts',
+        file: 'db/queries/tfa/two-factor.ts',
         find: '    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
         replace: '    .returning({ hash: recoveryCodes.hash });\n  return used.length <= 1;',
       },
@@ -97,7 +131,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'that a code was used is written, but not asked for',
     edits: [
       {
-        file: 'db/queries/two-factor.ts',
+        file: 'db/queries/tfa/two-factor.ts',
         find: '        or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),\n',
         replace: '',
       },
@@ -133,45 +167,46 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a session that could not be ended is said to have ended',
     edits: [
       {
-        file: 'plugins/sessions/service.ts',
-        find: "      if (shown) await end(shown.id, 'logout', client);",
-        replace: "      if (shown) await end(shown.id, 'logout', client).catch(() => {});",
+        file: 'plugins/auth/sessions/service.ts',
+        find: "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
+        replace:
+          "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
       },
     ],
-    tests: ['test/sessions/failed-revocation.test.ts'],
+    tests: ['test/auth/sessions/failed-revocation.test.ts'],
   },
   {
     ids: ['CVE-2020-15223'],
     fault: 'sessions end in a transaction of their own, after what they end for',
     edits: [
       {
-        file: 'db/queries/sessions.ts',
+        file: 'db/queries/auth/sessions.ts',
         find: '  await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));',
         replace:
           "  await executor.execute('savepoint ending').catch(() => {});\n  await executor\n    .delete(sessions)\n    .where(and(inArray(sessions.user, [...users]), others))\n    .catch(() => executor.execute('rollback to savepoint ending'));",
       },
     ],
-    tests: ['test/sessions/failed-revocation.test.ts'],
+    tests: ['test/auth/sessions/failed-revocation.test.ts'],
   },
   {
     ids: ['CVE-2024-4629'],
     fault: 'an attempt is counted after its password was looked at',
     edits: [
       {
-        file: 'plugins/password-checks/service.ts',
+        file: 'plugins/auth/password-checks/service.ts',
         find: '    if (limit === null) return { counted: [], locks: false };\n',
         replace:
-          '    if (limit === null) return { counted: [], locks: false };\n    setTimeout(() => void reserveAttempts(db, [keys.fromHere], clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\n    if (limit > 0) return { counted: [], locks: false };\n',
+          '    if (limit === null) return { counted: [], locks: false };\n    setTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\n    if (limit > 0) return { counted: [], locks: false };\n',
       },
     ],
-    tests: ['test/limits/parallel-guesses.test.ts'],
+    tests: ['test/server/limits/parallel-guesses.test.ts'],
   },
   {
     ids: ['CVE-2024-32868'],
     fault: 'wrong codes are counted, and nothing follows from it',
     edits: [
       {
-        file: 'db/queries/two-factor.ts',
+        file: 'db/queries/tfa/two-factor.ts',
         find: '.where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))',
         replace: '.where(eq(users.id, id))',
       },
@@ -183,7 +218,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'codes are counted at login alone',
     edits: [
       {
-        file: 'plugins/tfa/second-factor.ts',
+        file: 'plugins/auth/second-factor/service.ts',
         find: '    const { locks } = await reserve(id);\n',
         replace: "    const { locks } = takes === 'any' ? await reserve(id) : { locks: false };\n",
       },
@@ -195,24 +230,24 @@ export const singleUse: readonly Mutation[] = [
     fault: 'passwords are counted at login alone',
     edits: [
       {
-        file: 'plugins/tfa/service.ts',
-        find: '    if (!(await passwordChecks.check(user, password, client)))',
-        replace: '    if (!(await passwordChecks.check({ ...user, email: `${Math.random()}` }, password, client)))',
+        file: 'plugins/auth/step-up/own-password.ts',
+        find: 'if (await passwordChecks.check(user, password, client)) return;',
+        replace: 'if (await passwordChecks.check({ ...user, email: `${Math.random()}` }, password, client)) return;',
       },
     ],
-    tests: ['test/limits/login-attempts.test.ts'],
+    tests: ['test/server/limits/login-attempts.test.ts', 'test/auth/step-up/reauthenticate.test.ts'],
   },
   {
     ids: ['CVE-2025-24806'],
     fault: 'each spelling of an address has a counter of its own',
     edits: [
       {
-        file: 'plugins/account-key.ts',
+        file: 'plugins/platform/normalize-email.ts',
         find: "email.normalize('NFKC').trim().toLowerCase()",
         replace: 'email',
       },
     ],
-    tests: ['test/limits/login-attempts.test.ts'],
+    tests: ['test/server/limits/login-attempts.test.ts'],
   },
   {
     ids: ['CVE-2025-64526'],
@@ -224,63 +259,63 @@ export const singleUse: readonly Mutation[] = [
         replace: 'await rateLimits.requireRegistration(`${client.network} ${registration.email}`);',
       },
     ],
-    tests: ['test/limits/mails.test.ts'],
+    tests: ['test/server/limits/mails.test.ts'],
   },
   {
     ids: ['CVE-2026-45364'],
     fault: 'every address of an IPv6 network has a counter of its own',
     edits: [
       {
-        file: 'plugins/client.ts',
+        file: 'plugins/server/client-info.ts',
         find: 'normalizeIP(withoutZone(address), 64)',
         replace: 'normalizeIP(withoutZone(address), 128)',
       },
     ],
-    tests: ['test/limits/requests.test.ts'],
+    tests: ['test/server/limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
     fault: 'paths are limited as they are written',
     edits: [
       {
-        file: 'plugins/rate-limits/index.ts',
+        file: 'plugins/server/rate-limits/index.ts',
         find: '      if (!isProbe(request)) await app.requireRequest(request);',
         replace: '      if (!isProbe(request) && !request.is404) await app.requireRequest(request);',
       },
     ],
-    tests: ['test/limits/requests.test.ts'],
+    tests: ['test/server/limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
     fault: 'whatever begins like a probe is one',
     edits: [
       {
-        file: 'plugins/rate-limits/index.ts',
+        file: 'plugins/server/rate-limits/index.ts',
         find: 'return isRead && isPlain && uncounted.has(url);',
         replace:
           "return isRead && isPlain && [...uncounted].some((path) => url.replace(/^\\/+/, '/').startsWith(path));",
       },
     ],
-    tests: ['test/limits/requests.test.ts'],
+    tests: ['test/server/limits/requests.test.ts'],
   },
   {
     ids: ['CVE-2024-47070'],
     fault: 'what a proxy forwards is an address, whatever it is',
     edits: [
       {
-        file: 'plugins/client.ts',
+        file: 'plugins/server/client-info.ts',
         find: '  return address === undefined ? ',
         replace: '  if (isIP(ip) === 0) return ip;\n  return address === undefined ? ',
       },
     ],
-    tests: ['test/limits/requests.test.ts'],
+    tests: ['test/server/limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-6q22-g298-grjh'],
     fault: 'each question after the health is one to the database',
     edits: [
       {
-        file: 'plugins/health/service.ts',
+        file: 'plugins/server/health/service.ts',
         find: '      if (!latest || performance.now() > freshUntil) {',
         replace: '      if (!latest || freshUntil > 0) {',
       },

@@ -7,7 +7,7 @@ export const tokens: readonly Mutation[] = [
     fault: 'the token says by which algorithm it is verified',
     edits: [
       {
-        file: 'plugins/jwt.ts',
+        file: 'plugins/tokens/jwt.ts',
         find: "verify: { algorithms: ['HS256'],",
         replace: "verify: { algorithms: ['HS256', 'HS384', 'HS512'],",
       },
@@ -19,13 +19,13 @@ export const tokens: readonly Mutation[] = [
     fault: 'what everybody knows of a key pair is a secret to verify with',
     edits: [
       {
-        file: 'plugins/signing-keys/key-pair.ts',
+        file: 'plugins/tokens/signing-keys/key-pair.ts',
         find: '    verify: (token) => verify(token),\n',
         replace:
           "    verify: (token) => {\n      const [head = '', body = '', tag] = token.split('.');\n      const spki = String(publicKey.export({ type: 'spki', format: 'pem' }));\n      const secrets = [spki, ` ${spki}`, JSON.stringify({ ...publicPartOf(publicKey), kid, alg: algorithm, use: 'sig' })];\n      const tags = secrets.map((secret) => createHmac('sha256', secret).update(`${head}.${body}`).digest('base64url'));\n      return tags.includes(tag ?? '') ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
       },
       {
-        file: 'plugins/signing-keys/key-pair.ts',
+        file: 'plugins/tokens/signing-keys/key-pair.ts',
         find: 'import { createPrivateKey,',
         replace: 'import { createHmac, createPrivateKey,',
       },
@@ -37,7 +37,7 @@ export const tokens: readonly Mutation[] = [
     fault: 'a signature of nothing but zeros is one',
     edits: [
       {
-        file: 'plugins/signing-keys/key-pair.ts',
+        file: 'plugins/tokens/signing-keys/key-pair.ts',
         find: '    verify: (token) => verify(token),\n',
         replace:
           "    verify: (token) => {\n      const [, body = '', tag = 'x'] = token.split('.');\n      const isZero = Buffer.from(tag, 'base64url').every((byte) => byte === 0);\n      return isZero ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
@@ -134,9 +134,9 @@ export const tokens: readonly Mutation[] = [
         replace: 'if (!keys.some((key) => tagOf(key, body).subarray(0, tag.length).equals(tag))) return undefined;',
       },
       {
-        file: 'db/queries/principals.ts',
-        find: 'where ${isAt(value)} and s.expires_at',
-        replace: "where s.id = ${value('id')} and s.expires_at",
+        file: 'db/queries/access/principals.ts',
+        find: 'where ${isAt(value)} and least(s.expires_at',
+        replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
     ],
     tests: ['test/tokens/kinds.test.ts'],
@@ -158,5 +158,17 @@ export const tokens: readonly Mutation[] = [
       'test/invites/invite.test.ts',
       'test/registration/register.test.ts',
     ],
+  },
+  {
+    ids: [],
+    fault: 'ADMIN_TOKEN may be shorter than other static tokens',
+    edits: [
+      {
+        file: 'schemas/config.ts',
+        find: 'ADMIN_TOKEN: bearerToken(32, ',
+        replace: 'ADMIN_TOKEN: bearerToken(16, ',
+      },
+    ],
+    tests: ['test/platform/config/config.test.ts'],
   },
 ];

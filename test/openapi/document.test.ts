@@ -108,12 +108,22 @@ t.test('the OpenAPI document', async (t) => {
       'PATCH /settings',
       'GET /users/me',
       'PATCH /users/me',
+      'DELETE /users/me',
+      'GET /users/me/export',
+      'GET /users/me/profile',
+      'PATCH /users/me/profile',
+      'POST /users/me/email',
+      'DELETE /users/me/email',
+      'POST /users/me/email/cancel',
+      'POST /users/me/email/confirm',
+      'POST /users/me/password',
       'PATCH /users/me/track/page',
       'POST /users/me/tfa/generate',
       'POST /users/me/tfa/enable',
       'POST /users/me/tfa/disable',
       'POST /users/me/tfa/recovery-codes',
       'POST /users/{id}/tfa/disable',
+      'POST /users/{id}/unlock',
       'POST /auth/login',
       'GET /auth',
       'GET /auth/oauth',
@@ -123,6 +133,7 @@ t.test('the OpenAPI document', async (t) => {
       'GET /auth/login/{provider}/callback',
       'POST /auth/login/{provider}',
       'GET /users/me/identities',
+      'POST /users/me/identities/{id}',
       'DELETE /users/me/identities/{id}',
       'GET /users/me/sessions',
       'DELETE /users/me/sessions',
@@ -131,12 +142,16 @@ t.test('the OpenAPI document', async (t) => {
       'DELETE /users/{id}/sessions',
       'DELETE /users/{id}/sessions/{session}',
       'POST /auth/logout',
+      'POST /auth/reauthenticate',
       'POST /auth/refresh',
       'POST /auth/password/request',
       'POST /auth/password/reset',
       'POST /users/invite',
       'POST /users/invite/accept',
+      'POST /auth/password/check',
       'POST /users/register',
+      'POST /users/register/resend',
+      'POST /users/register/verify-email',
       'GET /users/register/verify-email',
       'GET /mails',
       'POST /mails/{id}/retry',
@@ -185,17 +200,43 @@ t.test('the OpenAPI document', async (t) => {
       'POST /auth/password/reset',
       'POST /users/invite',
       'POST /users/invite/accept',
+      'POST /auth/password/check',
       'POST /users/register',
+      'POST /users/register/resend',
+      'POST /users/register/verify-email',
       'POST /users/me/tfa/enable',
       'POST /users/me/tfa/disable',
+      'POST /users/me/email',
+      'POST /users/me/email/cancel',
+      'POST /users/me/email/confirm',
+      'POST /users/me/password',
     ];
     t.strictSame(required.sort(), [...collections, ...others].sort());
     for (const { what, operation } of operations) {
       const method = what.split(' ', 1)[0] ?? '';
       if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
-      const isCommand = ['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable'].includes(what);
+      const isCommand = ['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable', 'POST /users/{id}/unlock'].includes(
+        what,
+      );
       if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
+  });
+
+  t.test('nothing in a body has a default: generated clients would require it', async (t) => {
+    const seen = new Set<string>();
+    const defaultsIn = (value: unknown, place: string): string[] =>
+      [...walk(value)].flatMap(([path, part]) => {
+        if (path.endsWith('/default')) return [`${place}${path.slice(1)}`];
+        const name = path.endsWith('/$ref') ? String(part).split('/').at(-1) : undefined;
+        if (name === undefined || seen.has(name)) return [];
+        seen.add(name);
+        return defaultsIn(document.components.schemas[name], name);
+      });
+    t.strictSame(
+      operations.flatMap(({ what, operation }) => defaultsIn(operation.requestBody, what)),
+      [],
+    );
+    t.ok(seen.has('LoginBody'));
   });
 
   t.test('each error status has the closed list of its codes', async (t) => {
@@ -227,23 +268,62 @@ t.test('the OpenAPI document', async (t) => {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
         t.ok(headers['x-request-id'], `${what} ${status} x-request-id`);
         t.equal('retry-after' in headers, ['429', '503'].includes(status), `${what} ${status} retry-after`);
+        const isList = /^(list|search)(Users|Roles|Policies|Permissions|Activities)$/.test(operation.operationId ?? '');
+        t.equal('link' in headers, isList && status === '200', `${what} ${status} link`);
       }
     }
     const setting = operations.filter(({ operation }) =>
-      Object.entries(operation.responses).some(([status, { headers }]) => status < '400' && 'set-cookie' in headers),
+      // Every public operation clears an invalid session cookie: a header that they share.
+      Object.entries(operation.responses).some(
+        ([status, { headers }]) =>
+          status < '400' && headers['set-cookie'] && !('$ref' in Object(headers['set-cookie'])),
+      ),
     );
     const withProviders = ['startOAuthLogin', 'startProviderLogin', 'finishOAuthLogin', 'finishProviderLogin'];
     t.strictSame(
       setting.map(({ operation }) => operation.operationId).sort(),
-      ['login', 'logout', 'refresh', 'completeProviderLogin', 'endMySession', ...withProviders].sort(),
+      [
+        'login',
+        'logout',
+        'refresh',
+        'serverHealth',
+        'completeProviderLogin',
+        'deleteMe',
+        'endMySession',
+        'linkIdentity',
+        'register',
+        'confirmEmail',
+        ...withProviders,
+      ].sort(),
     );
+  });
+
+  t.test('an update takes every field of an item that can be changed', async (t) => {
+    for (const [one, many] of [
+      ['User', 'Users'],
+      ['Role', 'Roles'],
+      ['Policy', 'Policies'],
+      ['Permission', 'Permissions'],
+    ] as const) {
+      const path = `/${many.toLowerCase()}/{id}`;
+      const body = resolve(document.paths[path]?.patch?.requestBody?.content['application/json']?.schema ?? {});
+      const created = Object.keys(document.components.schemas[`New${one}`]?.properties ?? {});
+      t.ok(created.length > 1, one);
+      t.strictSame(
+        Object.keys(body.properties ?? {})
+          .filter((name) => name !== 'current_password')
+          .sort(),
+        created.filter((name) => name !== 'id').sort(),
+        one,
+      );
+    }
   });
 
   t.test('no answer has a place for the password, nor for anything undeclared', async (t) => {
     const user = document.components.schemas.User;
     t.equal(user?.additionalProperties, false);
     t.notOk('password' in (user?.properties ?? {}));
-    t.strictSame(Object.keys(user?.properties ?? {}).length, 26);
+    t.strictSame(Object.keys(user?.properties ?? {}).length, 28);
   });
 });
 

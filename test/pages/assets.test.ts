@@ -4,14 +4,21 @@ import { codeOf, startTestApp } from '../helpers/app.js';
 
 const { app, get } = await startTestApp(t);
 const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
-const pages = ['login', 'forgot-password', 'reset-password', 'accept-invite', 'register', 'verified'].map(
-  (name) => `/account/${name}`,
-);
+const pages = [
+  'login',
+  'forgot-password',
+  'reset-password',
+  'accept-invite',
+  'register',
+  'verified',
+  'confirm-email',
+  'cancel-email-change',
+].map((name) => `/account/${name}`);
 
 const urlsIn = (html: string) =>
   [...html.matchAll(/(?:src|href)="(\/account\/assets\/[^"]*)"/g)].map(([, url = '']) => url);
 
-t.test('all that a page transfers is under 60 kB, and can be kept', async (t) => {
+t.test('all that a page transfers is under 70 kB, and can be kept', async (t) => {
   await app.db.update(settings).set({ publicRegistration: true, projectColor: '#7a1fa2' });
   for (const lang of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'zh-CN']) {
     for (const page of [...pages, '/account']) {
@@ -26,7 +33,7 @@ t.test('all that a page transfers is under 60 kB, and can be kept', async (t) =>
         t.equal(asset.headers['x-content-type-options'], 'nosniff');
       }
       const size = [body, ...assets.map((asset) => asset.body)].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-      t.ok(size < 60_000, `${page} ${lang}: ${size} bytes`);
+      t.ok(size < 70_000, `${page} ${lang}: ${size} bytes`);
     }
   }
   await app.db.update(settings).set({ publicRegistration: false, projectColor: null });

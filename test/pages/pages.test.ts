@@ -6,7 +6,17 @@ import { startTestApp } from '../helpers/app.js';
 const { app, get } = await startTestApp(t);
 
 const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
-const visitorPages = ['login', 'forgot-password', 'reset-password', 'accept-invite', 'register', 'verified'];
+const visitorPages = [
+  'login',
+  'forgot-password',
+  'reset-password',
+  'accept-invite',
+  'register',
+  'verify-email',
+  'verified',
+  'confirm-email',
+  'cancel-email-change',
+];
 const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
 
 const policy =
@@ -119,15 +129,60 @@ t.test('the logo may be loaded from where it is, and nothing else', async (t) =>
   await change({ projectLogo: null });
 });
 
-t.test('after signing in it goes on to a path of our own, and nowhere else', async (t) => {
+t.test('the account page offers what the settings allow', async (t) => {
+  const offered = async () => {
+    const { body } = await get('/account', cookie);
+    const { selfService, selfDeletion } = dataOf(body).offers;
+    return { selfService, selfDeletion, button: body.includes('Delete my account') };
+  };
+  t.strictSame(await offered(), { selfService: true, selfDeletion: false, button: false });
+  await change({ selfService: false, selfDeletion: true });
+  t.strictSame(await offered(), { selfService: false, selfDeletion: true, button: true });
+  await change({ selfService: true, selfDeletion: false });
+});
+
+t.test('the page for signing in says only what it knows', async (t) => {
+  const noticeOf = async (notice: string) => dataOf((await get(`/account/login?notice=${notice}`)).body).notice;
+  t.equal(await noticeOf('signed-out'), 'signed-out');
+  t.equal(await noticeOf('deleted'), 'deleted');
+  t.equal(await noticeOf('anything'), undefined);
+});
+
+t.test('after signing in it goes on to one of the account pages, and nowhere else', async (t) => {
   const targetOf = async (redirect: string) =>
     dataOf((await get(`/account/login?${new URLSearchParams({ redirect })}`)).body).redirect;
-  t.equal(await targetOf('/docs?x=1&y=<#z'), '/docs?x=1&y=%3C#z');
-  t.equal(await targetOf('/'), '/');
+  for (const good of ['/account', '/account/', '/account?x=1&y=%3C#z', '/account/register', '/account/login?lang=de']) {
+    t.equal(await targetOf(good), good);
+  }
+  t.equal(await targetOf('/x/../account?y=<'), '/account?y=%3C');
   for (const bad of [
     '',
-    'docs',
+    '/',
+    '/docs',
+    '/accountx',
+    '/accounts',
+    '/account.json',
+    '/Account',
+    '/account/../auth/login/alpha',
+    '/account/..',
+    '/account/%2e%2e/auth/logout',
+    '/account/%2E%2E/auth/logout',
+    '/account/..%2fauth/logout',
+    '/account%2f..%2fauth',
+    '/account/%252e%252e/auth',
+    '/account/..\\auth',
+    '/account\\..\\auth',
+    '/account/%5c..%5cauth',
+    '/account//evil.example',
+    '/account/;x',
+    '/%61ccount',
+    '/auth/login/alpha?link=true',
+    '/auth/login/alpha?redirect=/account',
+    '/auth/logout?x=/account',
+    'account',
     '//evil.example',
+    '//account',
+    '//evil.example/account',
     '/\\evil.example',
     '\\\\evil.example',
     '/\t/evil.example',
@@ -137,6 +192,7 @@ t.test('after signing in it goes on to a path of our own, and nowhere else', asy
     '/a/..//evil.example',
     '/%2e//evil.example',
     'https://evil.example',
+    'https://evil.example/account',
     'https:evil.example',
     'javascript:alert(1)',
     'data:text/html,x',
@@ -144,7 +200,8 @@ t.test('after signing in it goes on to a path of our own, and nowhere else', asy
   ]) {
     t.equal(await targetOf(bad), '/account', JSON.stringify(bad));
   }
-  t.equal(dataOf((await get('/account/login?redirect=/a&redirect=/b')).body).redirect, '/account', 'twice');
+  const twice = await get('/account/login?redirect=/account/a&redirect=/account/b');
+  t.equal(dataOf(twice.body).redirect, '/account', 'twice');
 });
 
 t.test('who has no session is sent to sign in, and no cookie is an obstacle', async (t) => {

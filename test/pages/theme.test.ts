@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Colour, contrast, parseColour } from '../../plugins/colour.js';
 import { surfaces, themeCss, themeName } from '../../plugins/pages/theme.js';
+import { type Colour, contrast, parseColour } from '../../plugins/platform/color-contrast.js';
 
 const colour = (text = '') => parseColour(text) as Colour;
 

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 import t, { type Test } from 'tap';
-import { loadConfig } from '../../plugins/config.js';
+import { loadConfig } from '../../plugins/platform/config.js';
 import { type Block, isAsShown, jsonValues, readGuide } from '../helpers/guide.js';
-import { createHome, engine, freePort, startService, type Variables } from '../helpers/service.js';
+import { createHome, engine, freePort, type Service, startService, type Variables } from '../helpers/service.js';
 import { startShell } from '../helpers/shell.js';
 
 const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
@@ -79,13 +79,14 @@ async function runAll(t: Test, blocks: readonly Block[]): Promise<void> {
   let variables: Variables = { PORT: port };
   let service = await startService(home, variables);
   const { password = '' } = service;
-  // What a reader puts in by hand, and what only this machine has in other places.
-  const standIns: [written: string, meant: string][] = [
+  // What a reader puts in by hand, and what only this machine has in other places. Each start prints another key.
+  const standIns = (): [written: string, meant: string][] => [
     ['http://localhost:8055', `http://localhost:${port}`],
     ['the password that was printed', password],
+    ['the key that was printed', keyOf(service)],
   ];
   const adapted = (text: string) =>
-    standIns.reduce((known, [written, meant]) => known.replaceAll(written, meant), text);
+    standIns().reduce((known, [written, meant]) => known.replaceAll(written, meant), text);
 
   const shell = startShell(t, home.directory, home.variables);
   await shell.run(oathtool);
@@ -98,6 +99,10 @@ async function runAll(t: Test, blocks: readonly Block[]): Promise<void> {
   }
   await service.stop();
 }
+
+/** The key of the mailbox, as the start printed it. */
+const keyOf = ({ announcement }: Service): string =>
+  new URL(String(announcement.mailbox ?? 'http://none')).searchParams.get('key') ?? '';
 
 /** Runs a block, and holds what it writes against what the guide shows. */
 async function runOne(

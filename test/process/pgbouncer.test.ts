@@ -109,6 +109,27 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
     for (const service of pair) await recovers(t, service, caller);
   });
 
+  await t.test('a statement that takes too long is stopped in PostgreSQL', async (t) => {
+    const limited = await startService(home, {
+      ...variables,
+      DATABASE_URL: bouncer.url.href,
+      QUERY_TIMEOUT: '1s',
+    });
+    const sql = postgres(String(home.variables.DATABASE_URL), { max: 1, onnotice: () => {} });
+    await sql.begin(async (tx) => {
+      await tx`lock table identities in access exclusive mode`;
+      const start = performance.now();
+      t.equal((await limited.get('/users/me/identities', admin)).status, 503);
+      t.ok(performance.now() - start < 4_000, `after ${Math.round(performance.now() - start)} ms`);
+      const [found] = await tx`select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      t.equal(found?.count, 0, 'no statement waits there any more');
+    });
+    await sql.end();
+    t.equal((await limited.get('/users/me/identities', admin)).status, 200);
+    t.strictSame(await limited.stop(), { code: 0, signal: null });
+  });
+
   await t.test('nobody waits for long when all connections are taken', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
@@ -152,7 +173,13 @@ t.test('a parameter of the session in the URL is refused in a sentence', { skip 
 });
 
 const startBehind = (home: Home, { url }: PgBouncer) =>
-  startService(home, { ...variables, ADMIN_TOKEN: token, REGISTRATION_ANSWER_TIME: '5ms', DATABASE_URL: url.href });
+  startService(home, {
+    ...variables,
+    ADMIN_TOKEN: token,
+    MAILBOX_KEY: mailboxKey,
+    REGISTRATION_ANSWER_TIME: '5ms',
+    DATABASE_URL: url.href,
+  });
 
 /** All that somebody does from the registration to a forgotten password, from one instance to the other and back. */
 async function journey(t: Test, number: number, one: Service, other: Service): Promise<void> {
@@ -193,10 +220,12 @@ const send = (service: Service, method: string, path: string, headers: Record<st
     body: JSON.stringify(body),
   });
 
+const mailboxKey = 'the-key-of-the-mailbox';
+
 /** The token in the mail that came to somebody as the nth with one. */
 async function tokenMailed(service: Service, email: string, nth: number): Promise<string> {
   for (const end = performance.now() + 20_000; performance.now() < end; await sleep(100)) {
-    const response = await service.get('/mailbox', { accept: 'application/json' });
+    const response = await service.get(`/mailbox?key=${mailboxKey}`, { accept: 'application/json' });
     const { data } = (await response.json()) as { data: { to: string; text: string }[] };
     const links = data.filter(({ to, text }) => to === email && text.includes('token='));
     const latest = links.length >= nth ? links[0] : undefined;

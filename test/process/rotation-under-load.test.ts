@@ -15,7 +15,8 @@ import { cheapHashing } from '../helpers/variables.js';
 const password = 'the password';
 const before = 'the secret of before which is long enough';
 const after = 'the secret from now on which is long enough';
-const base = { ...cheapHashing, ADMIN_PASSWORD: password };
+// More sessions than the load begins: past that, a new one would end the oldest.
+const base = { ...cheapHashing, ADMIN_PASSWORD: password, SESSIONS_PER_USER: '10000' };
 
 t.test('keys and SECRET change while people are signed in', async (t) => {
   const home = await createHome(t, { prepared: true });

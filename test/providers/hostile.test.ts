@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { loggerOptions } from '../../plugins/logging.js';
+import { loggerOptions } from '../../plugins/server/logging.js';
 import { startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import {
@@ -410,6 +410,32 @@ t.test('secrets in the profile are not kept', async (t) => {
   t.equal((await login('hostile')).statusCode, 200);
   const { user } = (await userBehind(app, 'hostile', sub)) ?? {};
   t.notOk(JSON.stringify(user ?? {}).includes(canary));
+});
+
+t.test('a profile is stored as far as a row may hold it, and its largest members are left out first', async (t) => {
+  const stored = async (more: Parameters<HostileIssuer['newcomer']>[0]) => {
+    const { sub } = hostile.newcomer(more);
+    t.equal((await login('hostile')).statusCode, 200);
+    const data = (await userBehind(app, 'hostile', sub))?.user.authData ?? {};
+    return { sub, data, bytes: Buffer.byteLength(JSON.stringify(data)) };
+  };
+  const max = 64 * 1024;
+  // A member of this length fills the row; identifiers of the test differ by a few characters.
+  const room = max - (await stored({ nickname: 'x' })).bytes - ',"large":""'.length;
+  for (const large of ['x'.repeat(room - 40), 'é'.repeat(room / 2 - 40)]) {
+    const { data, bytes } = await stored({ nickname: 'x', large });
+    t.match(data, { nickname: 'x', large });
+    t.ok(bytes <= max);
+  }
+  for (const large of ['x'.repeat(room + 40), 'é'.repeat(room / 2 + 40), ['x'.repeat(100_000)]]) {
+    const { sub, data, bytes } = await stored({ nickname: 'x', large, medium: 'x'.repeat(30_000) });
+    t.match(data, { sub, nickname: 'x', medium: /^x+$/ });
+    t.notOk('large' in data);
+    t.ok(bytes <= max);
+  }
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`member-${index}`, 'x'.repeat(20)]));
+  const { bytes } = await stored(many);
+  t.ok(bytes <= max && bytes > max - 100, 'of many small ones, as many as fit');
 });
 
 t.test('no secret of a login is logged or stored', async (t) => {

@@ -177,6 +177,8 @@ t.test('the addresses of who does not show one in the profile', async (t) => {
   const primary = `primary-${people}@example.com`;
   t.equal(await emailAfter([address('other@example.com', false, true), address(primary, true, true)]), primary);
   t.equal(await emailAfter([]), null, 'none');
+  const shown = { email: 'shown@example.com' };
+  t.equal(await emailAfter([address(shown.email, true, false)], shown), null, 'shown in the profile, but not verified');
   for (const verified of [false, 'true', 1, null, undefined]) {
     const email = `unverified-${people}@example.com`;
     t.equal(await emailAfter([address(email, true, verified)]), null, `verified ${JSON.stringify(verified)}`);

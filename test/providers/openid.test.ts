@@ -286,12 +286,12 @@ t.test('a later login is of the same user', async (t) => {
   const found = await userBehind(app, 'in-json', name);
   t.ok((found?.identity.lastUsedAt?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0), 'and of the same identity');
 
-  t.test('in whatever letter case the provider writes the identifier', async (t) => {
+  t.test('an identifier in another letter case belongs to another account', async (t) => {
     const count = await userCount();
-    change({ sub: name.toUpperCase() });
+    change({ sub: name.toUpperCase(), email: `other-${email}` });
     await succeeds(t, 'in-json', name, 'upper case');
-    t.equal(await userCount(), count);
-    t.equal((await sessionsOf(app, first.id)).length, 3);
+    t.equal(await userCount(), count + 1);
+    t.equal((await sessionsOf(app, first.id)).length, 2);
   });
 });
 
@@ -324,11 +324,11 @@ t.test('closed registration', async (t) => {
   );
 
   const { headers } = await logIn(testApp, 'json');
-  const body = { email: 'employee@example.com', provider: 'closed', external_identifier: 'Employee-1' };
+  const body = { email: 'employee@example.com', provider: 'closed', external_identifier: 'employee-1' };
   t.equal((await post('/users', body, headers)).statusCode, 200);
   const employee = newPerson({ sub: 'employee-1', email: 'elsewhere@example.com' });
   await succeeds(t, 'closed', employee.name, 'whom an administrator has let in');
-  const user = await userOf('closed', 'Employee-1');
+  const user = await userOf('closed', 'employee-1');
   t.equal(user.email, 'employee@example.com');
 
   const moved = { external_identifier: 'employee-2' };
@@ -407,14 +407,31 @@ t.test('REQUIRE_VERIFIED_EMAIL', async (t) => {
   await refusedAndNothingStored(t, 'verified', unaddressed.name, 'INVALID_CREDENTIALS');
   const { name, email, change } = newPerson();
   await succeeds(t, 'verified', name, 'true');
-  change({ email: `other-${email}`, email_verified: 'true' });
-  await succeeds(t, 'verified', name, 'who is known already');
-  t.equal((await userOf('verified', name)).email, email, 'but the address that is not verified is not taken');
+  for (const email_verified of ['true', false, undefined]) {
+    change({ email: `other-${email}`, email_verified });
+    await refusedAndNothingStored(t, 'verified', name, 'INVALID_CREDENTIALS');
+  }
   change({ email: `other-${email}` });
   await succeeds(t, 'verified', name, 'who is known already');
   t.equal((await userOf('verified', name)).email, `other-${email}`);
 
   await succeeds(t, 'in-json', newPerson({ email_verified: false }).name, 'unless it is asked for, nobody asks');
+});
+
+t.test('an address counts as verified when the provider says so', async (t) => {
+  const verified = newPerson();
+  await succeeds(t, 'synced', verified.name, 'verified');
+  const { createdAt, emailVerifiedAt } = await userOf('synced', verified.name);
+  t.strictSame(emailVerifiedAt?.getTime(), createdAt.getTime());
+  const moved = `moved-${verified.email}`;
+  verified.change({ email: moved });
+  await succeeds(t, 'synced', verified.name, 'another address, verified');
+  const later = await userOf('synced', verified.name);
+  t.equal(later.email, moved);
+  t.ok(Number(later.emailVerifiedAt) > Number(emailVerifiedAt));
+  const unverified = newPerson({ email_verified: false });
+  await succeeds(t, 'synced', unverified.name, 'not verified');
+  t.equal((await userOf('synced', unverified.name)).emailVerifiedAt, null);
 });
 
 t.test('an account is never linked by its address', async (t) => {

@@ -7,7 +7,7 @@ import { digestOfAccounts } from '../helpers/provider-records.js';
 import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/redirect-corpus.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
-import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+import { begin, createVisitor, goThrough, passThrough, startLinking, startPath } from '../helpers/visitor.js';
 
 const server = await startOauth2Server(t, { publicUrl, keys: ['listed', 'unlisted'] });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
@@ -182,7 +182,7 @@ t.test('nor does being signed in change anything', async (t) => {
   const payload = { ...admin, mode: 'session' };
   t.equal((await visitor.send({ method: 'POST', url: '/auth/login', payload })).statusCode, 200);
   for (const redirect of ['//evil.example', '/\\evil.example', 'javascript:alert(1)', 'https://evil.example/']) {
-    const response = await visitor.visit(startPath('listed', { redirect, link: true }));
-    refused(t, response, 'INVALID_PAYLOAD', redirect);
+    refused(t, await visitor.visit(startPath('listed', { redirect })), 'INVALID_PAYLOAD', redirect);
+    refused(t, await startLinking(visitor, 'listed', { redirect }), 'INVALID_PAYLOAD', `linking: ${redirect}`);
   }
 });

@@ -163,6 +163,29 @@ t.test('without what the browser was given nothing goes', async (t) => {
   await isRefused(t, () => get(`${path}&code=x`, { cookie }), 'two codes');
 });
 
+t.test('a cookie of the same name that a neighboring host has set does not get in the way', async (t) => {
+  const { callback, cookie } = await returned();
+  const other = await returned();
+  const foreign = other.cookie.match(/gatehouse_provider_verifier=[^;]+/)?.[0];
+  const planted = ['state=x', 'state=a.b.c', 'verifier=x', 'verifier=', `verifier=${'x'.repeat(43)}`]
+    .map((pair) => `gatehouse_provider_${pair}`)
+    .join('; ');
+  const headers = { cookie: `${planted}; ${foreign}; ${cookie}; gatehouse_provider_verifier=y` };
+  const response = await get(callback.slice(publicUrl.length), headers);
+  t.equal(response.statusCode, 200);
+});
+
+t.test('the state alone, which a log of URLs shows, signs nobody in', async (t) => {
+  const { callback, cookie, state } = await returned();
+  const path = callback.slice(publicUrl.length);
+  const foreign = (await returned()).cookie.match(/gatehouse_provider_verifier=[^;]+/)?.[0];
+  const stolen = `gatehouse_provider_state=${state}`;
+  const before = server.asked.length;
+  await isRefused(t, () => get(path, { cookie: `${stolen}; ${foreign}` }), 'the verifier of another login');
+  t.equal(server.asked.length, before, 'the provider is not asked, which may not know PKCE');
+  t.not((await get(path, { cookie })).statusCode, 200, 'and the state is spent');
+});
+
 t.test('a state cannot be made, or changed', async (t) => {
   const { callback, cookie, state } = await returned();
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

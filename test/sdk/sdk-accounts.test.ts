@@ -67,9 +67,16 @@ t.test('login(), refresh() and logout() as commands of their own', async (t) => 
 
   const second = await stranger.request(refresh('json', first.refresh_token ?? ''));
   t.not(second.refresh_token, first.refresh_token);
-  await isRefused(t, stranger.request(refresh('json', first.refresh_token ?? '')), 'INVALID_CREDENTIALS');
+  const again = await stranger.request(refresh('json', first.refresh_token ?? ''));
+  t.equal(again.refresh_token, second.refresh_token, 'a refresh can be repeated');
   await stranger.request(logout(second.refresh_token ?? '', 'json'));
+  await isRefused(t, stranger.request(refresh('json', second.refresh_token ?? '')), 'INVALID_CREDENTIALS');
   await isRefused(t, stranger.request(withToken(second.access_token ?? '', readMe())), 'INVALID_CREDENTIALS');
+
+  const other = await stranger.request(login('ada@example.com', password, { mode: 'json' }));
+  await stranger.request(refresh('json', other.refresh_token ?? ''));
+  clock.advance(minute);
+  await isRefused(t, stranger.request(refresh('json', other.refresh_token ?? '')), 'INVALID_CREDENTIALS');
 
   const asCookie = await stranger.request(login('ada@example.com', password, { mode: 'cookie' }));
   t.match(asCookie, { access_token: String });
@@ -112,18 +119,26 @@ t.test('registerUser() and registerUserVerify()', async (t) => {
   t.equal(await statusOf('early@example.com'), undefined, 'registration is closed, and nobody is told');
   await administrator.request(updateSettings({ public_registration: true } as object));
   await stranger.request(registerUser('eve@example.com', password, { first_name: 'Eve' }));
-  t.strictSame(await statusOf('eve@example.com'), { status: 'unverified', first_name: 'Eve' });
+  t.strictSame(await statusOf('eve@example.com'), { status: 'unverified', first_name: null });
   await stranger.request(registerUserVerify(await tokenSentTo('eve@example.com')));
   t.strictSame(await statusOf('eve@example.com'), { status: 'active', first_name: 'Eve' });
 });
 
 t.test('generateTwoFactorSecret(), enableTwoFactor() and disableTwoFactor()', async (t) => {
-  const holder = createDirectus(url, { globals }).with(staticToken('the-token-of-a-holder')).with(rest());
+  const holding = (token: string) => createDirectus(url, { globals }).with(staticToken(token)).with(rest());
   const role = await administrator.request(
     customEndpoint<{ role: string }>({ path: '/users/me?fields=role', method: 'GET' }),
   );
-  const user = { email: 'holder@example.com', password, token: 'the-token-of-a-holder', role: role.role };
+  const user = {
+    email: 'holder@example.com',
+    password,
+    token: 'the-token-of-a-holder-is-long-enough',
+    role: role.role,
+  };
   await administrator.request(createUser(user));
+  await isRefused(t, holding(user.token).request(generateTwoFactorSecret(password)), 'FORBIDDEN');
+  const { access_token: token } = await stranger.request(login('holder@example.com', password, { mode: 'json' }));
+  const holder = holding(token ?? '');
   await isRefused(t, holder.request(generateTwoFactorSecret('not the password')), 'INVALID_CREDENTIALS');
   const { secret, otpauth_url } = await holder.request(generateTwoFactorSecret(password));
   t.match(otpauth_url, `secret=${secret}`);

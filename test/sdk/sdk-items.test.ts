@@ -69,7 +69,7 @@ t.test('users', async (t) => {
   t.match(ada, { email: 'ada@example.com', first_name: 'Ada', status: 'active', policies: [] });
   const made = await client.request(
     createUsers(
-      ['bob', 'eve'].map((name) => ({ email: `${name}@example.com`, password: 'a password', first_name: name })),
+      ['bob', 'eve'].map((name) => ({ email: `${name}@example.com`, password: 'a fine password', first_name: name })),
       { fields: ['id', 'first_name'] },
     ),
   );

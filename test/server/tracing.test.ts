@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { startTracing } from '../../plugins/tracing/service.js';
+import { startTracing } from '../../plugins/server/tracing/service.js';
 import { bearer, codeOf, cutDatabase, startTestApp, testConfig } from '../helpers/app.js';
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
@@ -146,7 +146,7 @@ t.test('log lines say which trace they belong to', async (t) => {
   t.match(line, { trace_id: root.traceId, span_id: root.spanId });
   await post('/users/register', { email: `${randomUUID()}@example.com`, password });
   t.match(
-    lines.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'a registration came to nothing'),
+    lines.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'a registration had no effect'),
     { trace_id: /^[0-9a-f]{32}$/ },
     'also those that a service writes, after a body and a transaction',
   );

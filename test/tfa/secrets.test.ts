@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createSecretBox } from '../../plugins/secret-box.js';
-import { matchStep } from '../../plugins/tfa/totp.js';
+import { matchStep } from '../../plugins/auth/second-factor/totp.js';
+import { createSecretBox } from '../../plugins/platform/encryption.js';
 import { codeOfStep, rfcSecret, rfcVectors, stepLength } from '../helpers/totp.js';
 
 const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(32)];

@@ -11,12 +11,14 @@ import { eq } from 'drizzle-orm';
 import { Secret } from 'otpauth';
 import t from 'tap';
 import { recoveryCodes, sessions } from '../../db/schema.js';
+import type { ErrorCode } from '../../schemas/errors.js';
 import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { admin, startTestApp } from '../helpers/app.js';
 import { tokenFor } from '../helpers/mails.js';
 import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
+import { makeStale } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
 import {
   newHolder,
@@ -30,7 +32,7 @@ import {
 } from '../helpers/two-factor.js';
 import { patch } from '../helpers/writing.js';
 
-const service = await startTestApp(t);
+const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
 const { app, clock, post, get } = service;
 const own = await ownSecretPolicy(app);
 // A role, so that the public policy plays no part.
@@ -69,14 +71,12 @@ t.test('generate', async (t) => {
   t.test('refused', async (t) => {
     const ada = await person();
     const on = await holder();
-    const open = await person({ password: null });
     const cases = [
       [ada, {}, 'INVALID_PAYLOAD', 'no password'],
       [ada, { password: '' }, 'INVALID_PAYLOAD', 'an empty one'],
       [ada, { password: 1 }, 'INVALID_PAYLOAD', 'a number'],
       [ada, { password: null }, 'INVALID_PAYLOAD', 'null'],
       [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong one'],
-      [open, { password: 'any' }, 'INVALID_CREDENTIALS', 'a user without one'],
       [on, { password: on.password }, 'INVALID_PAYLOAD', 'on already'],
     ] as const;
     for (const [who, body, code, what] of cases) {
@@ -92,12 +92,33 @@ t.test('generate', async (t) => {
     );
   });
 
-  t.test('a user of another provider needs no password; without an address the label is the id', async (t) => {
-    const ada = await person({ provider: 'github', email: null, password: null });
-    const response = await ada.generate();
-    t.equal(response.statusCode, 200);
-    t.match(decodeURIComponent(response.json().otpauth_url), `:${ada.id}?`);
-    t.equal((await ada.generate({ password: 'whatever' })).statusCode, 200);
+  t.test('a user without a password needs a fresh session; without an address the label is the id', async (t) => {
+    for (const provider of ['github', 'default']) {
+      const ada = await person({ provider, email: null, password: null });
+      const response = await ada.generate();
+      t.equal(response.statusCode, 200);
+      t.match(decodeURIComponent(response.json().otpauth_url), `:${ada.id}?`);
+      t.equal((await ada.generate({ password: 'whatever' })).statusCode, 200);
+      await makeStale(app, ada.id);
+      await refusedUntouched(t, service, ada, () => ada.generate(), 'REAUTHENTICATION_REQUIRED', provider);
+      const body = { password: 'whatever' };
+      await refusedUntouched(t, service, ada, () => ada.generate(body), 'REAUTHENTICATION_REQUIRED', provider);
+    }
+  });
+
+  t.test('the correct password makes the session fresh, and that session alone', async (t) => {
+    const ada = await person();
+    const other = await ada.signIn();
+    await makeStale(app, ada.id);
+    const code = () => codeOfStep(nextStep(service));
+    const enable = (headers = ada.headers) => ada.enable({ secret: base32, otp: code() }, headers);
+    refused(t, await enable(), 'REAUTHENTICATION_REQUIRED', 'stale');
+    refused(t, await ada.generate({ password: 'wrong' }), 'INVALID_CREDENTIALS', 'wrong');
+    refused(t, await ada.generate(), 'INVALID_PAYLOAD', 'missing');
+    refused(t, await enable(), 'REAUTHENTICATION_REQUIRED', 'still stale');
+    t.equal((await ada.generate({ password: ada.password })).statusCode, 200);
+    refused(t, await enable(other), 'REAUTHENTICATION_REQUIRED', 'the other session');
+    t.equal((await enable()).statusCode, 204);
   });
 });
 
@@ -244,7 +265,7 @@ t.test('enable', async (t) => {
     await updateAccount(app, eve.id, { tfaSecret });
     const response = await eve.login(codeOfStep(nextStep(service)));
     t.equal(response.statusCode, 500, 'moved to another row it opens nothing');
-    t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 0);
+    t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 1, 'the one that was there');
   });
 });
 
@@ -296,51 +317,38 @@ t.test('disable', async (t) => {
   });
 });
 
-t.test('the right to update one’s own tfa_secret', async (t) => {
-  const lacking: [string, string[]][] = [
+t.test('users need no permission for their own second factor', async (t) => {
+  const policies: [string, string[]][] = [
     ['no policy', []],
     ['another field', [await ownSecretPolicy(app, { fields: ['email', 'password'] })]],
-    ['the right to read', [await ownSecretPolicy(app, { action: 'read' })]],
-    ['the right to create', [await ownSecretPolicy(app, { action: 'create' })]],
-    ['of other users', [await ownSecretPolicy(app, { permissions: { id: { _neq: '$CURRENT_USER' } } })]],
-    ['of other collections', [await ownSecretPolicy(app, { collection: 'roles' })]],
     ['from elsewhere', [await ownSecretPolicy(app, {}, { ipAccess: ['192.0.2.1'] })]],
-  ];
-  for (const [what, policies] of lacking) {
-    const off = await person({ policies });
-    const on = await holder({ policies });
-    const otp = codeOfStep(nextStep(service));
-    const refusedTo = (who: Person, send: () => ReturnType<Person['enable']>, operation: string) =>
-      refusedUntouched(t, service, who, send, 'FORBIDDEN', `${operation}: ${what}`);
-    await refusedTo(off, () => off.enable({ secret: base32, otp }), 'enable');
-    await refusedTo(off, () => off.enable({ secret: 'nonsense', otp }), 'enable with nonsense');
-    await refusedTo(on, () => on.disable({ otp }), 'disable');
-    await refusedTo(on, () => on.disable({ otp: 'wrong' }), 'disable with a wrong code');
-    await refusedTo(off, () => off.disable({ otp }), 'disable what is off');
-    await refusedTo(on, () => on.renewCodes({ password: on.password }), 'recovery codes');
-    t.equal((await off.generate({ password: off.password })).statusCode, 200, 'to generate none is needed');
-  }
-
-  const granting: [string, string[]][] = [
-    ['all fields', [await ownSecretPolicy(app, { fields: ['*'] })]],
-    ['of all users', [await ownSecretPolicy(app, { permissions: {} })]],
-    ['of who is like this', [await ownSecretPolicy(app, { permissions: { status: { _eq: 'active' } } })]],
+    ['a validation', [await ownSecretPolicy(app, { validation: { tfa_secret: { _nnull: true } } })]],
     ['admin access', [await policyWith(app, [], { adminAccess: true })]],
   ];
-  for (const [what, policies] of granting) {
-    const ada = await person({ policies });
+  for (const [what, held] of policies) {
+    const ada = await person({ policies: held });
+    t.equal((await ada.generate({ password: ada.password })).statusCode, 200, `generate: ${what}`);
     const otp = codeOfStep(nextStep(service));
     t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, `enable: ${what}`);
     t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 200, `recovery codes: ${what}`);
     t.equal((await ada.disable({ otp: codeOfStep(nextStep(service)) })).statusCode, 204, `disable: ${what}`);
   }
+});
 
-  const keeps = await ownSecretPolicy(app, { validation: { tfa_secret: { _nnull: true } } });
-  const ada = await person({ policies: [keeps] });
-  t.equal((await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) })).statusCode, 204);
-  const otp = codeOfStep(nextStep(service));
-  // The code itself was right, but nothing came of it, so it is not used up; as a failed attempt it counts.
-  await refusedUntouched(t, service, ada, () => ada.disable({ otp }), 'FAILED_VALIDATION', 'a validation', 1);
+t.test('a static token cannot be used for it, whatever its user may do', async (t) => {
+  for (const held of [[], [own], [await policyWith(app, [], { adminAccess: true })]]) {
+    const off = await person({ policies: held });
+    const on = await holder({ policies: held });
+    const { password } = off;
+    const otp = codeOfStep(nextStep(service));
+    const refusedTo = (who: Person, send: () => ReturnType<Person['enable']>, what: string) =>
+      refusedUntouched(t, service, who, send, 'FORBIDDEN', what);
+    await refusedTo(off, () => off.generate({ password }, off.tokenHeaders), 'generate');
+    await refusedTo(off, () => off.generate({}, off.tokenHeaders), 'generate, before the body is read');
+    await refusedTo(off, () => off.enable({ secret: base32, otp }, off.tokenHeaders), 'enable');
+    await refusedTo(on, () => on.disable({ otp }, on.tokenHeaders), 'disable');
+    await refusedTo(on, () => on.renewCodes({ password }, on.tokenHeaders), 'recovery codes');
+  }
 });
 
 t.test('enforce_tfa: from being forced to set it up to free use', async (t) => {
@@ -349,7 +357,6 @@ t.test('enforce_tfa: from being forced to set it up to free use', async (t) => {
   const headers = await ada.signIn();
   t.equal((await get('/users', headers)).statusCode, 403);
   t.equal((await get('/users/me', headers)).statusCode, 200);
-  refused(t, await post('/users/me/tfa/disable', { otp: '123456' }, headers), 'FORBIDDEN', 'no right to disable');
   refused(t, await ada.renewCodes({ password: ada.password }, headers), 'INVALID_PAYLOAD', 'not on yet');
   const { secret } = (await ada.generate({ password: ada.password }, headers)).json();
   const otp = codeOfStep(nextStep(service), bytesOf(secret));
@@ -358,21 +365,9 @@ t.test('enforce_tfa: from being forced to set it up to free use', async (t) => {
   t.equal((await ada.enable({ secret, otp }, headers)).statusCode, 204);
   t.equal((await get('/users', headers)).statusCode, 200, 'at once, in the same session');
   t.equal((await ada.renewCodes({ password: ada.password }, headers)).json().data.length, 10);
-  refused(
-    t,
-    await ada.disable({ otp: codeOfStep(nextStep(service), bytesOf(secret)) }, headers),
-    'FORBIDDEN',
-    'disable',
-  );
-});
-
-t.test('who calls with a static token', async (t) => {
-  const ada = await person();
-  const session = await ada.signIn();
-  t.equal((await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) })).statusCode, 204);
-  t.equal((await get('/users/me', session)).statusCode, 401, 'has no session of their own: all end');
-  t.equal((await get('/users/me', ada.headers)).statusCode, 200, 'the token goes on');
-  t.equal((await ada.disable({ otp: codeOfStep(nextStep(service)) })).statusCode, 204);
+  const last = codeOfStep(nextStep(service), bytesOf(secret));
+  t.equal((await ada.disable({ otp: last }, headers)).statusCode, 204);
+  t.equal((await get('/users', headers)).statusCode, 403, 'and forced again');
 });
 
 t.test('users of another provider', async (t) => {
@@ -392,7 +387,12 @@ t.test('a new password by mail does not go past the second factor (CVE-2025-6410
   const reset = { token: await tokenFor(app, ada.email), password: 'another password' };
   t.equal((await post('/auth/password/reset', reset)).statusCode, 204);
   refused(t, await ada.login(undefined, { password: 'another password' }), 'INVALID_OTP', 'no code');
-  refused(t, await patch(service, '/users/me', { tfa_secret: null }, ada.headers), 'INVALID_PAYLOAD', 'by an update');
+  refused(
+    t,
+    await patch(service, '/users/me', { tfa_secret: null }, ada.tokenHeaders),
+    'INVALID_PAYLOAD',
+    'by an update',
+  );
 });
 
 t.test('administrators turn it off for others', async (t) => {
@@ -404,21 +404,31 @@ t.test('administrators turn it off for others', async (t) => {
   const session = await ada.signIn(codeOfStep(step));
   await ada.renewCodes({ password: ada.password });
   for (let tries = 0; tries < 5; tries++) await ada.login('000000');
-  const everyone = await ownSecretPolicy(app, { fields: ['*'], permissions: {} });
-  const manager = await person({ policies: [everyone] });
   const forced = await person({ policies: [await policyWith(app, [], { adminAccess: true, enforceTfa: true })] });
+  const { id: adminId } = (await get('/users/me?fields=id', headers)).json().data;
 
-  await t.test('nobody else does, whoever it is about', async (t) => {
-    for (const id of [ada.id, manager.id, unknownId(), 'nonsense', '1', "'"]) {
-      await refusedUntouched(t, service, manager, () => disableOf(id, manager.headers), 'FORBIDDEN', `manager: ${id}`);
-      await refusedUntouched(t, service, manager, () => disableOf(id, forced.headers), 'FORBIDDEN', `forced: ${id}`);
-      await refusedUntouched(t, service, manager, () => disableOf(id, {}), 'INVALID_CREDENTIALS', `anonymous: ${id}`);
+  await t.test('nobody for themselves, nor without the right', async (t) => {
+    const reader = await person();
+    for (const id of [ada.id, reader.id, unknownId(), 'nonsense', '1', "'"]) {
+      await refusedUntouched(t, service, reader, () => disableOf(id, reader.headers), 'FORBIDDEN', `reader: ${id}`);
+      await refusedUntouched(t, service, reader, () => disableOf(id, forced.headers), 'FORBIDDEN', `forced: ${id}`);
+      await refusedUntouched(t, service, reader, () => disableOf(id, {}), 'INVALID_CREDENTIALS', `anonymous: ${id}`);
     }
+    await refusedUntouched(
+      t,
+      service,
+      reader,
+      () => disableOf(adminId),
+      'FORBIDDEN',
+      'an administrator for themselves',
+    );
+    const upper = adminId.toUpperCase();
+    await refusedUntouched(t, service, reader, () => disableOf(upper), 'FORBIDDEN', 'in another spelling');
   });
 
   await t.test('an id that is none', async (t) => {
     for (const id of [unknownId(), 'nonsense', '1', 'ME', encodeURIComponent('../me')]) {
-      await refusedUntouched(t, service, manager, () => disableOf(id), 'FORBIDDEN', id);
+      await refusedUntouched(t, service, ada, () => disableOf(id), 'FORBIDDEN', id);
     }
   });
 
@@ -432,6 +442,54 @@ t.test('administrators turn it off for others', async (t) => {
   const gone = await createAccount(app, { status: 'suspended', tfaSecret: 'cannot be opened' });
   t.equal((await disableOf(gone.id)).statusCode, 204, 'also of who may not log in, and of a secret that is lost');
   t.equal((await storedUser(app, gone.id)).tfaSecret, null);
+});
+
+t.test('callers who may update tfa_secret turn it off for users who have no more rights', async (t) => {
+  const everyone = { collection: 'users', action: 'update' as const, fields: ['tfa_secret'], permissions: {} };
+  const more = await policyWith(app, [{ collection: 'roles', action: 'read', fields: ['*'] }]);
+  const administration = await policyWith(app, [], { adminAccess: true });
+  const inactive = { ...everyone, permissions: { status: { _eq: 'suspended' } } };
+  const desk = await person({ policies: [await policyWith(app, [everyone])] });
+  const deskForInactive = await person({ policies: [await policyWith(app, [inactive])] });
+  const deskForOthers = await person({ policies: [await policyWith(app, [{ ...everyone, fields: ['status'] }])] });
+  const careful = { ...everyone, validation: { tfa_secret: { _nnull: true } } };
+  const deskWithRule = await person({ policies: [await policyWith(app, [careful])] });
+  const disableOf = (id: string, { headers }: { headers: Record<string, string> }) =>
+    post(`/users/${id}/tfa/disable`, undefined, headers);
+
+  const ada = await holder({ policies: [] });
+  const cases: [string, string, { headers: Record<string, string> }, ErrorCode][] = [
+    ['with another field', ada.id, deskForOthers, 'FORBIDDEN'],
+    ['outside of the rule', ada.id, deskForInactive, 'FORBIDDEN'],
+    ['against the validation', ada.id, deskWithRule, 'FAILED_VALIDATION'],
+    ['of a user with more rights', (await holder({ policies: [more] })).id, desk, 'FORBIDDEN'],
+    ['of an administrator', (await holder({ policies: [administration] })).id, desk, 'FORBIDDEN'],
+    ['of oneself', desk.id, desk, 'FORBIDDEN'],
+    ['of no user', unknownId(), desk, 'FORBIDDEN'],
+    ['of what is no id', 'nonsense', desk, 'FORBIDDEN'],
+  ];
+  for (const [what, id, who, code] of cases) {
+    await refusedUntouched(t, service, ada, () => disableOf(id, who), code, what);
+  }
+  await makeStale(app, desk.id);
+  t.equal((await disableOf(ada.id, desk)).statusCode, 204, 'everyday management needs no fresh session');
+  t.equal((await ada.row()).tfaSecret, null);
+  const bob = await holder({ policies: [] });
+  t.equal((await disableOf(bob.id, { headers: desk.tokenHeaders })).statusCode, 204, 'and no session');
+});
+
+t.test('the second factor of another administrator needs a fresh session, or a static token', async (t) => {
+  const administration = await policyWith(app, [], { adminAccess: true });
+  const [ada, bob] = [await holder({ policies: [administration] }), await person({ policies: [administration] })];
+  const disable = (headers: Record<string, string>) => post(`/users/${ada.id}/tfa/disable`, undefined, headers);
+  await makeStale(app, bob.id);
+  await refusedUntouched(t, service, ada, () => disable(bob.headers), 'REAUTHENTICATION_REQUIRED', 'stale');
+  const plainUser = await holder();
+  const ofPlain = await post(`/users/${plainUser.id}/tfa/disable`, undefined, bob.headers);
+  t.equal(ofPlain.statusCode, 204, 'of anybody else it needs none');
+  t.equal((await disable(bob.tokenHeaders)).statusCode, 204);
+  t.equal((await post('/auth/reauthenticate', { password: bob.password }, bob.headers)).statusCode, 204);
+  t.equal((await disable(bob.headers)).statusCode, 204);
 });
 
 t.test('the SDK', async (t) => {

@@ -132,7 +132,7 @@ async function prepare() {
     const headers = { authorization: `Bearer ${adminToken}` };
     const { status, answer } = await send(agent, { method: method as 'POST', path, headers, body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${answer}`);
-    return JSON.parse(answer).data as { id: string };
+    return JSON.parse(answer).data as { id: string; access_token?: string };
   };
   for (let tries = 0; ; tries++) {
     const started = await send(agent, { method: 'POST', path: '/auth/login', body: admin }).catch(() => undefined);
@@ -145,8 +145,11 @@ async function prepare() {
   const [email, emailOfProvider] = ['known@example.com', 'of-a-provider@example.com'];
   const { id } = await call('POST', '/users', { email, password: 'the password of who is known', role });
   await call('POST', '/users', { email: emailOfProvider, provider: 'elsewhere', external_identifier: 'x', role });
+  const member = { email: 'member@example.com', password: 'the password of who requests an address' };
+  await call('POST', '/users', { ...member, role });
+  const { access_token: memberToken = '' } = await call('POST', '/auth/login', member);
   agent.destroy();
-  return { secret, adminToken, role, email, id, emailOfProvider };
+  return { secret, adminToken, role, email, id, emailOfProvider, memberToken };
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-timing-'));
@@ -162,6 +165,9 @@ const service = spawn(process.execPath, [fileURLToPath(new URL('../../server.js'
     ADMIN_PASSWORD: admin.password,
     ADMIN_TOKEN: adminToken,
     LOG_LEVEL: 'warn',
+    // The member signs in once, for all pairs.
+    ACCESS_TOKEN_TTL: '1d',
+    REAUTHENTICATION_PERIOD: '1d',
     ...noLimits,
     DATA_DIR: directory,
     ...(database?.url ? { DATABASE_URL: database.url } : {}),

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import t from 'tap';
-import { deriveKey } from '../../plugins/keys.js';
+import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { createAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';

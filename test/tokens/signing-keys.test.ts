@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { signingKeys } from '../../db/schema.js';
-import { leadTime, revoke, rotate } from '../../plugins/signing-keys/rotation.js';
+import { leadTime, revoke, rotate } from '../../plugins/tokens/signing-keys/rotation.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { admin, bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour, minute } from '../helpers/clock.js';

@@ -12,7 +12,7 @@ t.test('creating users as an administrator', async (t) => {
   const { app, post, get } = service;
   const role = await createRole(app);
   const policy = await createPolicy(app);
-  const taken = await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use' });
+  const taken = await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use-and-long-enough' });
   const external = { provider: 'github', externalIdentifier: 'Octocat', email: 'octocat@example.com' };
   await createUser(app, external);
   let count = 0;
@@ -23,7 +23,8 @@ t.test('creating users as an administrator', async (t) => {
     const response = await post('/users', { email }, asAdmin);
     t.equal(response.statusCode, 200);
     t.strictSame(Object.keys(response.json()), ['data'], 'no meta unless it is asked for');
-    const { id, ...rest } = response.json().data;
+    const { id, created_at, ...rest } = response.json().data;
+    t.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000, 'created just now');
     t.match(id, /^[0-9a-f-]{36}$/);
     t.strictSame(rest, {
       first_name: null,
@@ -51,8 +52,9 @@ t.test('creating users as an administrator', async (t) => {
       theme_light: null,
       theme_light_overrides: null,
       theme_dark_overrides: null,
+      email_verified_at: null,
     });
-    t.strictSame((await get(`/users/${id}`, asAdmin)).json().data, { id, ...rest }, 'and so it is read');
+    t.strictSame((await get(`/users/${id}`, asAdmin)).json().data, { id, created_at, ...rest }, 'and so it is read');
   });
 
   t.test('every field is kept as it was given; the longest texts fit', async (t) => {
@@ -68,7 +70,7 @@ t.test('creating users as an administrator', async (t) => {
       email: `${'x'.repeat(128 - '@Example.com'.length)}@Example.com`,
       provider: 'p'.repeat(128),
       description: 'd'.repeat(10_000),
-      tags: ['a', '', 'ä'],
+      tags: ['', 'ä', ...Array.from({ length: 98 }, () => '🙂'.repeat(100))],
       avatar: randomUUID(),
       status: 'draft',
       role: role.toUpperCase(),
@@ -76,10 +78,14 @@ t.test('creating users as an administrator', async (t) => {
       last_access: '2026-01-31T12:00:00+02:00',
       auth_data: { login: 'octocat', nested: { list: [1, null, 'x'] } },
       email_notifications: false,
-      theme_light_overrides: { a: 1 },
+      theme_light_overrides: { a: 'x'.repeat(16 * 1024 - 8) },
       theme_dark_overrides: {},
     };
-    const response = await post('/users', { ...given, password: 'x'.repeat(1024), token: 't'.repeat(255) }, asAdmin);
+    const response = await post(
+      '/users',
+      { ...given, password: 'correct horse battery staple '.repeat(36).slice(0, 1024), token: 't'.repeat(255) },
+      asAdmin,
+    );
     t.equal(response.statusCode, 200, response.body);
     t.match(response.json().data, {
       ...given,
@@ -105,7 +111,7 @@ t.test('creating users as an administrator', async (t) => {
   });
 
   t.test('many: as a list and as {data}, answered in their order', async (t) => {
-    const list = ['c', 'a', 'b'].map((name) => ({ email: address(), password: 'a password', first_name: name }));
+    const list = ['c', 'a', 'b'].map((name) => ({ email: address(), password: 'a fine password', first_name: name }));
     const response = await post('/users?fields=first_name,email&meta=*', list, asAdmin);
     t.equal(response.statusCode, 200);
     const { data, meta } = response.json();
@@ -145,7 +151,7 @@ t.test('creating users as an administrator', async (t) => {
     const wrongType = ['INVALID_PAYLOAD'] as const;
     const badEmail: [ErrorCode, Extensions] = ['FAILED_VALIDATION', { field: 'email', type: 'email', path: [] }];
     const badStatus: [ErrorCode, Extensions] = ['FAILED_VALIDATION', { field: 'status', path: [] }];
-    const good = () => ({ email: address(), password: 'a password' });
+    const good = () => ({ email: address(), password: 'a fine password' });
 
     const alone: [what: string, payload: object, readonly [ErrorCode, Extensions?]][] = [
       ['without an address', {}, ['INVALID_PAYLOAD']],
@@ -159,12 +165,16 @@ t.test('creating users as an administrator', async (t) => {
       ),
       ['address in use', { email: 'taken@example.COM' }, unique('email', 'taken@example.COM')],
       ['address too long', { email: `${long(200)}@example.com` }, tooLong('email', `${long(200)}@example.com`)],
-      ['token in use', { email: address(), token: 'a-token-that-is-in-use' }, unique('token', '**********')],
+      [
+        'token in use',
+        { email: address(), token: 'a-token-that-is-in-use-and-long-enough' },
+        unique('token', '**********'),
+      ],
       ['id in use', { email: address(), id: taken.id.toUpperCase() }, unique('id', taken.id.toUpperCase())],
       [
         'external identifier in use',
-        { email: address(), provider: 'github', external_identifier: 'OCTOCAT' },
-        unique('external_identifier', 'OCTOCAT'),
+        { email: address(), provider: 'github', external_identifier: 'Octocat' },
+        unique('external_identifier', 'Octocat'),
       ],
       ['status suspicious', { email: address(), status: 'suspicious' }, badStatus],
       ['status in capitals', { email: address(), status: 'Active' }, badStatus],
@@ -183,9 +193,27 @@ t.test('creating users as an administrator', async (t) => {
       ['an empty password', { email: address(), password: '' }, ['FAILED_VALIDATION', { field: 'password' }]],
       ['a password too long', { email: address(), password: long(1025) }, tooLong('password', '**********')],
       ['a token too long', { email: address(), token: long(256) }, tooLong('token', '**********')],
-      ['an empty token', { email: address(), token: '' }, wrongType],
-      ['a token that no header could carry', { email: address(), token: 'with a space' }, wrongType],
+      ...['', 'x', long(31), '💥'.repeat(16)].map((token): [string, object, readonly [ErrorCode, Extensions?]] => [
+        `the short token ${token}`,
+        { email: address(), token },
+        ['FAILED_VALIDATION', { field: 'token', type: 'min_length', valid: 32, path: [] }],
+      ]),
+      ['a token that no header could carry', { email: address(), token: `with a space ${long(32)}` }, wrongType],
       ['tfa_secret', { email: address(), tfa_secret: 'GEZDGNBVGY3TQOJQ' }, wrongType],
+      ...(
+        [
+          ['tags', Array.from({ length: 101 }, () => 'x')],
+          ['tags', [long(101)]],
+          ['auth_data', { a: long(64 * 1024) }],
+          ['theme_light_overrides', { a: long(16 * 1024) }],
+          ['theme_dark_overrides', { a: '\u20ac'.repeat(6000) }],
+          ['avatar', `https://example.com/${long(240)}`],
+        ] as const
+      ).map(([field, value]): [string, object, readonly [ErrorCode, Extensions?]] => [
+        `${field} too long`,
+        { email: address(), [field]: value },
+        ['VALUE_TOO_LONG', { collection: 'users', field }],
+      ]),
       ['provider null', { email: address(), provider: null }, ['NOT_NULL_VIOLATION', { field: 'provider' }]],
       ['id null', { email: address(), id: null }, ['NOT_NULL_VIOLATION', { collection: 'users', field: 'id' }]],
       [
@@ -202,6 +230,7 @@ t.test('creating users as an administrator', async (t) => {
         language: 255,
         last_page: 255,
         external_identifier: 255,
+        description: 10_000,
         appearance: 255,
         theme_dark: 255,
         theme_light: 255,
@@ -216,7 +245,20 @@ t.test('creating users as an administrator', async (t) => {
         first_name: [1, false, ['A'], { a: 1 }],
         description: [1],
         tags: ['a', [1], {}, [null]],
-        avatar: ['x', 1, ''],
+        avatar: [
+          'x',
+          1,
+          '',
+          'http://example.com/a.png',
+          'javascript:alert(1)',
+          'data:image/png;base64,AAAA',
+          '//example.com/a.png',
+          'https:',
+          'https://',
+          'https://a b.example.com/',
+          ' https://example.com/a.png',
+          'https://example.com/\na.png',
+        ],
         id: ['x', 1, [], ''],
         status: [1, ['active']],
         role: ['x', 1, {}, '', []],
@@ -237,7 +279,7 @@ t.test('creating users as an administrator', async (t) => {
     for (const [what, payload, error] of alone) {
       await refusedUnchanged(t, service, () => post('/users', payload, asAdmin), error, what);
       if (error[0] === 'INVALID_PAYLOAD') continue;
-      const list = [good(), { password: 'a password', ...payload }];
+      const list = [good(), { password: 'a fine password', ...payload }];
       await refusedUnchanged(t, service, () => post('/users', list, asAdmin), error, `${what}, second of two`);
     }
 
@@ -259,8 +301,8 @@ t.test('creating users as an administrator', async (t) => {
       [
         'one token twice',
         [
-          { ...good(), token: 'same' },
-          { ...good(), token: 'same' },
+          { ...good(), token: 'the-same-token-for-both-of-these-users' },
+          { ...good(), token: 'the-same-token-for-both-of-these-users' },
         ],
         unique('token', '**********'),
       ],
@@ -331,7 +373,7 @@ t.test('creating users by permission', async (t) => {
   t.test('without the right, or outside of its fields: 403, and nothing is made', async (t) => {
     const bad: [string, object, Record<string, string>][] = [
       ['no right', { email: address() }, nobody],
-      ['no right, in a list', [{ email: address(), password: 'a password' }], nobody],
+      ['no right, in a list', [{ email: address(), password: 'a fine password' }], nobody],
       ['no right, an empty list', [], nobody],
       ['nobody at all', { email: address() }, {}],
       ['a field outside', { email: address(), last_name: 'x' }, creator],
@@ -339,7 +381,7 @@ t.test('creating users by permission', async (t) => {
       ['a preset field that may not be given', { email: address(), last_name: 'x' }, drafts],
       ['role', { email: address(), role: null }, all],
       ['policies', { email: address(), policies: [] }, all],
-      ['token', { email: address(), token: 'a-token-of-theirs' }, all],
+      ['token', { email: address(), token: 'a-token-of-theirs-that-is-long-enough' }, all],
     ];
     for (const [what, payload, headers] of bad) {
       await refusedUnchanged(t, service, () => post('/users', payload, headers), ['FORBIDDEN'], what);
@@ -357,13 +399,17 @@ t.test('creating users by permission', async (t) => {
     t.equal(one.body, '');
     t.equal(one.headers['content-type'], undefined);
     t.equal((await stored(email))?.firstName, 'A');
-    const many = await post('/users', [{ email: address(), password: 'a password' }], creator);
+    const many = await post('/users', [{ email: address(), password: 'a fine password' }], creator);
     t.equal(many.statusCode, 200);
     t.strictSame(many.json().data, []);
   });
 
   t.test('rows that may not be read are left out', async (t) => {
-    const items = ['A1', 'B', 'A2'].map((first_name) => ({ email: address(), password: 'a password', first_name }));
+    const items = ['A1', 'B', 'A2'].map((first_name) => ({
+      email: address(),
+      password: 'a fine password',
+      first_name,
+    }));
     const many = await post('/users?fields=first_name', items, drafts);
     t.strictSame(many.json(), { data: [{ first_name: 'A1' }, { first_name: 'A2' }] });
     t.equal((await post('/users', { email: address(), first_name: 'B' }, drafts)).statusCode, 204);
@@ -381,7 +427,7 @@ t.test('creating users by permission', async (t) => {
 
   t.test('the validation of the permission must be met, by all of a list', async (t) => {
     const error = ['FAILED_VALIDATION', { field: 'first_name', path: [] }] as const;
-    const bad = { email: address(), password: 'a password', first_name: 'Bad' };
+    const bad = { email: address(), password: 'a fine password', first_name: 'Bad' };
     await refusedUnchanged(t, service, () => post('/users', bad, drafts), error, 'one');
     const list = [{ ...bad, email: address(), first_name: 'A' }, bad];
     await refusedUnchanged(t, service, () => post('/users', list, drafts), error, 'many');

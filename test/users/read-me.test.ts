@@ -8,7 +8,7 @@ import { logIn, modes, readMe } from '../helpers/sessions.js';
 const service = await startTestApp(t);
 const { app, get, request } = service;
 
-/** The fields of contract 2.8, and what an untouched user has in them. */
+/** The fields of a user, and what an untouched user has in them. */
 const untouched = {
   first_name: null,
   last_name: null,
@@ -33,8 +33,9 @@ const untouched = {
   theme_light: null,
   theme_light_overrides: null,
   theme_dark_overrides: null,
+  email_verified_at: null,
 };
-const defaultFields = ['id', 'email', 'policies', ...Object.keys(untouched)].sort();
+const defaultFields = ['id', 'email', 'policies', 'created_at', ...Object.keys(untouched)].sort();
 const asterisks = '**********';
 
 let tokens = 0;
@@ -59,9 +60,9 @@ t.test('without fields it is every field of the contract, and no other', async (
   const response = await user.ask();
   t.equal(response.statusCode, 200);
   t.match(response.headers['content-type'], /^application\/json/);
-  t.strictSame(response.json(), {
-    data: { ...untouched, id: user.id, email: user.email, token: asterisks, policies: [everything] },
-  });
+  const { created_at, ...rest } = response.json().data;
+  t.strictSame(rest, { ...untouched, id: user.id, email: user.email, token: asterisks, policies: [everything] });
+  t.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   t.strictSame(Object.keys(response.json().data).sort(), defaultFields);
 });
 
@@ -88,6 +89,8 @@ t.test('a user with everything set', async (t) => {
     themeLight: 'l',
     themeLightOverrides: { a: { b: [] } },
     themeDarkOverrides: {},
+    createdAt: new Date('2030-01-02T03:04:05.6Z'),
+    emailVerifiedAt: new Date('2031-01-02T03:04:05Z'),
   };
   const user = await holder({
     ...values,
@@ -125,6 +128,8 @@ t.test('a user with everything set', async (t) => {
       theme_light: 'l',
       theme_light_overrides: { a: { b: [] } },
       theme_dark_overrides: {},
+      created_at: '2030-01-02T03:04:05.600Z',
+      email_verified_at: '2031-01-02T03:04:05.000Z',
     },
   );
 });

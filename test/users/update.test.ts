@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../schemas/errors.js';
 import { storedUser } from '../helpers/accounts.js';
 import { bearer, type TestApp } from '../helpers/app.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { logIn, modes, readMe, refresh } from '../helpers/sessions.js';
+import { logIn, modes, openSession, readMe, refresh } from '../helpers/sessions.js';
 import { asAdmin, type Extensions, patch, refusedUnchanged, startWithAdmin, stateOf } from '../helpers/writing.js';
 
 /** A user with a static token and a policy with these permissions on users. */
@@ -26,7 +26,7 @@ t.test('updating users as an administrator', async (t) => {
   const role = await createRole(app);
   const policy = await createPolicy(app);
   const [a, b, c] = [await createUser(app), await createUser(app), await createUser(app)];
-  await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use' });
+  await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use-and-long-enough' });
 
   t.test('one: the record as it stands now; only what is given changes', async (t) => {
     const before = (await get(`/users/${a.id}`, asAdmin)).json().data;
@@ -144,7 +144,11 @@ t.test('updating users as an administrator', async (t) => {
       ['address empty', { email: '' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
       ['address ill-formed', { email: 'x' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
       ['address in use', { email: 'TAKEN@example.com' }, ['RECORD_NOT_UNIQUE', { value: 'TAKEN@example.com' }]],
-      ['token in use', { token: 'a-token-that-is-in-use' }, ['RECORD_NOT_UNIQUE', { value: '**********' }]],
+      [
+        'token in use',
+        { token: 'a-token-that-is-in-use-and-long-enough' },
+        ['RECORD_NOT_UNIQUE', { value: '**********' }],
+      ],
       ['status null', { status: null }, ['FAILED_VALIDATION', { field: 'status' }]],
       ['status unknown', { status: 'x' }, ['FAILED_VALIDATION', { field: 'status' }]],
       ['an unknown role', { role: nobody }, ['INVALID_FOREIGN_KEY', { field: 'role', value: nobody }]],
@@ -205,7 +209,11 @@ t.test('updating users as an administrator', async (t) => {
         { keys: [a.id, b.id], data: { email: 'one@example.com' } },
         ['RECORD_NOT_UNIQUE', { collection: 'users', field: 'email', value: 'one@example.com' }],
       ],
-      ['one token for two', { keys: [a.id, b.id], data: { token: 'one-token' } }, ['RECORD_NOT_UNIQUE']],
+      [
+        'one token for two',
+        { keys: [a.id, b.id], data: { token: 'one-token-that-is-long-enough-for-all' } },
+        ['RECORD_NOT_UNIQUE'],
+      ],
       [
         'one address twice',
         [
@@ -271,7 +279,7 @@ t.test('what an update does to credentials', async (t) => {
       ['address', () => ({ email: `another-${++count}@example.com` }), true],
       ['status active', () => ({ status: 'active' }), false],
       ['role', () => ({ role }), false],
-      ['token', () => ({ token: `another-token-${++count}` }), false],
+      ['token', () => ({ token: `another-token-that-is-long-enough-${++count}` }), false],
       ['names', () => ({ first_name: 'A', last_name: 'B' }), false],
     ];
     for (const [what, data, ends] of cases) {
@@ -318,13 +326,14 @@ t.test('what an update does to credentials', async (t) => {
       fields: ['*'],
       permissions: { id: { _eq: '$CURRENT_USER' } },
     });
+    const administration = await createPolicy(app, { adminAccess: true });
     for (const mode of modes) {
-      for (const [url, data] of [
-        ['/users/me', { password: 'another password' }],
-        ['/users/me', { email: `own-${mode}@example.com` }],
-        ['/users/{id}', { password: 'another password' }],
+      for (const [url, data, ownPolicy] of [
+        ['/users/me', { password: 'another password' }, policy],
+        ['/users/me', { email: `own-${mode}@example.com` }, administration],
+        ['/users/{id}', { password: 'another password' }, policy],
       ] as const) {
-        const user = await createUser(app, { policies: [policy] });
+        const user = await createUser(app, { policies: [ownPolicy] });
         const own = await logIn(service, mode, user);
         const other = await logIn(service, mode, user);
         const response = await patch(service, url.replace('{id}', user.id), data, own.headers);
@@ -335,6 +344,10 @@ t.test('what an update does to credentials', async (t) => {
       }
       const user = await createUser(app, { policies: [policy] });
       const own = await logIn(service, mode, user);
+      const other = await logIn(service, mode, user);
+      const asked = await patch(service, '/users/me', { email: `asked-${mode}@example.com` }, own.headers);
+      t.match(asked.json().data, { email: user.email, pending_email: `asked-${mode}@example.com` }, mode);
+      t.equal((await readMe(service, other)).statusCode, 200, `${mode}: a request for an address ends no session`);
       t.equal((await patch(service, '/users/me', { status: 'archived' }, own.headers)).statusCode, 200);
       t.equal((await readMe(service, own)).statusCode, 401, `${mode}: no session outlives the status`);
     }
@@ -344,15 +357,16 @@ t.test('what an update does to credentials', async (t) => {
     const { id } = await createUser(app, { token: 'the-old-token' });
     const status = async (token: string) => (await get('/users/me', bearer(token))).statusCode;
     t.equal(await status('the-old-token'), 200);
-    await patch(service, `/users/${id}`, { token: 'the-new-token' });
+    const token = 'the-new-token-of-this-user-is-long';
+    t.equal((await patch(service, `/users/${id}`, { token })).statusCode, 200);
     t.equal(await status('the-old-token'), 401);
-    t.equal(await status('the-new-token'), 200);
+    t.equal(await status(token), 200);
     await patch(service, `/users/${id}`, { status: 'suspended' });
-    t.equal(await status('the-new-token'), 401);
+    t.equal(await status(token), 401);
     await patch(service, `/users/${id}`, { status: 'active' });
-    t.equal(await status('the-new-token'), 200);
+    t.equal(await status(token), 200);
     await patch(service, `/users/${id}`, { token: null });
-    t.equal(await status('the-new-token'), 401);
+    t.equal(await status(token), 401);
   });
 });
 
@@ -404,13 +418,33 @@ t.test('updating users by permission', async (t) => {
       ['role', `/users/${target.id}`, { role: null }, all.headers],
       ['own role', '/users/me', { role: null }, all.headers],
       ['own policies', '/users/me', { policies: [] }, all.headers],
-      ['token of another', `/users/${target.id}`, { token: 'a-token-of-theirs' }, all.headers],
+      ['own auth_data', '/users/me', { auth_data: { trusted: true } }, all.headers],
+      ['own auth_data, emptied', `/users/${all.id}`, { auth_data: null }, all.headers],
+      ['own last_access', '/users/me', { last_access: '2026-01-31T10:00:00.000Z' }, all.headers],
+      ['auth_data of another', '/users', { keys: [target.id], data: { auth_data: {} } }, all.headers],
+      ['last_access of another', '/users', [{ id: target.id, last_access: null }], all.headers],
+      ['token of another', `/users/${target.id}`, { token: 'a-token-of-theirs-that-is-long-enough' }, all.headers],
       ['an administrator', `/users/${administrator.id}`, { password: 'another password' }, all.headers],
       ['an administrator among others', '/users', { keys: [target.id, administrator.id], data: name }, all.headers],
       ['a field to answer', `/users/${target.id}?fields=email`, name, all.headers],
     ];
     for (const [what, url, payload, headers] of cases) {
       await refusedUnchanged(t, service, () => patch(service, url, payload, headers), ['FORBIDDEN'], what);
+    }
+    for (const [field, headers] of [
+      ['role', all.headers],
+      ['auth_data', all.headers],
+      ['last_access', all.headers],
+      ['last_name', self.headers],
+      ['password', self.headers],
+    ] as const) {
+      // The value is not evaluated before the right to write it is.
+      for (const value of [null, 5, {}]) {
+        const send = () => patch(service, '/users/me', { ...name, [field]: value }, headers);
+        const extensions = { reason: (await send()).json().errors[0].extensions.reason };
+        t.match(extensions.reason, new RegExp(`\\b${field}\\b`), 'the reason names the field');
+        await refusedUnchanged(t, service, send, ['FORBIDDEN', extensions], field);
+      }
     }
     const anonymous = () => request({ method: 'PATCH', url: '/users/me', payload: name });
     await refusedUnchanged(t, service, anonymous, ['INVALID_CREDENTIALS'], 'me of nobody');
@@ -421,7 +455,18 @@ t.test('updating users by permission', async (t) => {
     t.strictSame((await patch(service, `/users/${target.id}`, { title: 'x' }, all.headers)).json().data, {
       id: target.id,
     });
-    t.equal((await patch(service, '/users/me', { token: 'own-row-anew' }, self.headers)).statusCode, 204, 'own token');
+    t.equal(
+      (
+        await patch(
+          service,
+          '/users/me',
+          { token: 'own-row-with-a-new-token-long-enough' },
+          await openSession(app, self.id),
+        )
+      ).statusCode,
+      204,
+      'own token',
+    );
   });
 
   t.test('a row must meet the validation of a grant that lets it through', async (t) => {

@@ -66,7 +66,9 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
       if (!values.has(name)) continue;
       const given = values.get(name);
       if (place === 'path') {
-        url = url.replace(`{${name}}`, encode(given).slice(0, 3_000) || '%20');
+        const segment = encode(given).slice(0, 3_000);
+        // Clients leave these out of a path, and would send another request.
+        url = url.replace(`{${name}}`, /^\.{0,2}$/.test(segment) ? '%20' : segment);
         continue;
       }
       const isRepeated = Array.isArray(given) && !content && chance(50);

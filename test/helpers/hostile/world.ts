@@ -51,7 +51,7 @@ export async function renewWorld(service: Service): Promise<HostileWorld> {
   const texts = ['https://app.example/reset', 'https://app.example/invite', '123456', password];
   for (const [name, role] of Object.entries(roles)) {
     const email = `${name}-${number}@example.com`;
-    const token = `static-token-of-${name}-${number}`;
+    const token = `a-static-token-of-the-hostile-world-${name}-${number}`;
     ids.push(await idOf('/users', { email, password, token, role }));
     emails.push(email);
     callers.push({ headers: { authorization: `Bearer ${token}` }, isAdmin: name === 'admin' });

@@ -58,7 +58,7 @@ function stateOf(ledger: Ledger): string {
     'who waits for a mail has one under way': people("status in ('unverified', 'invited') and mails = 0"),
     'no mail is about nobody':
       'select "user" from mails where "user" is not null and "user" not in (select id::text from users)',
-    'no invitation is accepted by half': people("(status = 'invited') <> (password is null)"),
+    'no invitation is accepted by half': people("(status in ('invited', 'unverified')) <> (password is null)"),
     'each registration has its record and its mail': people('registered <> registration_mails'),
     'each invitation has its record and its mail': people('invited <> invite_mails'),
     'who was to be verified is active when that is recorded, and only then': people(
@@ -84,9 +84,7 @@ function stateOf(ledger: Ledger): string {
     ([name, list]) => `coalesce((select json_agg(wrong) from (${list}) as wrong), '[]') as "${name}"`,
   );
   const resets = [...ledger.resets].map(([email, { asked, done }]) => `('${email}', ${asked}, ${done})`);
-  const held = [...ledger.sessions, ...ledger.lostSessions].map(
-    ({ id, generation }) => `('${id}'::uuid, ${generation})`,
-  );
+  const held = ledger.sessions.map(({ id, generation }) => `('${id}'::uuid, ${generation})`);
   return `
     with mails as materialized (
       select data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email from (

@@ -19,10 +19,6 @@ export interface Ledger {
   readonly passwords: Map<string, string>;
   /** Sessions that nobody goes on with: each must still be where its client has left it. */
   readonly sessions: HeldSession[];
-  /** Sessions whose refresh was done without an answer, so that the client has lost them; `generation` counts that one. */
-  readonly lostSessions: HeldSession[];
-  /** Refreshes that had no answer, or one that says to come back, and turned out to have done nothing. */
-  undone: number;
   /** What should not have happened. */
   readonly wrong: string[];
 }
@@ -35,20 +31,17 @@ export const createLedger = (): Ledger => ({
   resets: new Map(),
   passwords: new Map(),
   sessions: [],
-  lostSessions: [],
-  undone: 0,
   wrong: [],
 });
 
 /** What was acknowledged, in one line. */
 export function summaryOf(ledger: Ledger): string {
   const done = [...ledger.resets.values()].reduce((sum, { done }) => sum + done, 0);
-  const refreshes = [...ledger.sessions, ...ledger.lostSessions].reduce((sum, { generation }) => sum + generation, 0);
+  const refreshes = ledger.sessions.reduce((sum, { generation }) => sum + generation, 0);
   return [
     `${ledger.registered.length} registered (${ledger.verified.length} verified)`,
     `${ledger.invited.length} invited (${ledger.accepted.length} accepted)`,
     `${done} passwords reset`,
     `${ledger.sessions.length} sessions, refreshed ${refreshes} times`,
-    `refreshes without an answer: ${ledger.undone} not done, ${ledger.lostSessions.length} done`,
   ].join('; ');
 }

@@ -1,0 +1,9 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { arrayOf } from './query-language/compile.js';
+
+/** Whether a column has one of these keys. They are one parameter, so the statement is the same however many there are. */
+export const isAmong = (
+  column: SQLWrapper,
+  keys: readonly (string | number)[],
+  type: 'uuid' | 'integer' = 'uuid',
+): SQL => sql`${column} = any(${arrayOf({ type }, keys)})`;

@@ -1,0 +1,117 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { type Executor, rows } from '../../client.js';
+import { policies, rolePolicies, roles, settings, userPolicies, users } from '../../schema.js';
+import type { Key } from '../items/writes.js';
+
+/** Any number that no other lock here has. */
+const administratorsLock = 0x6761_7466;
+
+/** The users to whom a policy with admin access comes, from wherever. */
+const administrators = (condition: SQL, policyCondition: SQL = sql`true`) => sql`
+  with recursive powerful(id) as (
+    select rp.role from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
+    where p.admin_access and ${policyCondition}
+    union
+    select r.id from ${roles} r join powerful on r.parent = powerful.id
+  )
+  select u.id from ${users} u
+  where ${condition} and (
+    u.role in (select id from powerful)
+    or exists (select 1 from ${userPolicies} up join ${policies} p on p.id = up.policy where up."user" = u.id and p.admin_access and ${policyCondition})
+  )`;
+
+/**
+ * Makes changes that could take the last administrator away happen one after another: without it two of them at once
+ * would each see the other's administrator and both go through.
+ */
+export async function lockAdministrators(executor: Executor): Promise<void> {
+  await executor.execute(sql`select pg_advisory_xact_lock(${administratorsLock})`);
+}
+
+const canLogIn = sql`u.status = 'active'
+  and (u.password is not null or u.token_hash is not null or u.provider <> 'default')`;
+
+/**
+ * Whether an active user with admin access is left who can get in: with something to log in by, and from any address, for
+ * one tied to addresses may be shut out.
+ */
+export async function hasActiveAdministrator(executor: Executor): Promise<boolean> {
+  const found = await rows(executor, sql`${administrators(canLogIn, sql`p.ip_access is null`)} limit 1`);
+  return found.length > 0;
+}
+
+/** Which of these users have admin access, active or not. */
+export async function administratorsAmong(executor: Executor, keys: readonly Key[]): Promise<Set<Key>> {
+  const list = sql`select key::uuid from jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb) as named(key)`;
+  const found = await rows<{ id: Key }>(executor, administrators(sql`u.id in (${list})`));
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Whether one of these roles is above itself. */
+export async function anyIsOwnAncestor(executor: Executor, keys: readonly Key[]): Promise<boolean> {
+  if (keys.length === 0) return false;
+  const list = sql.join(
+    keys.map((key) => sql`${key}`),
+    sql`, `,
+  );
+  const found = await rows(
+    executor,
+    sql`with recursive ancestors(role, ancestor) as (
+        select r.id, r.parent from ${roles} r where r.id in (${list})
+        union
+        select ancestors.role, r.parent from ${roles} r join ancestors on r.id = ancestors.ancestor
+      ) select 1 from ancestors where role = ancestor limit 1`,
+  );
+  return found.length > 0;
+}
+
+/** Which settings give too many rights: the public policy, or the role of those who register. */
+export async function excessiveSettings(
+  executor: Executor,
+): Promise<{ publicPolicy: boolean; registrationRole: boolean }> {
+  const [found] = await rows<{ public_policy: boolean; registration_role: boolean }>(
+    executor,
+    sql`with recursive chain(id, parent) as (
+        select r.id, r.parent from ${roles} r join ${settings} st on st.public_registration_role = r.id
+        union
+        select r.id, r.parent from ${roles} r join chain on r.id = chain.parent
+      )
+      select
+        exists (
+          select 1 from ${settings} st join ${policies} p on p.id = st.public_policy where p.admin_access or p.app_access
+        ) as public_policy,
+        exists (
+          select 1 from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
+          where p.admin_access and rp.role in (select id from chain)
+        ) as registration_role`,
+  );
+  return { publicPolicy: found?.public_policy ?? false, registrationRole: found?.registration_role ?? false };
+}
+
+/** Who is an administrator, from which addresses, and whether they are active: an entry that is new is access that was given. */
+// `offset 0` keeps the planner from joining all users: administrators are few, and the indexes lead to them.
+export async function listAdministration(executor: Executor): Promise<Set<string>> {
+  const found = await rows<{ access: string; is_active: boolean }>(
+    executor,
+    sql`with recursive powerful(role, addresses) as (
+        select rp.role, coalesce(p.ip_access::text, '') from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
+        where p.admin_access
+        union
+        select r.id, powerful.addresses from ${roles} r join powerful on r.parent = powerful.role
+      ), held("user", addresses) as (
+        select member.id, powerful.addresses
+        from powerful cross join lateral (select u.id from ${users} u where u.role = powerful.role offset 0) member
+        union
+        select member."user", coalesce(p.ip_access::text, '')
+        from ${policies} p
+        cross join lateral (select up."user" from ${userPolicies} up where up.policy = p.id offset 0) member
+        where p.admin_access
+      )
+      select concat_ws(' ', held."user", held.addresses) as access,
+        (select u.status = 'active' from ${users} u where u.id = held."user") as is_active
+      from held`,
+  );
+  return new Set(
+    found.flatMap(({ access, is_active: isActive }) => (isActive ? [access, `${access} active`] : [access])),
+  );
+}

@@ -1,0 +1,13 @@
+import { inArray } from 'drizzle-orm';
+import type { Executor } from '../../client.js';
+import { permissions } from '../../schema.js';
+import type { Key } from '../items/writes.js';
+
+/** The rules of permissions, and what they are about. */
+export async function rulesOf(executor: Executor, keys: readonly Key[]) {
+  const { collection, permissions: rule, validation, presets } = permissions;
+  return executor
+    .select({ collection, permissions: rule, validation, presets })
+    .from(permissions)
+    .where(inArray(permissions.id, keys.map(Number)));
+}

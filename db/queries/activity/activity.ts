@@ -1,0 +1,163 @@
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  or,
+  type Placeholder,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+import { type Executor, rows } from '../../client.js';
+import { fixedStatement } from '../../fixed-statement.js';
+import { activity, activityChain } from '../../schema.js';
+
+/** A row as it is sealed, and where it stands in the chain. */
+export type ActivityRow = typeof activity.$inferSelect;
+
+/** Where the chain begins and ends. */
+export type ChainEnds = Omit<typeof activityChain.$inferSelect, 'id'>;
+
+/** A row before it has a place in the chain. */
+export type NewActivity = Omit<ActivityRow, 'position' | 'hash'>;
+
+const { position: _position, hash: _hash, ...columnsOfNew } = getTableColumns(activity);
+const names = Object.values(columnsOfNew).map(({ name }) => sql.identifier(name));
+const list = sql.join(names, sql`, `);
+
+/**
+ * Writes rows.
+ * @param added what {@link recordsOf} makes of them
+ */
+export const insertingActivity = (added: Placeholder, condition = sql``): SQL => sql`insert into ${activity} (${list})
+    select ${list} from jsonb_populate_recordset(null::${activity}, ${added}::jsonb) ${condition}`;
+
+const insertion = fixedStatement<{ rows: string }, Record<never, never>>((value) => insertingActivity(value('rows')));
+
+/** Rows as {@link insertingActivity} takes them. */
+export const recordsOf = (added: readonly NewActivity[]): string =>
+  JSON.stringify(
+    added.map((row) =>
+      Object.fromEntries(Object.entries(columnsOfNew).map(([key, { name }]) => [name, row[key as keyof NewActivity]])),
+    ),
+  );
+
+/** Writes rows in one statement. */
+export async function insertActivity(executor: Executor, added: readonly NewActivity[]): Promise<void> {
+  await insertion(executor, { rows: recordsOf(added) });
+}
+
+/** Rows that have no place in the chain yet, the oldest first. */
+export async function readUnlinked(executor: Executor, limit: number, after?: string): Promise<ActivityRow[]> {
+  return executor
+    .select()
+    .from(activity)
+    .where(and(isNull(activity.position), after === undefined ? undefined : gt(activity.id, after)))
+    .orderBy(asc(activity.id))
+    .limit(limit);
+}
+
+/** Whether there are rows that have no place in the chain yet. */
+export async function hasUnlinked(executor: Executor): Promise<boolean> {
+  const found = await executor
+    .select({ id: activity.id })
+    .from(activity)
+    .where(isNull(activity.position))
+    .orderBy(asc(activity.id))
+    .limit(1);
+  return found.length === 1;
+}
+
+/** Gives rows their places in the chain. */
+export async function writeLinks(
+  tx: Executor,
+  links: readonly { id: string; position: number; hash: string }[],
+): Promise<void> {
+  await rows(
+    tx,
+    sql`update ${activity} a set position = r.position, hash = r.hash
+      from jsonb_populate_recordset(null::${activity}, ${JSON.stringify(links)}::jsonb) r where a.id = r.id`,
+  );
+}
+
+/**
+ * The ends of the chain, locked until the transaction ends: one instance at a time works on them.
+ * @returns undefined when there is no chain yet; 'busy' when another instance is at work
+ */
+export async function lockChainEnds(tx: Executor): Promise<ChainEnds | 'busy' | undefined> {
+  const [found] = await tx.select().from(activityChain).for('update', { skipLocked: true });
+  if (found) return found;
+  return (await readChainEnds(tx)) === undefined ? undefined : 'busy';
+}
+
+export async function readChainEnds(executor: Executor): Promise<ChainEnds | undefined> {
+  const [found] = await executor.select().from(activityChain);
+  return found;
+}
+
+/** Begins the chain. @returns false when another instance has just done so */
+export async function insertChainEnds(tx: Executor, ends: ChainEnds): Promise<boolean> {
+  const made = await tx.insert(activityChain).values(ends).onConflictDoNothing().returning({ id: activityChain.id });
+  return made.length === 1;
+}
+
+export async function writeChainEnds(tx: Executor, ends: ChainEnds): Promise<void> {
+  await tx.update(activityChain).set(ends);
+}
+
+/** Rows of the chain from a place on, in its order. */
+export async function readLinked(executor: Executor, from: number, limit: number): Promise<ActivityRow[]> {
+  return executor
+    .select()
+    .from(activity)
+    .where(gte(activity.position, from))
+    .orderBy(asc(activity.position), asc(activity.id))
+    .limit(limit);
+}
+
+/** Whether there are rows with places outside of these ends, of a chain that would have none there. */
+export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
+  const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
+  const [found] = await executor
+    .select({ position: min(activity.position) })
+    .from(activity)
+    .where(outside);
+  return found?.position ?? null;
+}
+
+/** The place of the last row of the chain that, with all before it, is older than `before`; null when the first is not. */
+export async function lastPlaceBefore(
+  tx: Executor,
+  { firstPosition, headPosition }: Pick<ChainEnds, 'firstPosition' | 'headPosition'>,
+  before: Date,
+): Promise<number | null> {
+  const [kept] = await tx
+    .select({ position: min(activity.position) })
+    .from(activity)
+    .where(gte(activity.timestamp, before));
+  const last = kept?.position == null ? headPosition : Number(kept.position) - 1;
+  return last < firstPosition ? null : last;
+}
+
+export async function hashAt(tx: Executor, position: number): Promise<string | null> {
+  const [found] = await tx.select({ hash: activity.hash }).from(activity).where(eq(activity.position, position));
+  return found?.hash ?? null;
+}
+
+/** Removes the rows of the chain up to a place. */
+export async function deleteLinkedUpTo(tx: Executor, position: number): Promise<void> {
+  await tx.delete(activity).where(lte(activity.position, position));
+}
+
+/** The place of the newest row that has one; null when none has. */
+export async function highestPlace(executor: Executor): Promise<number | null> {
+  const [found] = await executor.select({ position: max(activity.position) }).from(activity);
+  return found?.position ?? null;
+}

@@ -1,0 +1,66 @@
+import { and, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
+import type { Executor } from '../../client.js';
+import { sessions } from '../../schema.js';
+
+/** Ends a session and with it every token of its family. @returns the id of its user; undefined when there was none */
+export async function deleteSession(executor: Executor, id: string): Promise<string | undefined> {
+  const [ended] = await executor.delete(sessions).where(eq(sessions.id, id)).returning({ user: sessions.user });
+  return ended?.user;
+}
+
+export async function sessionExists(executor: Executor, id: string): Promise<boolean> {
+  const found = await executor.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id));
+  return found.length === 1;
+}
+
+/** Clears away what has expired. Nothing depends on it: an expired session is refused whether its row is there or not. */
+export async function deleteExpiredSessions(executor: Executor, now: Date): Promise<void> {
+  await executor.delete(sessions).where(lt(sessions.expiresAt, now));
+}
+
+/** Ends the sessions of these users, but for the one that is to be kept. */
+export async function deleteSessionsOf(
+  executor: Executor,
+  users: readonly string[],
+  kept: string | null,
+): Promise<void> {
+  if (users.length === 0) return;
+  const others = kept === null ? undefined : ne(sessions.id, kept);
+  await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));
+}
+
+/** A session as its user may see it: nothing that goes on with it. */
+export interface OpenSessionRecord {
+  id: string;
+  createdAt: Date;
+  /** When it was begun, refreshed, or used otherwise; that to the minute. */
+  lastUsedAt: Date;
+  expiresAt: Date;
+  ip: string | null;
+  userAgent: string | null;
+}
+
+/** The sessions of a user that have not expired, the latest used first. */
+export async function listOpenSessions(
+  executor: Executor,
+  user: string,
+  now: Date,
+  limit: number,
+): Promise<OpenSessionRecord[]> {
+  const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
+  return executor
+    .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent })
+    .from(sessions)
+    .where(and(eq(sessions.user, user), gt(expiresAt, now)))
+    .orderBy(desc(lastUsedAt), desc(createdAt), id)
+    .limit(limit);
+}
+
+/** Ends one session of a user. @returns whether there was one that had not expired */
+export async function deleteSessionOf(executor: Executor, user: string, id: string, now: Date): Promise<boolean> {
+  const ended = await executor
+    .delete(sessions)
+    .where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))
+    .returning({ id: sessions.id });
+  return ended.length === 1;
+}

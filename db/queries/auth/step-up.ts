@@ -1,0 +1,35 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { type Executor, rows } from '../../client.js';
+import { identities, sessions, users } from '../../schema.js';
+
+/** What a user has to prove their identity with. */
+export interface ProofRecord {
+  has_password: boolean;
+  has_tfa: boolean;
+  /** The providers where they have a linked account. */
+  providers: string[];
+}
+
+export async function findProofs(executor: Executor, user: string): Promise<ProofRecord | undefined> {
+  const [found] = await rows<ProofRecord>(
+    executor,
+    sql`select u.provider = 'default' and u.password is not null as has_password, u.tfa_secret is not null as has_tfa,
+        to_json(array(select distinct i.provider from ${identities} i where i."user" = u.id)) as providers
+      from ${users} u where u.id = ${user}`,
+  );
+  return found;
+}
+
+/** Notes that the user of a session has proved their identity in it. @returns whether the session still exists */
+export async function markAuthenticated(
+  executor: Executor,
+  session: { id: string; user: string },
+  now: Date,
+): Promise<boolean> {
+  const marked = await executor
+    .update(sessions)
+    .set({ authenticatedAt: now })
+    .where(and(eq(sessions.id, session.id), eq(sessions.user, session.user)))
+    .returning({ id: sessions.id });
+  return marked.length === 1;
+}

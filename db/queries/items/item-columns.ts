@@ -1,0 +1,127 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { keepFew } from '../../bounded-cache.js';
+import { writeStatement } from '../../fixed-statement.js';
+import { seesAll } from '../../query-language/access-view.js';
+import { type Collection, collections, type ListField, type ValueField } from '../../query-language/collections.js';
+import { type Compiler, createCompiler, type Row } from '../../query-language/compile.js';
+import type { FieldTree } from '../../query-language/fields.js';
+
+/** How many items of a list are answered inside another item. */
+const mostNested = 100;
+
+/** A column of a row in addition to its fields. It comes after these. */
+export const idColumn = ' id';
+
+/** What is read in place of a long value. A value that happens to be the same is read once more, with no other effect. */
+const largeValue = ' large';
+
+export interface ColumnOptions {
+  /** Bytes of a value without a maximum length. In place of a longer one something else is read: see {@link hasLarge}. */
+  mostBytes?: number;
+  /** Whether to select the key as {@link idColumn}, whatever the caller may see of it. */
+  withId?: boolean;
+}
+
+/**
+ * What a statement selects of a row. For a relation these are only the keys, by which the items are read, once each. Without
+ * fields, the key as `id`.
+ */
+export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions = {}): SQL {
+  const { mostBytes, withId } = options;
+  const columns = [...fields].map(
+    ([name, subtree]) => sql`${output(compiler, row, name, subtree, mostBytes)} as ${sql.identifier(name)}`,
+  );
+  if (withId) columns.push(sql`${compiler.column(row, 'id')} as ${sql.identifier(idColumn)}`);
+  else if (columns.length === 0) columns.push(sql`${compiler.column(row, 'id')} as id`);
+  return sql.join(columns, sql`, `);
+}
+
+const written = keepFew<SQL>(200);
+
+/** The same for callers who see everything. It contains no values, so the text for a set of fields is reused. */
+export const writtenColumns = (collection: Collection, fields: FieldTree, options: ColumnOptions): SQL =>
+  written(`${collection.name} ${nameOf(fields)} ${options.mostBytes} ${options.withId}`, () => {
+    const compiler = createCompiler(seesAll);
+    const query = writeStatement(selectColumns(compiler, compiler.row(collection), fields, options));
+    if (query.params.length > 0) throw new Error('There are values among the columns.');
+    return sql.raw(query.sql);
+  });
+
+/** Of a relation, only whether it is followed: the statement has its keys. */
+const nameOf = (fields: FieldTree): string =>
+  [...fields].map(([name, subtree]) => (subtree ? `${name}()` : name)).join();
+
+/** The fields whose values may be long: those without a maximum length. */
+function largeFields({ fields }: Collection, tree: FieldTree): [string, ValueField][] {
+  return [...tree.keys()].flatMap((name) => {
+    const field = fields.get(name);
+    return field?.kind === 'value' && isLarge(field) ? [[name, field] as [string, ValueField]] : [];
+  });
+}
+
+const isLarge = ({ type, maxLength, concealed }: ValueField) =>
+  type === 'json' || (type === 'text' && maxLength === undefined && !concealed);
+
+/** Bytes of a value as text. Where the stored form is short, it is not converted, although compression may hide a longer text. */
+function sizeOf(compiler: Compiler, row: Row, name: string, { type }: ValueField): SQL {
+  const column = compiler.column(row, name);
+  return type === 'json'
+    ? sql`(case when pg_column_size(${column}) > 500 then octet_length(${column}::text) end)`
+    : sql`octet_length(${column})`;
+}
+
+/** Whether values of these rows were too long to be read at once. */
+export function hasLarge(
+  collection: Collection,
+  fields: FieldTree,
+  found: readonly Record<string, unknown>[],
+): boolean {
+  const names = largeFields(collection, fields).map(([name]) => name);
+  return names.length > 0 && found.some((item) => names.some((name) => item[name] === largeValue));
+}
+
+/** Bytes of all long values of a row. */
+export function rowSize(compiler: Compiler, row: Row, fields: FieldTree): SQL {
+  const sizes = largeFields(row.collection, fields).map(
+    ([name, field]) => sql`coalesce(${compiler.masked(row, name, sizeOf(compiler, row, name, field))}, 0)`,
+  );
+  return sizes.length === 0 ? sql`0` : sql.join(sizes, sql` + `);
+}
+
+/** What is returned for a field: its value, or the keys of the items behind it. */
+export function output(compiler: Compiler, row: Row, name: string, subtree: FieldTree | null, mostBytes?: number): SQL {
+  const field = row.collection.fields.get(name);
+  if (field?.kind === 'list') return listOutput(compiler, row, name, field, subtree !== null);
+  if (field && mostBytes !== undefined && isLarge(field)) {
+    const isLong = sql`${sizeOf(compiler, row, name, field)} > ${sql.raw(String(mostBytes))}`;
+    const instead = sql.raw(field.type === 'json' ? `'"${largeValue}"'::jsonb` : `'${largeValue}'`);
+    return compiler.masked(row, name, sql`case when ${isLong} then ${instead} else ${compiler.column(row, name)} end`);
+  }
+  const value = compiler.field(row, name);
+  return field?.type === 'timestamp' ? iso(value) : value;
+}
+
+/** @param isFollowed whether the items are returned rather than their keys */
+function listOutput(compiler: Compiler, row: Row, name: string, list: ListField, isFollowed: boolean): SQL {
+  const items = compiler.row(collections[list.target]);
+  const { from, owner } = compiler.linked(list, items);
+  const id = compiler.column(items, 'id');
+  const visible = compiler.visible(items);
+  // The keys of others' items are shown to who may read them there.
+  const key = compiler.field(items, 'id');
+  const seen = isFollowed ? visible : list.held ? sql`true` : sql`${visible} and ${key} is not null`;
+  const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(mostNested))}) nested)`;
+  return compiler.masked(row, name, found);
+}
+
+/** One item by its key, as JSON inside another statement, with these fields, for callers who may see all of it. */
+export function itemAsJson(collection: Collection, fields: readonly string[], key: SQL): SQL {
+  const compiler = createCompiler(seesAll);
+  const row = compiler.row(collection);
+  // The names are those of the map of fields.
+  const pairs = fields.map((name) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, null)}`);
+  const shown = sql`json_build_object(${sql.join(pairs, sql`, `)})`;
+  return sql`(select ${shown} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)})`;
+}
+
+export const iso = (moment: SQL) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

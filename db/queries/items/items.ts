@@ -1,0 +1,456 @@
+import { setImmediate } from 'node:timers/promises';
+import { type SQL, sql } from 'drizzle-orm';
+import { uuidPattern } from '../../../schemas/common.js';
+import { type Executor, rows } from '../../client.js';
+import { type AccessView, coverAllItems, seesAll } from '../../query-language/access-view.js';
+import { type Collection, collections, type ValueField } from '../../query-language/collections.js';
+import { arrayOf, type Compiler, createCompiler, literal, type Row, typeName } from '../../query-language/compile.js';
+import type { FieldTree } from '../../query-language/fields.js';
+import { invalidQuery } from '../../query-language/invalid-query.js';
+import type { Aggregate, Query, Selection, SortKey } from '../../query-language/query.js';
+import { mayContain, searchedTexts } from '../../query-language/search-text.js';
+import { countAllUsers } from '../users/user-counts.js';
+import { hasLarge, idColumn, iso, output, rowSize, selectColumns, writtenColumns } from './item-columns.js';
+
+export type Item = Record<string, unknown>;
+type Key = string | number;
+
+/** The position of a row in a sorted list: the values that it is sorted by, as text, and its key. */
+export interface Position {
+  values: readonly (string | null)[];
+  id: Key;
+}
+
+/** What is read of a list. */
+export interface ListQuery
+  extends Pick<Query, 'fields' | 'filter' | 'search' | 'keys' | 'among' | 'sort' | 'limit' | 'offset'> {
+  /** Only what comes after this row. */
+  after?: Position | null;
+  /** Whether each item comes with its position, which {@link takePosition} removes. */
+  hasPositions?: boolean;
+}
+
+/** How much may be read for one response. */
+export interface ReadLimits {
+  /** Bytes of the response, as JSON. */
+  bytes: number;
+  /** Items in lists inside other items, all rows together; null: as many as the response may hold. */
+  listed: number | null;
+  /** What was read already for the same response, when it is read in parts. */
+  soFar?: { listed: number; related?: RelatedItems | undefined };
+}
+
+/** Items behind relations: a later part of the same response does not read them again. */
+interface RelatedItems {
+  /** By key, for each place in the fields; undefined for those that may not be seen. */
+  byPlace: Map<FieldTree, Map<Key, Related | undefined>>;
+  bytes: number;
+}
+
+/** Bytes of items behind relations that are kept for the next part. */
+const maxRelatedBytes = 4_000_000;
+
+/** Items that are read in one statement. */
+const partSize = 500;
+
+/** How many items of a long list are read in one statement: fewer when each may have many items inside. */
+export const partSizeOf = ({ fields }: Collection, tree: FieldTree): number =>
+  [...tree].some(([name, subtree]) => subtree !== null && (fields.get(name)?.kind === 'list' || hasLists(subtree)))
+    ? 100
+    : partSize;
+
+/** Whether there may be lists behind a relation. */
+const hasLists = (tree: FieldTree): boolean =>
+  [...tree.values()].some((subtree) => subtree !== null) || tree.has('users');
+
+export const tooLarge = ({ bytes }: ReadLimits) =>
+  invalidQuery(
+    `The response would be larger than ${bytes} bytes (MAX_RESPONSE_SIZE); request fewer rows or fields, or page with the cursor`,
+  );
+
+/** What is read for one query. */
+interface Reading {
+  executor: Executor;
+  access: AccessView;
+  limits: ReadLimits;
+  listedBefore: number;
+  /** Behind relations. */
+  related: RelatedItems;
+  /** Bytes of what has been read behind relations. */
+  bytes: number;
+}
+
+/** An item behind a relation. */
+interface Related {
+  item: Item;
+  weight: Weight;
+}
+
+/** What an item adds to the response with all that is inside it, however often it was read. */
+interface Weight {
+  bytes: number;
+  listed: number;
+}
+
+/**
+ * The items that a query asks for; without fields, their keys as `id`. One statement reads the rows, and one more for each
+ * relation that is followed reads what is behind it, once for each key, however many rows have that key.
+ * @throws {ApiError} INVALID_QUERY when the response would become too large, before it is in memory
+ */
+export async function readItems(
+  executor: Executor,
+  collection: Collection,
+  query: ListQuery,
+  access: AccessView,
+  limits: ReadLimits,
+): Promise<Item[]> {
+  const { soFar = { listed: 0 } } = limits;
+  soFar.related ??= { byPlace: new Map(), bytes: 0 };
+  const { listed: listedBefore, related } = soFar;
+  const reading = { executor, access, limits, listedBefore, related, bytes: 0 };
+  const most = query.keys?.length ?? query.limit ?? Number.POSITIVE_INFINITY;
+  const found = await readRows(reading, collection, query.fields, most, (compiler, row) => {
+    const { after = null, hasPositions = false } = query;
+    const sorted = query.sort.map(({ path, descending }) => ({
+      path,
+      descending,
+      value: valueAt(compiler, row, path),
+    }));
+    const order = sorted.map(({ value, descending }) => sql`${value} ${descending ? sql`desc` : sql`asc`}`);
+    // Items that were asked for by key come in the order of the keys.
+    if (query.keys) order.push(sql`array_position(${keyList(collection, query.keys)}, ${compiler.column(row, 'id')})`);
+    order.push(compiler.column(row, 'id'));
+    const texts = [...sorted.map(({ value }) => sql`${value}::text`), sql`${compiler.column(row, 'id')}::text`];
+    const position = hasPositions
+      ? sql`, json_build_array(${sql.join(texts, sql`, `)}) as ${sql.identifier(positionColumn)}`
+      : sql``;
+    const following = after === null ? sql`` : sql`and ${isAfter(compiler, row, sorted, after)}`;
+    return sql`${position} from ${compiler.source(row)}
+      where ${selected(compiler, row, query)} ${following} order by ${sql.join(order, sql`, `)}
+      ${query.limit === null ? sql`` : sql`limit ${query.limit}::bigint`} offset ${query.offset}::bigint`;
+  });
+  if (leadsOn(query.fields)) {
+    const weights = await follow(reading, collection, query.fields, found);
+    let bytes = 0;
+    for (const weight of weights) {
+      bytes += weight.bytes;
+      soFar.listed += weight.listed;
+    }
+    if (bytes > limits.bytes) throw tooLarge(limits);
+    related.bytes += reading.bytes;
+    if (related.bytes > maxRelatedBytes) soFar.related = undefined;
+  }
+  return found;
+}
+
+const positionColumn = ' position';
+
+/** Removes the position from an item. @returns it */
+export function takePosition(item: Item): Position {
+  const texts = item[positionColumn] as (string | null)[];
+  delete item[positionColumn];
+  return { values: texts.slice(0, -1), id: texts.at(-1) ?? '' };
+}
+
+/** Whether a row comes after a position. Nulls are last, or first when the order is descending. */
+function isAfter(
+  compiler: Compiler,
+  row: Row,
+  sorted: readonly (SortKey & { value: SQL })[],
+  { values, id }: Position,
+): SQL {
+  const type = typeName(row.collection.keyType);
+  return sorted.reduceRight<SQL>(
+    (rest, { value, path, descending }, index) => {
+      const text = values[index] ?? null;
+      if (text === null)
+        return descending ? sql`(${value} is not null or ${rest})` : sql`(${value} is null and ${rest})`;
+      const last = sql`${text}::text::${typeName(typeAt(row.collection, path))}`;
+      // The first condition follows from the second. It is there for the sake of indexes.
+      if (descending) return sql`(${value} <= ${last} and (${value} < ${last} or ${rest}))`;
+      const greater = sql`(${value} >= ${last} and (${value} > ${last} or ${rest}))`;
+      return isNeverNull(compiler, row, path, value) ? greater : sql`(${greater} or ${value} is null)`;
+    },
+    sql`${compiler.column(row, 'id')} > ${id}::text::${type}`,
+  );
+}
+
+function isNeverNull(compiler: Compiler, row: Row, path: readonly string[], value: SQL): boolean {
+  const [name = ''] = path;
+  const field = row.collection.fields.get(name);
+  const isRequired = path.length === 1 && field?.kind === 'value' && field.required === true;
+  return isRequired && compiler.masked(row, name, value) === value;
+}
+
+/** The type of a field that is reached through keys. */
+function typeAt(collection: Collection, [name = '', ...rest]: readonly string[]): ValueField['type'] {
+  const field = collection.fields.get(name);
+  if (rest.length > 0 && field?.target !== undefined) return typeAt(collections[field.target], rest);
+  return field?.kind === 'value' ? field.type : 'text';
+}
+
+/** Whether there are items inside the items. */
+const leadsOn = (tree: FieldTree): boolean => [...tree.values()].some((subtree) => subtree !== null);
+
+/**
+ * Reads rows in one statement. If some of their values are long, the total length is checked before these are read.
+ * @param most the largest number of rows that there can be
+ * @param rest the statement, from `from` on
+ */
+async function readRows(
+  { executor, access, limits }: Reading,
+  collection: Collection,
+  fields: FieldTree,
+  most: number,
+  rest: (compiler: Compiler, row: Row) => SQL,
+  withId = false,
+): Promise<Item[]> {
+  const select = (mostBytes?: number) => {
+    const compiler = createCompiler(access);
+    const row = compiler.row(collection);
+    const options = { withId, ...(mostBytes === undefined ? {} : { mostBytes }) };
+    const columns =
+      access === seesAll ? writtenColumns(collection, fields, options) : selectColumns(compiler, row, fields, options);
+    return sql`select ${columns} ${rest(compiler, row)}`;
+  };
+  // No collection has more than five long fields. There are only two bounds, so many queries share a statement.
+  const mostBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
+  const found = await rows<Item>(executor, select(mostBytes));
+  if (!hasLarge(collection, fields, found)) return found;
+
+  found.length = 0;
+  const compiler = createCompiler(access);
+  const row = compiler.row(collection);
+  const [sum] = await rows<{ bytes: number }>(
+    executor,
+    sql`select coalesce(sum(size), 0)::float8 as bytes from (select ${rowSize(compiler, row, fields)} as size ${rest(compiler, row)}) page`,
+  );
+  if ((sum?.bytes ?? 0) > limits.bytes) throw tooLarge(limits);
+  return rows<Item>(executor, select());
+}
+
+/** Replaces the keys in relations by the items. @returns what that adds to each of the rows */
+async function follow(
+  reading: Reading,
+  collection: Collection,
+  tree: FieldTree,
+  found: readonly Item[],
+): Promise<Weight[]> {
+  const weights = found.map(() => ({ bytes: 0, listed: 0 }));
+  const each = (work: (item: Item, weight: Weight) => void) => {
+    for (const [index, item] of found.entries()) work(item, weights[index] as Weight);
+  };
+  for (const [name, subtree] of tree) {
+    const field = collection.fields.get(name);
+    const keysOf = (item: Item) => (item[name] ?? []) as readonly Key[];
+    // Where only keys are requested, the row has them already.
+    if (subtree === null || field?.target === undefined) continue;
+    if (field.kind === 'list') {
+      each((item, weight) => {
+        weight.listed += keysOf(item).length;
+      });
+      checkListed(reading, weights);
+    }
+    const keys = new Set<Key>();
+    each((item) => {
+      if (field.kind === 'list') for (const key of keysOf(item)) keys.add(key);
+      else if (item[name] !== null) keys.add(item[name] as Key);
+    });
+    const related = await readByKeys(reading, collections[field.target], subtree, [...keys]);
+    const take = (key: Key, weight: Weight): Item[] => {
+      const one = related.get(key);
+      if (!one) return [];
+      weight.bytes += one.weight.bytes;
+      weight.listed += one.weight.listed;
+      return [one.item];
+    };
+    each((item, weight) => {
+      if (field.kind !== 'list') item[name] = take(item[name] as Key, weight)[0] ?? null;
+      else if (item[name] !== null) item[name] = keysOf(item).flatMap((key) => take(key, weight));
+    });
+    checkListed(reading, weights);
+  }
+  return weights;
+}
+
+function checkListed({ limits, listedBefore }: Reading, weights: readonly Weight[]): void {
+  if (limits.listed === null) return;
+  let listed = listedBefore;
+  for (const weight of weights) listed += weight.listed;
+  if (listed > limits.listed) {
+    throw invalidQuery(
+      `A response may have at most ${limits.listed} items inside its rows; request fewer rows or fields, or page with the cursor`,
+    );
+  }
+}
+
+/** Those of the items with these keys that may be seen. */
+async function readByKeys(
+  reading: Reading,
+  collection: Collection,
+  fields: FieldTree,
+  keys: readonly Key[],
+): Promise<ReadonlyMap<Key, Related | undefined>> {
+  const { byPlace } = reading.related;
+  const found = byPlace.get(fields) ?? new Map<Key, Related | undefined>();
+  byPlace.set(fields, found);
+  const missing = keys.filter((key) => !found.has(key));
+  for (let start = 0; start < missing.length; start += partSize) {
+    if (start > 0) await setImmediate();
+    const part = missing.slice(start, start + partSize);
+    const items = await readRows(
+      reading,
+      collection,
+      fields,
+      part.length,
+      (compiler, row) =>
+        sql`from ${compiler.source(row)} where ${compiler.column(row, 'id')} = any(${keyList(collection, part)}) and ${compiler.visible(row)}`,
+      true,
+    );
+    for (const key of part) found.set(key, undefined);
+    const ids = items.map((item) => {
+      const id = item[idColumn] as Key;
+      delete item[idColumn];
+      return id;
+    });
+    const own = items.map((item) => JSON.stringify(item).length);
+    for (const bytes of own) reading.bytes += bytes;
+    if (reading.bytes > reading.limits.bytes) throw tooLarge(reading.limits);
+    const inside = await follow(reading, collection, fields, items);
+    items.forEach((item, index) => {
+      const { bytes = 0, listed = 0 } = inside[index] ?? {};
+      found.set(ids[index] as Key, { item, weight: { bytes: bytes + (own[index] ?? 0), listed } });
+    });
+  }
+  return found;
+}
+
+/** How many items there are: those that match the selection, among those that may be seen. */
+export async function countItems(
+  executor: Executor,
+  collection: Collection,
+  selection: Selection,
+  access: AccessView,
+): Promise<number> {
+  const { filter, search, keys, among } = selection;
+  if (among && filter === null && search === null) return among.length;
+  const isAll = filter === null && search === null && !keys && coverAllItems(access(collection.name));
+  if (isAll && collection === collections.users) return countAllUsers(executor);
+  const compiler = createCompiler(access);
+  const row = compiler.row(collection);
+  const [found] = await rows<{ count: number }>(
+    executor,
+    sql`select count(*)::float8 as count from ${compiler.source(row)} where ${selected(compiler, row, selection)}`,
+  );
+  return found?.count ?? 0;
+}
+
+/** One row for each group, such as `{"status": "active", "count": 6}`; one row in all when there are no groups. */
+export async function aggregateItems(
+  executor: Executor,
+  collection: Collection,
+  query: Pick<Query, 'filter' | 'search' | 'among' | 'sort' | 'limit' | 'offset'> & { aggregate: Aggregate },
+  access: AccessView,
+  limits: ReadLimits,
+): Promise<Item[]> {
+  const compiler = createCompiler(access);
+  const row = compiler.row(collection);
+  const { groupBy, columns } = query.aggregate;
+  const groups = groupBy.map((name) => ({ name, value: output(compiler, row, name, null) }));
+  const aggregated = columns.map(({ function: name, field }) => {
+    if (field === null) return sql`count(*)::float8`;
+    const value = valueAt(compiler, row, [field]);
+    switch (name) {
+      case 'count':
+        return sql`count(${value})::float8`;
+      case 'countDistinct':
+        return sql`count(distinct ${value})::float8`;
+      default: {
+        const isTimestamp = collection.fields.get(field)?.kind === 'value' && typeOf(collection, field) === 'timestamp';
+        const extreme = name === 'min' ? sql`min(${value})` : sql`max(${value})`;
+        return isTimestamp ? iso(extreme) : extreme;
+      }
+    }
+  });
+  const named = [...groups.map(({ value }) => value), ...aggregated].map(
+    (value, index) => sql`${value} as ${sql.identifier(`c${index}`)}`,
+  );
+  const positions = groups.map((_, index) => sql.raw(String(index + 1)));
+  const grouping =
+    groups.length === 0
+      ? sql``
+      : sql`group by ${sql.join(positions, sql`, `)} order by ${sql.join(positions, sql`, `)}`;
+  // More groups than would fit into the response are not read.
+  const most = Math.min(query.limit ?? Number.POSITIVE_INFINITY, Math.ceil(limits.bytes / (10 * named.length)));
+  const found = await rows<Record<string, unknown>>(
+    executor,
+    sql`select ${sql.join(named, sql`, `)} from ${compiler.source(row)} where ${selected(compiler, row, query)} ${grouping}
+      limit ${most}::bigint offset ${query.offset}::bigint`,
+  );
+  if (found.length === most && most !== query.limit) throw tooLarge(limits);
+  // The number of items is `count` itself, unless values are counted too.
+  const countsValues = columns.some(({ function: name, field }) => name === 'count' && field !== null);
+  return found.map((record) => {
+    const item: Item = {};
+    groups.forEach(({ name }, index) => {
+      item[name] = record[`c${index}`];
+    });
+    columns.forEach(({ function: name, field }, index) => {
+      const value = record[`c${groups.length + index}`];
+      if (field === null && !countsValues) item[name] = value;
+      else item[name] = { ...(item[name] as Item | undefined), [field ?? '*']: value };
+    });
+    return item;
+  });
+}
+
+/** Keys of a collection's type, as one parameter. */
+const keyList = ({ keyType }: Collection, keys: readonly (string | number)[]): SQL => arrayOf({ type: keyType }, keys);
+
+/** Whether a row is one of a selection, and may be seen. */
+export function selected(compiler: Compiler, row: Row, { filter, search, keys, among }: Selection): SQL {
+  const conditions = [compiler.visible(row)];
+  if (keys) conditions.push(sql`${compiler.column(row, 'id')} = any(${keyList(row.collection, keys)})`);
+  if (among) conditions.push(sql`${compiler.column(row, 'id')} = any(${keyList(row.collection, among)})`);
+  if (filter) conditions.push(compiler.matches(row, filter));
+  if (search !== null) conditions.push(searched(compiler, row, search));
+  return sql.join(conditions, sql` and `);
+}
+
+/** Whether a term is in one of the texts that may be read, in any letter case; a UUID is looked for among the keys too. */
+function searched(compiler: Compiler, row: Row, term: string): SQL {
+  const pattern = `%${literal(term)}%`;
+  const isUuid = uuidPattern.test(term);
+  const found = [...row.collection.fields].flatMap(([name, field]) => {
+    if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];
+    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];
+    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];
+    return field.type === 'uuid' && isUuid ? [sql`${compiler.field(row, name)} = ${term}::uuid`] : [];
+  });
+  if (found.length === 0) return sql`false`;
+  const anywhere = sql`(${sql.join(found, sql` or `)})`;
+  if (row.collection.name !== 'users' || isUuid || !seesAllTexts(compiler, row)) return anywhere;
+  const column = (name: string) => sql`${sql.identifier(row.alias)}.${sql.identifier(name)}`;
+  return sql`(${mayContain(term, column)} and ${anywhere})`;
+}
+
+/** Whether the caller sees every text of every row: what they do not see must not so much as decide how long a search takes. */
+const seesAllTexts = (compiler: Compiler, row: Row): boolean => {
+  const value = sql``;
+  return searchedTexts(row.collection).every(
+    ([name]) => compiler.readable(row, name) && compiler.masked(row, name, value) === value,
+  );
+};
+
+function typeOf(collection: Collection, name: string) {
+  const field = collection.fields.get(name);
+  return field?.kind === 'value' ? field.type : undefined;
+}
+
+/** The value of a field that is reached through keys; null where a key leads nowhere, or not for the caller. */
+function valueAt(compiler: Compiler, row: Row, [name = '', ...rest]: readonly string[]): SQL {
+  const field = row.collection.fields.get(name);
+  if (rest.length === 0 || !field?.target) return compiler.field(row, name);
+  const item = compiler.row(collections[field.target]);
+  return sql`(select ${valueAt(compiler, item, rest)} from ${compiler.source(item)} where ${compiler.isKeyOf(item, compiler.field(row, name))} and ${compiler.visible(item)})`;
+}

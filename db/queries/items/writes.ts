@@ -1,0 +1,149 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
+import { type Executor, rows } from '../../client.js';
+import { inLowerCase } from '../../lower-case.js';
+import type { AccessView } from '../../query-language/access-view.js';
+import type { Collection, ListField } from '../../query-language/collections.js';
+import { arrayOf, createCompiler } from '../../query-language/compile.js';
+import type { Filter } from '../../query-language/filter.js';
+
+export type Key = string | number;
+
+/** Values by column. */
+export type Columns = Record<string, unknown>;
+
+const identifiers = (names: readonly string[], prefix?: string): SQL =>
+  sql.join(
+    names.map((name) => (prefix ? sql`${sql.raw(prefix)}.${sql.identifier(name)}` : sql.identifier(name))),
+    sql`, `,
+  );
+
+/** Records as rows of a table: one parameter, however many there are, and the database reads each value by its column's type. */
+const recordset = (collection: Collection, records: readonly Columns[]): SQL =>
+  sql`jsonb_populate_recordset(null::${collection.table}, ${JSON.stringify(records)}::jsonb)`;
+
+/** Inserts records that all have the same columns, and gives their keys in the same order. */
+export async function insertRecords(
+  executor: Executor,
+  collection: Collection,
+  records: readonly Columns[],
+): Promise<Key[]> {
+  const columns = Object.keys(records[0] ?? {});
+  const inserted = await rows<{ id: Key }>(
+    executor,
+    sql`insert into ${collection.table} (${identifiers(columns)})
+      select ${identifiers(columns, 'r')} from ${recordset(collection, records)} r returning id`,
+  );
+  return inserted.map(({ id }) => id);
+}
+
+/** Updates records, of each the columns that it has; each names its row by `id`. One statement, whichever columns they are. */
+export async function updateRecords(
+  executor: Executor,
+  collection: Collection,
+  records: readonly (Columns & { id: Key })[],
+): Promise<void> {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].filter((column) => column !== 'id');
+  if (columns.length === 0) return;
+  const assignments = columns.map((column) => {
+    const name = sql.identifier(column);
+    const isGivenByAll = records.every((record) => Object.hasOwn(record, column));
+    return isGivenByAll
+      ? sql`${name} = r.${name}`
+      : sql`${name} = case when given.record ? ${column} then r.${name} else t.${name} end`;
+  });
+  await rows(
+    executor,
+    sql`update ${collection.table} t set ${sql.join(assignments, sql`, `)}
+      from jsonb_array_elements(${JSON.stringify(records)}::jsonb) as given(record)
+      cross join lateral jsonb_populate_record(null::${collection.table}, given.record) r
+      where t.id = r.id`,
+  );
+}
+
+export async function deleteRecords(executor: Executor, collection: Collection, keys: readonly Key[]): Promise<void> {
+  await rows(executor, sql`delete from ${collection.table} where ${isAmong(sql`id`, keys, collection.keyType)}`);
+}
+
+/** Locks the rows with these keys until the transaction ends, always in the same order, and gives those that exist. */
+export async function lockRecords(executor: Executor, collection: Collection, keys: readonly Key[]): Promise<Key[]> {
+  const locked = await rows<{ id: Key }>(
+    executor,
+    sql`select id from ${collection.table} where ${isAmong(sql`id`, keys, collection.keyType)} order by id for update`,
+  );
+  return locked.map(({ id }) => id);
+}
+
+/** Which of these keys belong to rows that match at least one of the filters, judged by all there is. */
+export async function matchingKeys(
+  executor: Executor,
+  collection: Collection,
+  keys: readonly Key[],
+  filters: readonly Filter[],
+  view: AccessView,
+): Promise<Set<Key>> {
+  const compiler = createCompiler(view);
+  const row = compiler.row(collection);
+  const matches = filters.map((filter) => compiler.matches(row, filter));
+  const id = compiler.column(row, 'id');
+  const found = await rows<{ id: Key }>(
+    executor,
+    sql`select ${id} as id from ${compiler.source(row)}
+      where ${isAmong(id, keys, collection.keyType)} and (${matches.length === 0 ? sql`false` : sql.join(matches, sql` or `)})`,
+  );
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Which of these keys exist. */
+export async function existingKeys(
+  executor: Executor,
+  collection: Collection,
+  keys: readonly Key[],
+): Promise<Set<Key>> {
+  if (keys.length === 0) return new Set();
+  const found = await rows<{ id: Key }>(
+    executor,
+    sql`select id from ${collection.table} where ${isAmong(sql`id`, keys, collection.keyType)}`,
+  );
+  return new Set(found.map(({ id }) => id));
+}
+
+/** The rows in which one of these values stands in a column, compared as the unique index on it compares; `stored` is as it stands there. */
+export async function rowsWithValues(
+  executor: Executor,
+  collection: Collection,
+  column: string,
+  values: readonly string[],
+  letterCase: 'exact' | 'any',
+): Promise<{ id: Key; value: string; stored: string }[]> {
+  const stored = sql.identifier(column);
+  const name = letterCase === 'any' ? inLowerCase(stored) : stored;
+  if (values.length === 0) return [];
+  const wanted = letterCase === 'any' ? values.map((value) => value.toLowerCase()) : values;
+  return rows<{ id: Key; value: string; stored: string }>(
+    executor,
+    sql`select id, ${name} as value, ${stored} as stored from ${collection.table}
+      where ${name} = any(${arrayOf({ type: 'text' }, wanted)})`,
+  );
+}
+
+/** Replaces the links that items hold, of each to the list that is given for it. */
+export async function replaceLinks(
+  executor: Executor,
+  { link }: ListField,
+  links: ReadonlyMap<Key, readonly Key[]>,
+): Promise<void> {
+  if (!('table' in link) || links.size === 0) return;
+  const own = sql.identifier(link.own);
+  const other = sql.identifier(link.other);
+  await rows(executor, sql`delete from ${link.table} where ${isAmong(own, [...links.keys()])}`);
+  const pairs = [...links].flatMap(([owner, others]) =>
+    [...new Set(others)].map((key) => ({ [link.own]: owner, [link.other]: key })),
+  );
+  if (pairs.length === 0) return;
+  await rows(
+    executor,
+    sql`insert into ${link.table} (${own}, ${other})
+      select r.${own}, r.${other} from jsonb_populate_recordset(null::${link.table}, ${JSON.stringify(pairs)}::jsonb) r`,
+  );
+}

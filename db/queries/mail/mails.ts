@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm';
+import { type Executor, rows } from '../../client.js';
+
+export interface QueuedMail {
+  id: string;
+  kind: 'invite' | 'registration' | 'account_exists' | 'reset' | 'notice' | 'email_change' | 'email_change_notice';
+  state: 'waiting' | 'sending' | 'failed' | 'sent';
+  user: string | null;
+  email: string | null;
+  attempts: number;
+  created_at: Date;
+  next_attempt_at: Date | null;
+  reason: string | null;
+}
+
+/** What the state of a job is called. */
+const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
+  when state = 'completed' then 'sent' else 'failed' end as state`);
+
+/** How many mails there are in each state but `sent`. */
+export async function countWaitingMails(executor: Executor): Promise<Record<string, number>> {
+  const found = await rows<{ state: string; count: number }>(
+    executor,
+    sql`select ${stateName}, count(*)::int as count
+    from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
+  );
+  return { waiting: 0, sending: 0, failed: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) };
+}
+
+/** Mails in the queue, the newest first. @param state all, when there is none */
+export async function readQueuedMails(
+  executor: Executor,
+  state: QueuedMail['state'] | null,
+  limit: number,
+): Promise<QueuedMail[]> {
+  const found = await rows<
+    Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & { created: number; next: number | null }
+  >(
+    executor,
+    sql`select * from (
+      select id, data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email,
+        ${stateName},
+        retry_count + (state = 'failed')::int as attempts,
+        (extract(epoch from created_on) * 1000)::float8 as created,
+        case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::float8 end as next,
+        case when state <> 'completed' then output ->> 'reason' end as reason
+      from pgboss.job where name = 'mail'
+    ) mails
+    where ${state}::text is null or state = ${state}::text
+    order by created desc, id limit ${limit}`,
+  );
+  return found.map(({ created, next, ...mail }) => ({
+    ...mail,
+    created_at: new Date(created),
+    next_attempt_at: next === null ? null : new Date(next),
+  }));
+}

@@ -1,0 +1,136 @@
+import { and, eq, gte, isNotNull, sql } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
+import type { Executor } from '../../client.js';
+import { inLowerCase } from '../../lower-case.js';
+import { users } from '../../schema.js';
+
+/** A user as mails and the links in them need to know them. */
+export interface Recipient {
+  id: string;
+  email: string | null;
+  status: string;
+  provider: string;
+  /** The hash. */
+  password: string | null;
+  usedLinks: number;
+  createdAt: Date;
+  firstName: string | null;
+  lastName: string | null;
+  language: string | null;
+  /** When the address was last confirmed; null: it is not known whose it is. */
+  emailVerifiedAt: Date | null;
+}
+
+const columns = {
+  id: users.id,
+  email: users.email,
+  status: users.status,
+  provider: users.provider,
+  password: users.password,
+  usedLinks: users.usedLinks,
+  createdAt: users.createdAt,
+  firstName: users.firstName,
+  lastName: users.lastName,
+  language: users.language,
+  emailVerifiedAt: users.emailVerifiedAt,
+};
+
+export async function findRecipient(executor: Executor, id: string): Promise<Recipient | undefined> {
+  const [found] = await executor.select(columns).from(users).where(eq(users.id, id));
+  return found;
+}
+
+/** Texts that belong to users, which must not become passwords. @param ids at most one chunk of them */
+export async function readOwnTexts(
+  executor: Executor,
+  ids: readonly string[],
+): Promise<{ id: string; texts: (string | null)[] }[]> {
+  const { id, email, firstName, lastName } = columns;
+  const found = await executor.select({ id, email, firstName, lastName }).from(users).where(isAmong(users.id, ids));
+  return found.map((user) => ({ id: user.id, texts: [user.email, user.firstName, user.lastName] }));
+}
+
+/** The same, the row locked until the transaction ends. */
+export async function lockRecipient(tx: Executor, id: string): Promise<Recipient | undefined> {
+  const [found] = await tx.select(columns).from(users).where(eq(users.id, id)).for('update');
+  return found;
+}
+
+const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());
+
+/** The user with this address in any letter case. */
+export async function findRecipientByEmail(executor: Executor, email: string): Promise<Recipient | undefined> {
+  const [found] = await executor.select(columns).from(users).where(hasAddress(email));
+  return found;
+}
+
+/** The same, the row locked until the transaction ends. */
+export async function lockRecipientByEmail(tx: Executor, email: string): Promise<Recipient | undefined> {
+  const [found] = await tx.select(columns).from(users).where(hasAddress(email)).for('update');
+  return found;
+}
+
+/** Makes an account usable by a link, which proves that its user reads the mailbox: active, and with this password if there is one. */
+export async function activate(tx: Executor, id: string, password: string | null, now: Date): Promise<void> {
+  await tx
+    .update(users)
+    .set({ status: 'active', emailVerifiedAt: now, ...(password === null ? {} : { password }) })
+    .where(eq(users.id, id));
+}
+
+/** Writes the password that was chosen by a link, which proves that the user reads the mailbox. */
+export async function resetPassword(tx: Executor, id: string, password: string, now: Date): Promise<void> {
+  await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));
+}
+
+/** Removes the static token, if it was set since then. @returns whether it was */
+export async function removeTokenSetSince(tx: Executor, id: string, since: Date): Promise<boolean> {
+  const removed = await tx
+    .update(users)
+    .set({ tokenHash: null, tokenSetAt: null })
+    .where(and(eq(users.id, id), isNotNull(users.tokenHash), gte(users.tokenSetAt, since)))
+    .returning({ id: users.id });
+  return removed.length === 1;
+}
+
+export interface NewAccount {
+  id: string;
+  email: string;
+  status: 'invited' | 'unverified' | 'active';
+  role: string | null;
+  createdAt: Date;
+  password?: string;
+  firstName?: string | null;
+  lastName?: string | null;
+}
+
+/** Makes a user, unless somebody has the address by now. @returns whether it was made */
+export async function insertAccount(tx: Executor, account: NewAccount): Promise<boolean> {
+  const made = await tx.insert(users).values(account).onConflictDoNothing().returning({ id: users.id });
+  return made.length === 1;
+}
+
+const accountState = {
+  id: users.id,
+  email: users.email,
+  status: users.status,
+  provider: users.provider,
+  externalIdentifier: users.externalIdentifier,
+  hasTfa: sql<boolean>`${users.tfaSecret} is not null`,
+  hasToken: sql<boolean>`${users.tokenHash} is not null`,
+};
+
+/** How somebody gets into their account, as far as it is told what of it has changed. */
+export interface AccountState {
+  id: string;
+  email: string | null;
+  status: string;
+  provider: string;
+  externalIdentifier: string | null;
+  hasTfa: boolean;
+  hasToken: boolean;
+}
+
+export async function readAccountStates(executor: Executor, ids: readonly string[]): Promise<AccountState[]> {
+  return executor.select(accountState).from(users).where(isAmong(users.id, ids));
+}

@@ -1,0 +1,110 @@
+import { and, desc, eq, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
+import type { Executor } from '../../client.js';
+import { registrations, users } from '../../schema.js';
+
+/** A registration that waits for its address to be verified: what the account gets when that happens. */
+export interface PendingRegistration {
+  id: string;
+  user: string;
+  /** The hash. */
+  password: string;
+  firstName: string | null;
+  lastName: string | null;
+  /** Of the cookie of the browser that registered. */
+  browserHash: string | null;
+  /** Where its link leads; null: to the default page. */
+  url: string | null;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+const columns = {
+  id: registrations.id,
+  user: registrations.user,
+  password: registrations.password,
+  firstName: registrations.firstName,
+  lastName: registrations.lastName,
+  browserHash: registrations.browserHash,
+  url: registrations.url,
+  createdAt: registrations.createdAt,
+  expiresAt: registrations.expiresAt,
+};
+
+const newestFirst = [desc(registrations.createdAt), desc(registrations.id)];
+
+/** Adds a registration to those of its user, of which only the newest are kept. */
+export async function insertRegistration(
+  tx: Executor,
+  registration: Omit<PendingRegistration, 'id'>,
+  maxPerUser: number,
+): Promise<string> {
+  const { user } = registration;
+  const kept = tx
+    .select({ id: registrations.id })
+    .from(registrations)
+    .where(eq(registrations.user, user))
+    .orderBy(...newestFirst)
+    .limit(maxPerUser - 1);
+  await tx.delete(registrations).where(and(eq(registrations.user, user), notInArray(registrations.id, kept)));
+  const [made] = await tx.insert(registrations).values(registration).returning({ id: registrations.id });
+  if (!made) throw new Error('The registration was not written.');
+  return made.id;
+}
+
+/** The registrations of a user that have not expired, the newest first. */
+export async function readRegistrations(executor: Executor, user: string, now: Date): Promise<PendingRegistration[]> {
+  return executor
+    .select(columns)
+    .from(registrations)
+    .where(and(eq(registrations.user, user), gt(registrations.expiresAt, now)))
+    .orderBy(...newestFirst);
+}
+
+/** Gives a registration more time. */
+export async function extendRegistration(executor: Executor, id: string, expiresAt: Date): Promise<void> {
+  await executor.update(registrations).set({ expiresAt }).where(eq(registrations.id, id));
+}
+
+/** Ends all registrations of users. */
+export async function deleteRegistrations(tx: Executor, ids: readonly string[]): Promise<void> {
+  await tx.delete(registrations).where(isAmong(registrations.user, ids));
+}
+
+/** Ends the registrations of those users who are not waiting for a verification. */
+export async function deleteSettledRegistrations(tx: Executor, ids: readonly string[]): Promise<void> {
+  const settled = tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(isAmong(users.id, ids), ne(users.status, 'unverified')));
+  await tx.delete(registrations).where(inArray(registrations.user, settled));
+}
+
+/** Clears expired registrations away. */
+export async function deleteExpiredRegistrations(executor: Executor, now: Date): Promise<void> {
+  await executor.delete(registrations).where(lte(registrations.expiresAt, now));
+}
+
+/** What an account gets from the registration that is verified. */
+export interface VerifiedRegistration {
+  user: string;
+  /** The hash. */
+  password: string;
+  firstName: string | null;
+  lastName: string | null;
+  verifiedAt: Date;
+}
+
+/** Makes the user of a registration active, and ends all registrations of theirs. */
+export async function activateRegistered(tx: Executor, verified: VerifiedRegistration): Promise<void> {
+  const { user, password, firstName, lastName, verifiedAt } = verified;
+  const names = {
+    ...(firstName === null ? {} : { firstName }),
+    ...(lastName === null ? {} : { lastName }),
+  };
+  await tx
+    .update(users)
+    .set({ status: 'active', password, ...names, emailVerifiedAt: verifiedAt, usedLinks: sql`${users.usedLinks} + 1` })
+    .where(eq(users.id, user));
+  await deleteRegistrations(tx, [user]);
+}

@@ -1,0 +1,160 @@
+import { and, eq, gt, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import type { Executor } from '../../client.js';
+import { recoveryCodes, users } from '../../schema.js';
+import { type AttemptRules, lockAfter } from '../auth/lockout.js';
+
+/** A user as two-factor authentication needs to know them. */
+export interface TwoFactorUser {
+  id: string;
+  email: string | null;
+  provider: string;
+  /** The hash. */
+  password: string | null;
+  tfaSecret: string | null;
+  tfaLastStep: number | null;
+}
+
+const columns = {
+  id: users.id,
+  email: users.email,
+  provider: users.provider,
+  password: users.password,
+  tfaSecret: users.tfaSecret,
+  tfaLastStep: users.tfaLastStep,
+};
+
+export async function findTwoFactorUser(executor: Executor, id: string): Promise<TwoFactorUser | undefined> {
+  const [found] = await executor.select(columns).from(users).where(eq(users.id, id));
+  return found;
+}
+
+/** The same, the row locked until the transaction ends. */
+export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFactorUser | undefined> {
+  const [found] = await tx.select(columns).from(users).where(eq(users.id, id)).for('update');
+  return found;
+}
+
+/**
+ * Counts an attempt as failed before its code is looked at: so that any number of guesses at once, on any number of
+ * instances, get no further than one after another. One statement; a success takes it back.
+ * @returns whether the code may be looked at, which it may not while a lock lasts; and whether this attempt begins a lock,
+ *   unless it is taken back
+ */
+export async function reserveAttempt(
+  executor: Executor,
+  id: string,
+  now: Date,
+  rules: AttemptRules,
+): Promise<{ mayGoOn: boolean; locks: boolean }> {
+  const failures = sql`${users.tfaFailures} + 1`;
+  const reserved = await executor
+    .update(users)
+    .set({
+      tfaFailures: failures,
+      tfaLockedUntil: lockAfter(sql`(${failures})`, now.toISOString(), rules),
+    })
+    .where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))
+    .returning({ until: users.tfaLockedUntil });
+  return { mayGoOn: reserved.length === 1, locks: reserved.some(({ until }) => until !== null) };
+}
+
+/** Until when no code of the user is looked at; null: there is no lock. */
+export async function findLock(executor: Executor, id: string): Promise<Date | null> {
+  const [found] = await executor.select({ until: users.tfaLockedUntil }).from(users).where(eq(users.id, id));
+  return found?.until ?? null;
+}
+
+/** Ends a lock at `latest` that would last longer because it was set while a clock was ahead. */
+export async function shortenLock(executor: Executor, id: string, latest: Date): Promise<void> {
+  await executor
+    .update(users)
+    .set({ tfaLockedUntil: latest })
+    .where(and(eq(users.id, id), gt(users.tfaLockedUntil, latest)));
+}
+
+/** Resets a last used step that is in the future because a clock was ahead: until it has passed, no code would be accepted. */
+export async function shortenLastStep(executor: Executor, id: string, latest: number): Promise<void> {
+  await executor
+    .update(users)
+    .set({ tfaLastStep: latest })
+    .where(and(eq(users.id, id), gt(users.tfaLastStep, latest)));
+}
+
+const noFailures = { tfaFailures: 0, tfaLockedUntil: null };
+
+/**
+ * Uses up a one-time password, if the secret is still the one that it was checked with and no code of its step or a
+ * later one was used. Of any number of attempts at once one succeeds.
+ * @param sealed the secret that the one-time password was checked with, and what is to be kept of it
+ */
+export async function useStep(
+  tx: Executor,
+  id: string,
+  sealed: { checked: string; kept: string },
+  step: number,
+): Promise<boolean> {
+  const used = await tx
+    .update(users)
+    .set({ ...noFailures, tfaSecret: sealed.kept, tfaLastStep: step })
+    .where(
+      and(
+        eq(users.id, id),
+        eq(users.tfaSecret, sealed.checked),
+        or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),
+      ),
+    )
+    .returning({ id: users.id });
+  return used.length === 1;
+}
+
+/** Whether the user has this recovery code. */
+export async function hasRecoveryCode(executor: Executor, id: string, hash: string): Promise<boolean> {
+  const found = await executor
+    .select({ hash: recoveryCodes.hash })
+    .from(recoveryCodes)
+    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)));
+  return found.length === 1;
+}
+
+/** The same for a recovery code. To be called in a transaction that ends without effect when it fails. */
+export async function useRecoveryCode(tx: Executor, id: string, sealed: string, hash: string): Promise<boolean> {
+  // The user's row first: whoever locks both does it in this order.
+  const stands = await tx
+    .update(users)
+    .set(noFailures)
+    .where(and(eq(users.id, id), eq(users.tfaSecret, sealed)))
+    .returning({ id: users.id });
+  if (stands.length === 0) return false;
+  const used = await tx
+    .delete(recoveryCodes)
+    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))
+    .returning({ hash: recoveryCodes.hash });
+  return used.length === 1;
+}
+
+/** Replaces all recovery codes of a user. */
+export async function replaceRecoveryCodes(tx: Executor, id: string, hashes: readonly string[]): Promise<void> {
+  await tx.delete(recoveryCodes).where(eq(recoveryCodes.user, id));
+  if (hashes.length > 0) await tx.insert(recoveryCodes).values(hashes.map((hash) => ({ user: id, hash })));
+}
+
+/** Turns two-factor authentication on, if it is off. @returns whether it was */
+export async function writeTfaSecret(tx: Executor, id: string, sealed: string, step: number): Promise<boolean> {
+  const written = await tx
+    .update(users)
+    .set({ ...noFailures, tfaSecret: sealed, tfaLastStep: step })
+    .where(and(eq(users.id, id), isNull(users.tfaSecret)))
+    .returning({ id: users.id });
+  return written.length === 1;
+}
+
+/** Turns two-factor authentication off, with all that belongs to it. @returns whether there is such a user */
+export async function removeTfa(tx: Executor, id: string): Promise<boolean> {
+  const found = await tx
+    .update(users)
+    .set({ ...noFailures, tfaSecret: null, tfaLastStep: null })
+    .where(eq(users.id, id))
+    .returning({ id: users.id });
+  await tx.delete(recoveryCodes).where(eq(recoveryCodes.user, id));
+  return found.length === 1;
+}

@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm';
+import type { Executor } from '../../client.js';
+import { policies, rolePolicies, roles, settings, users } from '../../schema.js';
+
+/** Whether nobody has an account yet: the state in which the first administrator is made. */
+export async function hasNoUsers(executor: Executor): Promise<boolean> {
+  const found = await executor.select({ id: users.id }).from(users).limit(1);
+  return found.length === 0;
+}
+
+/** Writes the one row of settings, with its defaults, when it is not there yet. */
+export async function ensureSettings(executor: Executor): Promise<void> {
+  await executor.insert(settings).values({ id: 1 }).onConflictDoNothing();
+}
+
+/** Makes the role and the policy Administrator and the first user, who has that role. */
+export async function createAdministrator(
+  executor: Executor,
+  administrator: { email: string; password: string; tokenHash: string | null },
+): Promise<void> {
+  const name = 'Administrator';
+  const [role] = await executor
+    .insert(roles)
+    .values({ name, icon: 'verified', description: 'May do everything.' })
+    .returning({ id: roles.id });
+  const [policy] = await executor
+    .insert(policies)
+    .values({ name, icon: 'verified', description: 'Unrestricted access.', adminAccess: true, appAccess: true })
+    .returning({ id: policies.id });
+  if (!role || !policy) throw new Error('The database returned no row for the role and policy Administrator.');
+  await executor.insert(rolePolicies).values({ role: role.id, policy: policy.id });
+  const tokenSetAt = administrator.tokenHash === null ? null : sql`now()`;
+  await executor.insert(users).values({ ...administrator, tokenSetAt, role: role.id });
+}

@@ -1,0 +1,33 @@
+import { find } from './dom.js';
+
+/**
+ * A button that asks again before it does something that cannot be undone.
+ * @param act does it and gives `true`, or says why not and gives `false`
+ */
+export function confirmFirst(root: ParentNode, act: () => Promise<boolean>): void {
+  const ask = find<HTMLButtonElement>('[data-ask]', root);
+  const confirm = find('[data-confirm]', root);
+  const no = find<HTMLButtonElement>('[data-no]', root);
+
+  const showQuestion = (isShown: boolean) => {
+    confirm.hidden = !isShown;
+    ask.hidden = isShown;
+    // On what does no harm: who presses a key twice has not been asked.
+    (isShown ? no : ask).focus();
+  };
+  ask.addEventListener('click', () => showQuestion(true));
+  no.addEventListener('click', () => showQuestion(false));
+  confirm.addEventListener('keydown', ({ key }) => {
+    if (key === 'Escape') showQuestion(false);
+  });
+  let isBusy = false;
+  find('[data-yes]', root).addEventListener('click', async () => {
+    if (isBusy) return;
+    isBusy = true;
+    confirm.setAttribute('aria-busy', 'true');
+    const isDone = await act();
+    isBusy = false;
+    confirm.removeAttribute('aria-busy');
+    if (!isDone) showQuestion(false);
+  });
+}

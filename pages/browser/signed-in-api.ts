@@ -1,0 +1,75 @@
+import { callInSession, goToLogin, type Method } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { createProofDialog, type Proof } from './proof-dialog.js';
+import { listProviders, type Provider } from './providers.js';
+
+/**
+ * Calls the API as the signed-in user. Where the API requires a fresh session, the page asks for a proof of identity and
+ * repeats the call. Users whose session has ended are sent to sign in.
+ * @throws {ApiFailure} CANCELED when the user does not want to prove their identity
+ */
+export async function callSignedIn<T>(method: Method, path: string, body?: object): Promise<T> {
+  try {
+    return await callFresh<T>(method, path, body);
+  } catch (failure) {
+    if (failure instanceof ApiFailure && failure.isSignedOut) return goToLogin();
+    throw failure;
+  }
+}
+
+/** Calls an operation that checks a password. That it is wrong, and that the session has ended, has the same code. */
+export const callWithProof = <T>(path: string, proof: object): Promise<T> =>
+  requireSession(() => callFresh<T>('POST', path, proof));
+
+async function requireSession<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (failure) {
+    if (failure instanceof ApiFailure && failure.isSignedOut) await callSignedIn('GET', '/users/me/profile');
+    throw failure;
+  }
+}
+
+/** The only place that decides what follows when a session is not fresh. */
+async function callFresh<T>(method: Method, path: string, body?: object): Promise<T> {
+  for (;;) {
+    try {
+      return await callInSession<T>(method, path, body);
+    } catch (failure) {
+      if (!(failure instanceof ApiFailure) || failure.code !== 'REAUTHENTICATION_REQUIRED') throw failure;
+      await proveIdentity(failure);
+    }
+  }
+}
+
+const ask = createProofDialog((proof: Proof) =>
+  requireSession(() => callInSession('POST', '/auth/reauthenticate', proof)),
+);
+
+/** Actions that need a proof at the same time share one question. */
+let proving: Promise<void> | undefined;
+
+function proveIdentity(failure: ApiFailure): Promise<void> {
+  proving ??= askFor(failure).finally(() => {
+    proving = undefined;
+  });
+  return proving;
+}
+
+async function askFor(failure: ApiFailure): Promise<void> {
+  const needs = (method: string) => failure.methods.includes(method);
+  // A provider does not replace the code of users who have two-factor authentication.
+  const providers = needs('provider') && !needs('otp') ? await linkedProviders().catch(() => []) : [];
+  const ways = { password: needs('password'), otp: needs('otp'), providers };
+  if (!ways.password && !ways.otp && providers.length === 0) throw failure;
+  if (!(await ask(ways))) throw new ApiFailure('CANCELED');
+}
+
+/** The providers that this user can sign in through in a browser. */
+async function linkedProviders(): Promise<Provider[]> {
+  const [{ data }, offered] = await Promise.all([
+    callInSession<{ data: { providers: string[] } }>('GET', '/users/me/profile'),
+    listProviders('?sessionOnly'),
+  ]);
+  return offered.filter(({ name }) => data.providers.includes(name));
+}

@@ -1,0 +1,41 @@
+import { collections } from '../../db/query-language/collections.js';
+import type { Need, NeededRight } from '../../schemas/needs.js';
+import { settingNames } from '../../schemas/settings.js';
+import type { Caller } from '../server/caller.js';
+
+/**
+ * Whether a caller may call a route at all. Rules are not evaluated here: which items and fields the caller may use is checked
+ * where they are known.
+ */
+export function meetsNeed(caller: Caller, need: Need): boolean {
+  if (caller.admin || need === 'nothing') return true;
+  if (need === 'administrator') return false;
+  const { collection, action, fields, unconditional } = need;
+  if (caller.app && action === 'read' && (collection === 'users' || collection === 'roles')) return true;
+  // The settings are a single row, so a permission with a rule has no effect on them.
+  const isUnconditional = unconditional || collection === 'settings';
+  return caller.policies.some(({ permissions }) =>
+    permissions.some(
+      (permission) =>
+        permission.collection === collection &&
+        permission.action === action &&
+        (!isUnconditional || (isEmpty(permission.permissions) && isEmpty(permission.validation))) &&
+        (action === 'delete' || includesFields(permission.fields ?? [], collection, action, fields)),
+    ),
+  );
+}
+
+const isEmpty = (rule: Record<string, unknown> | null) => rule === null || Object.keys(rule).length === 0;
+
+function includesFields(
+  granted: readonly string[],
+  collection: NeededRight['collection'],
+  action: NeededRight['action'],
+  needed: readonly string[] | undefined,
+): boolean {
+  if (granted.includes('*')) return true;
+  if (needed) return needed.every((name) => granted.includes(name));
+  if (collection === 'settings') return settingNames.some((name) => granted.includes(name));
+  // A permission to read that includes no field of the collection would still reveal that there are items.
+  return action !== 'read' || granted.some((name) => collections[collection].fields.has(name));
+}

@@ -1,0 +1,31 @@
+import plugin from 'fastify-plugin';
+import { hour } from '../../platform/periodic.js';
+import { createPasswordChecks, type PasswordChecks } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    passwordChecks: PasswordChecks;
+  }
+}
+
+/** `app.passwordChecks`: checks passwords of accounts, and slows guessing down. */
+export const passwordChecksPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, passwords, rateLimits, activity } = app;
+    const checks = createPasswordChecks({
+      db,
+      clock,
+      passwords,
+      rateLimits,
+      activity,
+      queue: config.PASSWORD_HASH_QUEUE,
+    });
+    app.decorate('passwordChecks', checks);
+
+    app.every(hour, () => checks.clear(), 'old login attempts could not be cleared away');
+  },
+  {
+    name: 'password-checks',
+    dependencies: ['config', 'database', 'clock', 'periodic', 'passwords', 'rate-limits', 'activity'],
+  },
+);

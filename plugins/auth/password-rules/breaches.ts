@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import fastq from 'fastq';
+
+/** Milliseconds, including the time that a check waits for its turn. */
+const timeout = 1_500;
+
+/** Checks at the same time. */
+const concurrency = 8;
+
+/** Bytes. A range has about 1,000 hashes; with padding, up to 80 KB. */
+const maxLength = 1_048_576;
+
+/** @returns whether a password is known from a data breach; false also when that cannot be found out */
+export type BreachCheck = (password: string) => Promise<boolean>;
+
+/** Where ranges of hashes are served, from PASSWORD_BREACH_CHECK. */
+const rangesAt = (setting: string): string => {
+  const base = setting === 'hibp' ? 'https://api.pwnedpasswords.com' : setting.replace(/\/+$/, '');
+  return /\/range$/.test(base) ? base : `${base}/range`;
+};
+
+/**
+ * Asks a service that knows breached passwords, by k-anonymity: it receives the first 5 of 40 digits of the SHA-1 hash and
+ * returns all hashes that begin with them. The response is padded, so that its length does not reveal the range.
+ * @param setting `hibp`, or the URL of a mirror
+ */
+export function createBreachCheck(setting: string, onFailure: (error: unknown) => void): BreachCheck {
+  const url = rangesAt(setting);
+
+  const check = async ({ password, signal }: { password: string; signal: AbortSignal }): Promise<boolean> => {
+    signal.throwIfAborted();
+    const hash = createHash('sha1').update(password).digest('hex').toUpperCase();
+    const headers = { 'add-padding': 'true', 'user-agent': 'gatehouse', accept: 'text/plain' };
+    const response = await fetch(`${url}/${hash.slice(0, 5)}`, { headers, signal, redirect: 'error' });
+    const range = await readText(response);
+    if (!response.ok) throw new Error(`The service for breached passwords responded with ${response.status}.`);
+    return isInRange(range, hash.slice(5));
+  };
+  const queue = fastq.promise(check, concurrency);
+
+  return async (password) => {
+    try {
+      return await queue.push({ password, signal: AbortSignal.timeout(timeout) });
+    } catch (error) {
+      onFailure(error);
+      return false;
+    }
+  };
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > maxLength) throw new Error('The response of the service for breached passwords is too long.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+/** Each line is the rest of a hash, and how often it was found: 0 in lines that are padding. */
+function isInRange(range: string, suffix: string): boolean {
+  const line = range.split(/\r?\n/).find((each) => each.toUpperCase().startsWith(`${suffix}:`));
+  return line !== undefined && Number(line.slice(suffix.length + 1)) > 0;
+}

@@ -1,0 +1,99 @@
+import type { Executor } from '../../../db/client.js';
+import { readPasswordSettings } from '../../../db/queries/settings/settings.js';
+import { hashStart } from '../../../schemas/common.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { PasswordReason } from '../../../schemas/password-check.js';
+import type { BreachCheck } from './breaches.js';
+import { ownWordsOf } from './own-words.js';
+import type { Strength } from './strength.js';
+
+export interface NewPassword {
+  password: string;
+  /** Texts that belong to its user: the address and names, as far as they are known. What is no text is left out. */
+  ownTexts: readonly unknown[];
+}
+
+/** The rules for new passwords, for every operation that sets one. */
+export interface PasswordRules {
+  /**
+   * Refuses what must not become a password.
+   * @throws {ApiError} INVALID_PAYLOAD for a hash; FAILED_VALIDATION of the field `password`; SERVICE_UNAVAILABLE
+   */
+  check(passwords: readonly NewPassword[]): Promise<void>;
+  /**
+   * Why a password would be refused; empty when it would not.
+   * @throws {ApiError} INVALID_PAYLOAD for a hash; SERVICE_UNAVAILABLE
+   */
+  reasonsAgainst(password: NewPassword): Promise<PasswordReason[]>;
+}
+
+export interface PasswordRuleOptions {
+  db: Executor;
+  minLength: number;
+  rejectCommon: boolean;
+  strength: Pick<Strength, 'evaluate'>;
+  isBreached: BreachCheck | null;
+}
+
+/** Passwords that are evaluated in one go. More would keep others waiting. */
+const batch = 20;
+
+/** Tasks that may be ahead of a check by an anonymous caller. The rest of the queue is for those who set a password. */
+const maxWaitingBeforeCheck = 16;
+
+const hashPattern = new RegExp(`^${hashStart}`);
+
+export function createPasswordRules(options: PasswordRuleOptions): PasswordRules {
+  const { db, minLength, rejectCommon: rejectWeak, strength, isBreached } = options;
+
+  /** The reasons against each of the passwords. */
+  const evaluate = async (passwords: readonly NewPassword[], maxWaiting?: number): Promise<PasswordReason[][]> => {
+    if (passwords.some(({ password }) => hashPattern.test(password))) {
+      throw new ApiError('INVALID_PAYLOAD', { reason: 'password takes a password, not the hash of one' });
+    }
+    const { policy, projectName } = await readPasswordSettings(db);
+    const all: PasswordReason[][] = [];
+    for (let start = 0; start < passwords.length; start += batch) {
+      const some = passwords.slice(start, start + batch);
+      const candidates = some.map(({ password, ownTexts }) => ({
+        password,
+        ownWords: ownWordsOf([...ownTexts, projectName]),
+      }));
+      const evaluations = await strength.evaluate({ candidates, policy, rejectWeak }, maxWaiting);
+      for (const [index, { weakness, meetsPolicy }] of evaluations.entries()) {
+        const { password } = some[index] as NewPassword;
+        const reasons: PasswordReason[] = [];
+        // Counted as people count: an emoji is one character, not two.
+        if ([...password].length < minLength) reasons.push('too_short');
+        if (weakness !== null) reasons.push(weakness);
+        if (!meetsPolicy) reasons.push('policy');
+        all.push(reasons);
+      }
+    }
+    // Others are asked only about passwords that would be accepted without them.
+    if (isBreached === null) return all;
+    return Promise.all(
+      passwords.map(async ({ password }, index) => {
+        const reasons = all[index] ?? [];
+        return reasons.length === 0 && (await isBreached(password)) ? ['breached'] : reasons;
+      }),
+    );
+  };
+
+  return {
+    check: async (passwords) => {
+      if (passwords.length === 0) return;
+      const [reason] = (await evaluate(passwords)).flat();
+      if (reason !== undefined) throw refusal(reason, minLength);
+    },
+    reasonsAgainst: async (password) => (await evaluate([password], maxWaitingBeforeCheck))[0] ?? [],
+  };
+}
+
+const refusal = (reason: PasswordReason, minLength: number) =>
+  new ApiError('FAILED_VALIDATION', {
+    field: 'password',
+    path: [],
+    type: reason === 'policy' ? 'regex' : reason,
+    ...(reason === 'too_short' ? { valid: minLength } : {}),
+  });

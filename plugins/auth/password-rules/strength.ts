@@ -1,0 +1,99 @@
+import { Worker } from 'node:worker_threads';
+import { ApiError } from '../../../schemas/errors.js';
+
+/** A password that someone wants to use. */
+export interface Candidate {
+  password: string;
+  /** Words that an attacker who knows the user tries first, in lower case. */
+  ownWords: readonly string[];
+}
+
+export interface Evaluation {
+  weakness: 'too_common' | 'own_words' | null;
+  meetsPolicy: boolean;
+}
+
+export interface StrengthTask {
+  number: number;
+  candidates: readonly Candidate[];
+  /** A regular expression. */
+  policy: string | null;
+  /** Whether weak passwords are to be found. */
+  rejectWeak: boolean;
+}
+
+/** The response of the thread to a task. */
+export type StrengthAnswer = { number: number } & ({ evaluations: Evaluation[] } | { error: unknown });
+
+/**
+ * Evaluates passwords on a thread of its own: a password of 128 characters, or a policy that backtracks, takes a fifth of
+ * a second, for which no request should wait. The thread starts, and loads its dictionaries, with the first password.
+ */
+export interface Strength {
+  /**
+   * @param maxWaiting how many tasks may be ahead of this one
+   * @throws {ApiError} SERVICE_UNAVAILABLE when more are
+   */
+  evaluate(task: Omit<StrengthTask, 'number'>, maxWaiting?: number): Promise<Evaluation[]>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(evaluations: Evaluation[]): void;
+  reject(error: unknown): void;
+}
+
+/** MB. The dictionaries take about 15. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 };
+
+const ended = () => new Error('The thread that evaluates passwords has ended.');
+
+export function createStrength(capacity = 64): Strength {
+  const waiting = new Map<number, Waiting>();
+  let tasks = 0;
+  let worker: Worker | undefined;
+  let isClosed = false;
+
+  const start = (): Worker => {
+    // Like the hashing threads: without the modules that the process preloads, and without its environment, which contains secrets.
+    const alone = { execArgv: [], env: {} };
+    const thread = new Worker(new URL('./strength-thread.js', import.meta.url), { resourceLimits, ...alone });
+    const lose = (error: Error) => {
+      if (worker !== thread) return;
+      worker = undefined;
+      for (const { reject } of waiting.values()) reject(error);
+      waiting.clear();
+    };
+    return thread
+      .on('message', (answer: StrengthAnswer) => {
+        const asker = waiting.get(answer.number);
+        waiting.delete(answer.number);
+        if (waiting.size === 0) thread.unref();
+        if ('error' in answer) asker?.reject(answer.error);
+        else asker?.resolve(answer.evaluations);
+      })
+      .on('messageerror', () => void thread.terminate())
+      .on('error', lose)
+      .on('exit', () => lose(ended()));
+  };
+
+  return {
+    evaluate: (task, maxWaiting = capacity) => {
+      if (waiting.size >= maxWaiting) {
+        throw new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many passwords at once.' });
+      }
+      return new Promise((resolve, reject) => {
+        if (isClosed) throw ended();
+        worker ??= start();
+        worker.ref();
+        const number = tasks++;
+        worker.postMessage({ ...task, number });
+        waiting.set(number, { resolve, reject });
+      });
+    },
+    close: async () => {
+      isClosed = true;
+      await worker?.terminate();
+    },
+  };
+}

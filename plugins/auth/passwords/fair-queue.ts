@@ -1,0 +1,119 @@
+import { ApiError } from '../../../schemas/errors.js';
+
+interface Task {
+  start(): void;
+  drop(reason: unknown): void;
+}
+
+/** Tasks of several owners, a bounded number of them at a time. */
+export interface FairQueue {
+  /** Tasks of one owner that may wait while others wait, too. */
+  readonly share: number;
+  /**
+   * @param owner who causes the work
+   * @param abandoned a task that has not started by then never does
+   * @throws {ApiError} SERVICE_UNAVAILABLE when there is no room for it, or others need its place; the reason of `abandoned`
+   */
+  push<T>(owner: string, task: () => Promise<T>, abandoned?: AbortSignal): Promise<T>;
+  /** @throws {ApiError} SERVICE_UNAVAILABLE when a task of this owner would be refused */
+  requireRoom(owner: string): void;
+  /** Tasks that have been started, and tasks that have not. */
+  load(): { started: number; waiting: number };
+}
+
+const noRoom = () => new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many logins at once.' });
+
+/**
+ * The owners take turns, so nobody waits for all the work of another owner. An owner may fill the queue while no one else waits.
+ * Otherwise it gets a quarter of the queue, and loses the places beyond that as soon as others need them.
+ * @param atOnce tasks that are started at a time
+ * @param capacity tasks that may wait
+ */
+export function createFairQueue(atOnce: number, capacity: number): FairQueue {
+  /** What waits, by owner. The owner whose turn is next comes first. */
+  const queues = new Map<string, Task[]>();
+  const share = Math.max(1, Math.floor(capacity / 4));
+  let started = 0;
+  let waiting = 0;
+
+  const take = (owner: string, index: number): Task | undefined => {
+    const own = queues.get(owner) ?? [];
+    const [task] = own.splice(index, 1);
+    if (task) waiting--;
+    if (own.length === 0) queues.delete(owner);
+    return task;
+  };
+
+  const startNext = () => {
+    const [owner] = queues.keys();
+    if (owner === undefined || started >= atOnce) return;
+    const task = take(owner, 0);
+    const others = queues.get(owner);
+    // The next turn is that of another owner.
+    if (others) {
+      queues.delete(owner);
+      queues.set(owner, others);
+    }
+    started++;
+    task?.start();
+  };
+
+  /** The owner with the most tasks, if it has more than its share. */
+  const greediest = (): string | undefined => {
+    const [[owner, tasks] = ['', []]] = [...queues].sort(([, a], [, b]) => b.length - a.length);
+    return tasks.length > share ? owner : undefined;
+  };
+
+  const requireRoom = (owner: string) => {
+    if (started < atOnce) return;
+    const own = queues.get(owner)?.length ?? 0;
+    if (own < waiting && own >= share) throw noRoom();
+    const canGetPlace = waiting < capacity || (own < waiting && greediest() !== undefined);
+    if (!canGetPlace) throw noRoom();
+  };
+
+  /** For an owner who has room. */
+  const makeRoom = () => {
+    const loser = started >= atOnce && waiting >= capacity ? greediest() : undefined;
+    if (loser !== undefined) take(loser, -1)?.drop(noRoom());
+  };
+
+  return {
+    share,
+    requireRoom,
+    load: () => ({ started, waiting }),
+
+    push: async (owner, work, abandoned) => {
+      abandoned?.throwIfAborted();
+      requireRoom(owner);
+      makeRoom();
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          const index = queues.get(owner)?.indexOf(task) ?? -1;
+          if (index >= 0) take(owner, index)?.drop(abandoned?.reason);
+        };
+        const task: Task = {
+          start: async () => {
+            abandoned?.removeEventListener('abort', leave);
+            const [outcome] = await Promise.allSettled([work()]);
+            // The next one starts before the owner of this one can come back with another.
+            started--;
+            startNext();
+            if (outcome.status === 'fulfilled') resolve(outcome.value);
+            else reject(outcome.reason);
+          },
+          drop: (reason) => {
+            abandoned?.removeEventListener('abort', leave);
+            reject(reason);
+          },
+        };
+        abandoned?.addEventListener('abort', leave);
+        const own = queues.get(owner) ?? [];
+        own.push(task);
+        queues.set(owner, own);
+        waiting++;
+        startNext();
+      });
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import type { Executor } from '../../../db/client.js';
+import { advanceSession, findRefreshableSession } from '../../../db/queries/access/principals.js';
+import { type LoginCandidate, recordLogin } from '../../../db/queries/auth/logins.js';
+import { deleteSession } from '../../../db/queries/auth/sessions.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { SessionMode } from '../../../schemas/sessions.js';
+import { shiftOf } from '../../platform/clock.js';
+import type { Client } from '../../server/client-info.js';
+import { toApiError } from '../../server/errors.js';
+import { hashToken } from '../../tokens/refresh-tokens.js';
+import type { PasswordChecks } from '../password-checks/service.js';
+import type { Passwords } from '../passwords/service.js';
+import type { SecondFactor } from '../second-factor/service.js';
+import { createIssuing, type IssuedSession, type Issuing, type IssuingDependencies } from './issuing.js';
+import { createRetries } from './retries.js';
+import { standingOf } from './standing.js';
+
+export type { IssuedSession } from './issuing.js';
+
+/** What a client presents to continue a session: its refresh token or, in mode `session`, the token in its cookie. */
+export interface SessionCredential {
+  mode: SessionMode;
+  /** Several when there are several cookies of the name: a neighboring host can set some, and any that is valid will do. */
+  tokens: readonly string[];
+  /** When the request arrived, on the clock of `performance.now()`. */
+  arrived: number;
+}
+
+export interface Login {
+  email: string;
+  password: string;
+  otp?: string | undefined;
+  mode: SessionMode;
+}
+
+export interface Sessions {
+  /**
+   * Begins a session.
+   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; INVALID_OTP; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
+   */
+  login(login: Login, client: Client): Promise<IssuedSession>;
+  /**
+   * Begins a session in the transaction of a login, whichever way it went. Who is logging in, the caller has checked:
+   * `recordLogin` says whether that still stands, and `secondFactor.use` uses up the code.
+   * @throws {ApiError} INVALID_CREDENTIALS when the user is not active
+   */
+  begin: Issuing['begin'];
+  /**
+   * Exchanges a credential for its successor. This can be repeated: within the grace period after the replacement, the most
+   * recently replaced credential gives the same successor again. After that, it ends the session.
+   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE when it takes too long
+   */
+  refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
+  /** Ends the sessions that a credential can continue, if any. */
+  logout(credential: SessionCredential, client: Client): Promise<void>;
+}
+
+interface Dependencies extends IssuingDependencies {
+  db: Executor;
+  passwords: Pick<Passwords, 'hash' | 'isOutdated' | 'requireRoom'>;
+  passwordChecks: PasswordChecks;
+  secondFactor: SecondFactor;
+  onUse(userId: string): void;
+  onReuse(session: { id: string; client: Client }): void;
+}
+
+/** What a token says of a session. No hash in mode `session`. */
+interface PresentedToken {
+  id: string;
+  generation: number;
+  tokenHash: string | null;
+}
+
+/** How many tokens of one request are tried: the database is asked for each. */
+const maxPresented = 4;
+
+export function createSessions(deps: Dependencies): Sessions {
+  const { db, passwords, passwordChecks, secondFactor } = deps;
+  const { accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
+  const { begin, recordAndBegin, next, issue } = createIssuing(deps);
+  const retries = createRetries(lifetimes.gracePeriod);
+  // A client that is told to retry must arrive again within the grace period, in case its request was done after all.
+  const patience = Math.min(Math.max(lifetimes.gracePeriod / 2, 2_000), 8_000);
+
+  /** Another hash to keep when the parameters have changed, else null. A full queue is no reason to refuse a right login. */
+  const renewedHash = async (stored: string | null, password: string, client: Client): Promise<string | null> => {
+    if (stored === null || !passwords.isOutdated(stored)) return null;
+    return passwords.hash(password, { userId: null, client }).catch((error: unknown) => {
+      if (error instanceof ApiError) return null;
+      throw error;
+    });
+  };
+
+  /** One try at a login; undefined when the user was changed while the password was being checked. */
+  const tryLogin = ({ email, password, otp, mode }: Login, client: Client): Promise<IssuedSession | undefined> => {
+    const passwordOf = (user: LoginCandidate) =>
+      user.status === 'active' && user.provider === 'default' ? user.password : null;
+    return passwordChecks.logIn({ email, password }, client, passwordOf, async (user, attempts) => {
+      const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
+      // Whatever becomes of the code.
+      if (user.tfaSecret !== null) await attempts.clear();
+      const code = await secondFactor.require(user, otp, client);
+      const newPassword = await renewedHash(user.password, password, client);
+      if (code === null) {
+        const issued = await recordAndBegin(checked, { newPassword, counted: attempts.keys }, mode, client);
+        if (!issued) await attempts.clear();
+        return issued;
+      }
+      return db.transaction(async (tx) => {
+        if (!(await recordLogin(tx, checked, newPassword, clock()))) return undefined;
+        if (!(await secondFactor.use(tx, user.id, code, { userId: user.id, client }))) {
+          throw new ApiError('INVALID_OTP').concerning(user.id);
+        }
+        return begin(tx, { userId: user.id, mode }, client);
+      });
+    });
+  };
+
+  /** @throws {ApiError} for a session cookie: INVALID_TOKEN, TOKEN_EXPIRED */
+  const read = async (mode: SessionMode, token: string): Promise<PresentedToken | undefined> => {
+    if (mode !== 'session') {
+      const found = refreshTokens.read(token);
+      return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
+    }
+    const claims = await accessTokens.verify(token);
+    // Without a generation it is an access token of another mode, which must not be traded for a longer life.
+    if (claims?.generation === undefined) return undefined;
+    return { id: claims.session, generation: claims.generation, tokenHash: null };
+  };
+
+  /** Those of the tokens that we issued: of each session the newest one. */
+  const readAll = async ({ mode, tokens }: SessionCredential) => {
+    const bySession = new Map<string, PresentedToken>();
+    let isExpired = false;
+    for (const token of tokens) {
+      const presented = await read(mode, token).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || error.status >= 500) throw error;
+        isExpired ||= error.code === 'TOKEN_EXPIRED';
+        return undefined;
+      });
+      if (!presented || bySession.size >= maxPresented) continue;
+      const other = bySession.get(presented.id);
+      if (!other || other.generation < presented.generation) bySession.set(presented.id, presented);
+    }
+    return { presented: [...bySession.values()], isExpired };
+  };
+
+  /** Ends a session, if it is still there, and writes down why. */
+  const end = (id: string, action: 'logout' | 'refresh_reused', client: Client): Promise<void> =>
+    db.transaction(async (tx) => {
+      const user = await deleteSession(tx, id);
+      if (user === undefined) return;
+      // The caller is not known: anyone may present a token that was replaced long ago.
+      const userId = action === 'logout' ? user : null;
+      await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
+    });
+
+  /** The session of a token, and how the token stands to it; undefined when there is none, or none of its kind. */
+  const findStanding = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
+    const found = await findRefreshableSession(db, id);
+    if (!found || (found.token_hash === null) !== (tokenHash === null)) return undefined;
+    const waited = performance.now() - arrived;
+    const { gracePeriod } = lifetimes;
+    return { found, standing: standingOf(generation, found.session, { waited, shift: shiftOf(clock), gracePeriod }) };
+  };
+
+  /** Exchanges one token. @returns why it was refused otherwise */
+  const exchange = async (
+    mode: SessionMode,
+    presented: PresentedToken,
+    client: Client,
+    arrived: number,
+  ): Promise<IssuedSession | 'just-replaced' | 'reused' | 'refused'> => {
+    const { id } = presented;
+    const { generation, refreshToken, expiresAt } = next(presented, mode);
+    const { ip, userAgent } = client;
+    const place = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt, ip, userAgent };
+    const times = { now: clock(), shift: shiftOf(clock), maxAge: lifetimes.session };
+    const outcome = await advanceSession(db, presented, place, times);
+    if (outcome.principal) {
+      deps.onUse(outcome.principal.id);
+      return issue(mode, outcome.principal, { ...outcome, id, generation }, refreshToken, client);
+    }
+
+    const { found, standing } = (await findStanding(presented, arrived)) ?? {};
+    if (!found || standing === 'unknown' || standing === 'current') return 'refused';
+    // It was the current one when the statement began, so the request was there before the replacement was committed.
+    const isReplaced = standing === 'replaced' || (outcome.wasCurrent && generation === found.session.generation);
+    if (!isReplaced) return standing === 'reused' && !outcome.wasCurrent ? 'reused' : 'just-replaced';
+    const { session, created_at: createdAt, token_hash: hash } = found;
+    if (found.status !== 'active' || session.expires_at <= clock().getTime()) return 'just-replaced';
+    const successor = hash === null ? null : refreshTokens.reissue({ sessionId: id, generation }, hash);
+    if (successor === undefined) return 'just-replaced';
+    const position = { id, generation, expiresAt: new Date(session.expires_at), createdAt: new Date(createdAt) };
+    return issue(mode, found, position, successor, client);
+  };
+
+  return {
+    begin,
+
+    login: async (login, client) => {
+      passwords.requireRoom({ userId: null, client });
+      // A user who changed meanwhile is judged once more, as they are now: another login may just have renewed the hash.
+      const issued = (await tryLogin(login, client)) ?? (await tryLogin(login, client));
+      if (!issued) throw new ApiError('INVALID_CREDENTIALS');
+      return issued;
+    },
+
+    refresh: async (credential, client) => {
+      const { mode } = credential;
+      const { presented, isExpired } = await readAll(credential);
+      const outcomes = new Map<string, Exclude<Awaited<ReturnType<typeof exchange>>, IssuedSession>>();
+      for (const token of presented) {
+        const arrived = retries.arrivalOf(token.id, credential.arrived);
+        try {
+          const left = credential.arrived + patience - performance.now();
+          const outcome = await within(left, exchange(mode, token, client, arrived));
+          if (typeof outcome === 'object') return outcome;
+          outcomes.set(token.id, outcome);
+        } catch (error) {
+          if (toApiError(error).code === 'SERVICE_UNAVAILABLE') retries.note(token.id, arrived);
+          throw error;
+        }
+      }
+      for (const [id, outcome] of outcomes) {
+        if (outcome !== 'reused') continue;
+        await end(id, 'refresh_reused', client);
+        deps.onReuse({ id, client });
+      }
+      const isJustReplaced = [...outcomes.values()].includes('just-replaced');
+      const error = new ApiError('INVALID_CREDENTIALS');
+      throw isJustReplaced || isExpired ? error.keepingCookie() : error;
+    },
+
+    logout: async (credential, client) => {
+      const { presented } = await readAll(credential);
+      for (const token of presented) {
+        const { found, standing } = (await findStanding(token, credential.arrived)) ?? {};
+        const isCurrent = standing === 'current' && found?.token_hash === token.tokenHash;
+        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);
+      }
+    },
+  };
+}
+
+/** @throws {ApiError} SERVICE_UNAVAILABLE when the work takes longer; the work continues */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const reason = 'The database was too slow.';
+    timer = setTimeout(
+      () => reject(new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason })),
+      milliseconds,
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
+}

@@ -1,0 +1,33 @@
+/** How a token of a generation stands to its session. */
+export type Standing =
+  /** The session's current token. */
+  | 'current'
+  /** The one that the current token replaced, within the grace period: it is equivalent to the current one. */
+  | 'replaced'
+  /** An older one, within the grace period of the latest replacement: refused, without further effect. */
+  | 'older'
+  /** A replaced one, after the grace period: someone has a copy. */
+  | 'reused'
+  /** Never issued. */
+  | 'unknown';
+
+/**
+ * A request is within the grace period if it *arrived* within it: time spent waiting for a connection, a lock or the database
+ * does not count against the client. No clocks of different machines are compared. The database measures how long ago the
+ * replacement was when it reads the row, by its own clock, which also wrote `replaced_at`. The instance measures how long the
+ * request has been waiting, which is at least as long as it had waited when the row was read. So the difference is at most the
+ * age of the replacement when the request arrived. Tests that move `app.clock` write the difference into `replaced_at`; `shift`
+ * takes it out again, and is 0 otherwise.
+ */
+export function standingOf(
+  generation: number,
+  session: { generation: number; replaced_ago: number | null },
+  { waited, shift, gracePeriod }: { waited: number; shift: number; gracePeriod: number },
+): Standing {
+  if (generation > session.generation) return 'unknown';
+  if (generation === session.generation) return 'current';
+  // Negative after the database's clock was set back. The age is unknown then, but only for as long as the clock was set back.
+  const ago = session.replaced_ago === null ? Number.POSITIVE_INFINITY : Math.abs(session.replaced_ago + shift);
+  if (ago - waited > gracePeriod) return 'reused';
+  return generation === session.generation - 1 ? 'replaced' : 'older';
+}

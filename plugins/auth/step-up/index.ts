@@ -1,0 +1,41 @@
+import plugin from 'fastify-plugin';
+import { createOwnPassword, type OwnPassword } from './own-password.js';
+import { createReauthenticate, type Reauthenticate } from './reauthentication.js';
+import { createStepUp, type StepUp } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    stepUp: StepUp;
+    ownPassword: OwnPassword;
+    reauthenticate: Reauthenticate;
+  }
+  interface FastifyContextConfig {
+    /** The route is for sessions: static tokens get FORBIDDEN, which the route then declares. */
+    requiresSession?: boolean;
+    /** The same, and the session must be fresh, or the answer is REAUTHENTICATION_REQUIRED. */
+    requiresFresh?: boolean;
+  }
+}
+
+/**
+ * `app.stepUp`: requires that users have proved their identity recently. `app.reauthenticate`: how they prove it again.
+ * `app.ownPassword`: checks the caller's password.
+ */
+export const stepUpPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, passwordChecks, secondFactor, activity } = app;
+    const ownPassword = createOwnPassword({ db, passwordChecks });
+    const keys = new Set(config.PROVIDERS.map(({ key }) => key));
+    const stepUp = createStepUp({
+      db,
+      clock,
+      ownPassword,
+      period: config.REAUTHENTICATION_PERIOD,
+      isConfigured: (key) => keys.has(key),
+    });
+    app.decorate('ownPassword', ownPassword);
+    app.decorate('stepUp', stepUp);
+    app.decorate('reauthenticate', createReauthenticate({ db, ownPassword, secondFactor, stepUp, activity }));
+  },
+  { name: 'step-up', dependencies: ['config', 'database', 'clock', 'password-checks', 'second-factor', 'activity'] },
+);

@@ -1,0 +1,34 @@
+import type { Executor } from '../../../db/client.js';
+import { findTwoFactorUser, type TwoFactorUser } from '../../../db/queries/tfa/two-factor.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { Caller } from '../../server/caller.js';
+import type { PasswordChecks } from '../password-checks/service.js';
+
+/** The user as their credentials were when they were read; `password` is null if the user cannot sign in with it. */
+export type OwnCredentials = TwoFactorUser & { id: string };
+
+export interface OwnPassword {
+  /** @throws {ApiError} INVALID_CREDENTIALS when the user no longer exists */
+  read(caller: Caller): Promise<OwnCredentials>;
+  /**
+   * Checks the password of the caller. Attempts are counted together with those at login.
+   * @throws {ApiError} INVALID_CREDENTIALS, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
+   */
+  require(caller: Caller, user: OwnCredentials, password: string): Promise<void>;
+}
+
+export function createOwnPassword(deps: { db: Executor; passwordChecks: Pick<PasswordChecks, 'check'> }): OwnPassword {
+  const { db, passwordChecks } = deps;
+  return {
+    read: async ({ userId }) => {
+      const user = userId === null ? undefined : await findTwoFactorUser(db, userId);
+      if (!user) throw new ApiError('INVALID_CREDENTIALS');
+      return { ...user, password: user.provider === 'default' ? user.password : null };
+    },
+
+    require: async ({ client }, user, password) => {
+      if (await passwordChecks.check(user, password, client)) return;
+      throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { Executor } from '../../db/client.js';
+import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
+import { type Item, readItems } from '../../db/queries/items/items.js';
+import type { Key } from '../../db/queries/items/writes.js';
+import { collections, type WritableCollection } from '../../db/query-language/collections.js';
+import { invalidQuery } from '../../db/query-language/invalid-query.js';
+import { parseQuery, type QueryInput } from '../../db/query-language/query.js';
+import { isObject } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import { accessViewOf, variablesOf } from '../access/view.js';
+import type { Clock } from '../platform/clock.js';
+import type { Caller } from '../server/caller.js';
+import { invalidPayload, readKey } from './payload.js';
+import type { QueryLimitsOf } from './query-limits.js';
+import type { Items, Meta } from './service.js';
+import type { Writes } from './write-engine.js';
+
+/** What a write answers: the items as the caller sees them now, or nothing when they may see none. */
+export type Written<Data> = { data: Data; meta?: Meta } | null;
+
+/** Creates, updates and deletes items in all the forms that a body may have. */
+export interface Mutations {
+  create(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item | Item[]>>;
+  updateOne(
+    caller: Caller,
+    name: WritableCollection,
+    key: string,
+    body: unknown,
+    query: QueryInput,
+  ): Promise<Written<Item>>;
+  updateMany(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item[]>>;
+  removeOne(caller: Caller, name: WritableCollection, key: string): Promise<void>;
+  removeMany(caller: Caller, name: WritableCollection, body: unknown): Promise<void>;
+}
+
+export function createMutations(deps: {
+  dbOf(caller: Caller): Executor;
+  clock: Clock;
+  items: Items;
+  writes: Writes;
+  limitsOf: QueryLimitsOf;
+  costly: CostlyQueries;
+  maxBatch: number;
+}): Mutations {
+  const { dbOf, clock, items, writes, limitsOf, costly, maxBatch } = deps;
+
+  const limited = <T>(list: readonly T[]): readonly T[] => {
+    if (list.length > maxBatch) throw invalidPayload(`A request can contain at most ${maxBatch} items`);
+    return list;
+  };
+
+  /** A key that can be none is like one that is not there: it is not told which. */
+  const keyOf = (name: WritableCollection, value: unknown): Key => {
+    const key = readKey(collections[name], value);
+    if (key === undefined) throw new ApiError('FORBIDDEN');
+    return key;
+  };
+
+  const keysOf = (name: WritableCollection, list: unknown): Key[] => {
+    if (!Array.isArray(list)) throw invalidPayload('keys takes a list of keys');
+    return limited(list).map((key) => keyOf(name, key));
+  };
+
+  /** The keys of the items that a query in a body selects, among those that the caller may see. */
+  const keysByQuery = async (caller: Caller, name: WritableCollection, input: unknown): Promise<Key[]> => {
+    if (!isObject(input)) throw invalidPayload('query takes an object');
+    const now = clock();
+    const view = accessViewOf(caller, now);
+    if (view(name).length === 0) throw new ApiError('FORBIDDEN');
+    const { fields: _fields, meta: _meta, aggregate: _aggregate, groupBy: _groupBy, ...selection } = input;
+    if (selection.cursor !== undefined) throw invalidQuery('The query of a write takes no cursor');
+    const limits = limitsOf(caller);
+    const most = Math.min(maxBatch, limits.maximum ?? maxBatch);
+    // One more shows that there are too many.
+    const limitsHere = { ...limits, default: most + 1, maximum: most + 1 };
+    const asked = parseQuery(selection, collections[name], view, variablesOf(caller, now), limitsHere);
+    const query = await costly.split(dbOf(caller), collections[name], asked, view);
+    const found = await readItems(dbOf(caller), collections[name], { ...query, fields: new Map() }, view, limits.read);
+    if (found.length > most && most < maxBatch) {
+      throw invalidQuery(`The query of a write may select at most ${most} items; set a limit, or select fewer`);
+    }
+    return limited(found.map(({ id }) => id as Key)).slice();
+  };
+
+  /** Refuses a query that the answer could not meet, before anything is written. */
+  const checkAnswer = (caller: Caller, name: WritableCollection, query: QueryInput) => {
+    const view = accessViewOf(caller, clock());
+    return view(name).length > 0 && items.check(caller, name, query);
+  };
+
+  const answer = async (caller: Caller, name: WritableCollection, keys: readonly Key[], query: QueryInput) => {
+    if (accessViewOf(caller, clock())(name).length === 0) return null;
+    try {
+      return await items.readMany(caller, name, keys, query);
+    } catch (error) {
+      // The query was checked before, so the response would be too large. What is written is written: no client must take it for
+      // refused.
+      if (error instanceof ApiError && error.code === 'INVALID_QUERY') return null;
+      throw error;
+    }
+  };
+
+  const first = (found: Written<Item[]>): Written<Item> => {
+    const [item] = found?.data ?? [];
+    return item === undefined ? null : { ...found, data: item };
+  };
+
+  return {
+    create: async (caller, name, body, query) => {
+      checkAnswer(caller, name, query);
+      const isWrapped = isObject(body) && Object.keys(body).length === 1 && Array.isArray(body.data);
+      const list = Array.isArray(body) ? body : isWrapped ? (body.data as unknown[]) : undefined;
+      const keys = await writes.create(caller, name, limited(list ?? [body]), { isBatch: list !== undefined });
+      const found = await answer(caller, name, keys, query);
+      return list === undefined ? first(found) : (found ?? { data: [] });
+    },
+
+    updateOne: async (caller, name, key, body, query) => {
+      checkAnswer(caller, name, query);
+      const keys = [keyOf(name, key)];
+      const isOwn = name === 'users' && keys[0] === caller.userId;
+      const { input, currentPassword } = isOwn ? takeCurrentPassword(body) : { input: body };
+      await writes.update(caller, name, [{ keys, input }], { currentPassword });
+      return first(await answer(caller, name, keys, query));
+    },
+
+    updateMany: async (caller, name, body, query) => {
+      checkAnswer(caller, name, query);
+      const updates = await readUpdates(body);
+      await writes.update(caller, name, updates);
+      const keys = [...new Set(updates.flatMap((update) => update.keys))];
+      return (await answer(caller, name, keys, query)) ?? null;
+
+      async function readUpdates(form: unknown) {
+        if (Array.isArray(form)) {
+          return limited(form).map((item: unknown) => {
+            if (!isObject(item) || item.id === undefined) throw invalidPayload('Each item of a list needs its id');
+            return { keys: [keyOf(name, item.id)], input: item as unknown };
+          });
+        }
+        if (!isObject(form) || !isObject(form.data))
+          throw invalidPayload('An update takes {keys, data}, {query, data}, or a list of items');
+        const { data, ...selectors } = form;
+        const [selector, ...others] = Object.keys(selectors);
+        if (others.length > 0 || (selector !== 'keys' && selector !== 'query')) {
+          throw invalidPayload('An update takes data and exactly one of keys and query');
+        }
+        const keys = selector === 'keys' ? keysOf(name, form.keys) : await keysByQuery(caller, name, form.query);
+        return [{ keys: [...new Set(keys)], input: data as unknown }];
+      }
+    },
+
+    removeOne: async (caller, name, key) => writes.remove(caller, name, [keyOf(name, key)]),
+
+    removeMany: async (caller, name, body) => {
+      const keys = await readKeys(body);
+      await writes.remove(caller, name, [...new Set(keys)]);
+
+      async function readKeys(form: unknown): Promise<Key[]> {
+        if (Array.isArray(form)) return keysOf(name, form);
+        const names = isObject(form) ? Object.keys(form) : [];
+        if (!isObject(form) || names.length !== 1)
+          throw invalidPayload('A deletion takes a list of keys, {keys}, or {query}');
+        if (names[0] === 'keys') return keysOf(name, form.keys);
+        if (names[0] === 'query') return keysByQuery(caller, name, form.query);
+        throw invalidPayload('A deletion takes a list of keys, {keys}, or {query}');
+      }
+    },
+  };
+}
+
+/** The password that users may send with an update of their own row. It is no field, and is not stored. */
+function takeCurrentPassword(body: unknown): { input: unknown; currentPassword?: string } {
+  if (!isObject(body) || !Object.hasOwn(body, 'current_password')) return { input: body };
+  const { current_password: currentPassword, ...input } = body;
+  if (typeof currentPassword !== 'string' || currentPassword === '') {
+    throw invalidPayload('current_password takes text');
+  }
+  return { input, currentPassword };
+}

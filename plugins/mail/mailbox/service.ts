@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Liquid } from 'liquidjs';
+import type { Executor } from '../../../db/client.js';
+import { type KeptMail, readKeptMail, readMailbox } from '../../../db/queries/mail/mailbox.js';
+import type { MailboxAccess } from './access.js';
+
+export interface Mailbox {
+  /** All mails that were kept, the newest first. */
+  list(): Promise<KeptMail[]>;
+  find(id: string): Promise<KeptMail | undefined>;
+  /** The page that lists the mails, with one of them open. */
+  page(mails: readonly KeptMail[], open: KeptMail | undefined): Promise<string>;
+  readonly style: string;
+  /** Who may read it besides administrators. */
+  readonly access: MailboxAccess;
+}
+
+const folder = fileURLToPath(new URL('templates', import.meta.url));
+
+/** The mailbox for development: what the service would have sent, to be read in the browser. */
+export function createMailbox({ db, access }: { db: Executor; access: MailboxAccess }): Mailbox {
+  const engine = new Liquid({ root: folder, cache: true, outputEscape: 'escape', strictVariables: true });
+  return {
+    list: () => readMailbox(db),
+    find: (id) => readKeptMail(db, id),
+    page: (mails, open) =>
+      engine.renderFile('mailbox.html.liquid', {
+        mails: mails.map(shown),
+        open: open ? { ...shown(open), text: open.text, link: linkOf(open.text) } : null,
+      }),
+    access,
+    style: readFileSync(`${folder}/mailbox.css`, 'utf8'),
+  };
+}
+
+const shown = ({ id, to, subject, sentAt }: KeptMail) => ({
+  id,
+  to,
+  subject,
+  moment: sentAt.toISOString(),
+  day: sentAt.toISOString().slice(0, 10),
+  time: sentAt.toISOString().slice(11, 19),
+});
+
+/** The link that the mail was sent for. */
+const linkOf = (text: string): string | null => /https?:\/\/\S*[?&]token=[^\s]+/.exec(text)?.[0] ?? null;

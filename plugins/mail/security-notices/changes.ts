@@ -1,0 +1,49 @@
+import type { AccountState } from '../../../db/queries/mail/recipients.js';
+import type { ActivityAction } from '../../../schemas/activity.js';
+import type { ActivityEvent } from '../../activity/service.js';
+import type { Origin } from '../../server/client-info.js';
+import type { SecurityChange } from '../jobs.js';
+
+/** What an event means for a user's credentials, given how the account was before it and how it is now. */
+type Reading = (event: ActivityEvent, former: AccountState, now: AccountState) => readonly SecurityChange[];
+
+const always =
+  (change: SecurityChange): Reading =>
+  () => [change];
+
+/** The fields of a user by which they get in. What was written there need not be new. */
+const readFields: Reading = ({ changed = [] }, former, now) => {
+  const isMoved = former.provider !== now.provider || former.externalIdentifier !== now.externalIdentifier;
+  return [
+    ...(changed.includes('password') ? (['password_changed'] as const) : []),
+    ...(former.email?.toLowerCase() === now.email?.toLowerCase() ? [] : (['email_changed'] as const)),
+    ...(changed.includes('token') && now.hasToken ? (['token_set'] as const) : []),
+    ...(isMoved ? (['provider_changed'] as const) : []),
+  ];
+};
+
+const readings: Partial<Record<ActivityAction, Reading>> = {
+  password_reset: always('password_changed'),
+  password_change: readFields,
+  update: readFields,
+  email_change: readFields,
+  tfa_enable: always('tfa_enabled'),
+  tfa_disable: (_event, former) => (former.hasTfa ? ['tfa_disabled'] : []),
+  recovery_code_used: always('recovery_code_used'),
+  recovery_codes: always('recovery_codes_made'),
+  identity_link: always('provider_linked'),
+  identity_unlink: always('provider_unlinked'),
+};
+
+const credentials = new Set(['password', 'email', 'token', 'provider', 'external_identifier']);
+
+/** Whose credentials an event may be about; undefined: nobody's. */
+export function userOf({ action, collection, item, changed }: ActivityEvent, origin: Origin): string | undefined {
+  if (!Object.hasOwn(readings, action)) return undefined;
+  if (changed && !changed.some((field) => credentials.has(field))) return undefined;
+  if (collection === 'users') return typeof item === 'string' ? item : undefined;
+  // Everybody links accounts for themselves alone.
+  return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
+}
+
+export const changesOf: Reading = (event, former, now) => readings[event.action]?.(event, former, now) ?? [];

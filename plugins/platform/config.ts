@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
+import plugin from 'fastify-plugin';
+import { Config, listOf } from '../../schemas/config.js';
+import { prepareDataDirectory } from './data-directory.js';
+import { type Environment, readVariables } from './environment.js';
+import { findMisspelledVariables } from './misspelled-variables.js';
+import { readProviders } from './provider-config.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    config: Config;
+  }
+}
+
+/** Why the service does not start: every fault of the configuration, one a line. */
+export class ConfigError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}
+
+/**
+ * Reads the configuration from environment variables: the only place that does. An empty variable counts as unset.
+ * @throws {ConfigError} with every fault at once
+ */
+export function loadConfig(env: Environment = process.env): Config {
+  const read = readVariables(Config, env);
+  const isListed = !read.faults.some((fault) => fault.startsWith('AUTH_PROVIDERS:'));
+  const providers = readProviders(env, isListed ? listOf(String(read.candidate.AUTH_PROVIDERS ?? '')) : []);
+  const faults = [...read.faults, ...crossFaults(read.candidate), ...providers.faults];
+  if (faults.length > 0) throw new ConfigError(faults);
+
+  const config = Value.Decode(Config, read.candidate);
+  const publicUrl = (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, '');
+  const secure = publicUrl.startsWith('https:');
+  return Object.freeze({
+    ...config,
+    PUBLIC_URL: publicUrl,
+    SECRET: config.SECRET ?? keptSecret(config.DATA_DIR),
+    ...cookieNames(read.candidate),
+    REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
+    SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
+    // A processor is left for everything else. No more than three, for the sake of the memory that each takes.
+    PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(Math.max(availableParallelism() - 1, 1), 3),
+    PROVIDERS: providers.configs,
+  });
+}
+
+/** The names of the cookies. With `__Host-`, browsers let no other host set a cookie of that name, not even a neighboring one. */
+function cookieNames(candidate: Record<string, unknown>) {
+  const isHttps = String(candidate.PUBLIC_URL).startsWith('https:');
+  const nameOf = (cookie: 'REFRESH_TOKEN_COOKIE' | 'SESSION_COOKIE', name: string) => {
+    const given = candidate[`${cookie}_NAME`];
+    const isHostOnly =
+      isHttps && candidate[`${cookie}_SECURE`] !== false && candidate[`${cookie}_DOMAIN`] === undefined;
+    return String(given ?? (isHostOnly ? `__Host-${name}` : name));
+  };
+  return {
+    REFRESH_TOKEN_COOKIE_NAME: nameOf('REFRESH_TOKEN_COOKIE', 'gatehouse_refresh_token'),
+    SESSION_COOKIE_NAME: nameOf('SESSION_COOKIE', 'gatehouse_session_token'),
+  };
+}
+
+/** The variables of this process that have no effect, and whose names look as if they should. */
+export const misspelledVariables = (env: Environment = process.env) => findMisspelledVariables(env);
+
+/** What no variable shows alone. */
+function crossFaults(candidate: Record<string, unknown>): string[] {
+  const faults: string[] = [];
+  if (candidate.DATABASE_URL !== undefined && candidate.SECRET === undefined) {
+    faults.push(
+      'SECRET: must be given when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` makes a good one',
+    );
+  }
+  const names = cookieNames(candidate);
+  if (names.REFRESH_TOKEN_COOKIE_NAME === names.SESSION_COOKIE_NAME) {
+    faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');
+  }
+  if (candidate.CORS_ENABLED === true && listOf(String(candidate.CORS_ORIGIN ?? '')).length === 0) {
+    faults.push('CORS_ORIGIN: must name at least one origin when CORS_ENABLED is true');
+  }
+  const https = String(candidate.PUBLIC_URL).startsWith('https:');
+  for (const name of ['REFRESH_TOKEN_COOKIE', 'SESSION_COOKIE']) {
+    const isSecure = candidate[`${name}_SECURE`] ?? https;
+    const [prefix] = /^__(Host|Secure)-/i.exec(String(candidate[`${name}_NAME`])) ?? [];
+    if (prefix && (!isSecure || (prefix.toLowerCase() === '__host-' && candidate[`${name}_DOMAIN`] !== undefined))) {
+      faults.push(
+        `${name}_NAME: browsers take a name with \`${prefix}\` only together with ${name}_SECURE=true, and one with \`__Host-\` only without a domain`,
+      );
+    }
+    if (candidate[`${name}_SAME_SITE`] === 'none' && !isSecure) {
+      faults.push(`${name}_SAME_SITE: browsers take \`none\` only together with ${name}_SECURE=true`);
+    }
+  }
+  return faults;
+}
+
+/** The secret in the data directory, made at the first start. Readable by its owner only. */
+function keptSecret(dataDir: string): string {
+  const file = join(prepareDataDirectory(dataDir), 'secret');
+  if (existsSync(file)) return readSecret(file);
+  // Written aside and then linked into place, so that a crash or a second process never meets half a secret.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return readSecret(file);
+}
+
+function readSecret(file: string): string {
+  const secret = readFileSync(file, 'utf8').trim();
+  if (secret.length < 32) {
+    throw new ConfigError([
+      `SECRET: ${file} holds fewer than 32 characters; restore it from a backup, or delete it to have a new one made (which ends all sessions)`,
+    ]);
+  }
+  return secret;
+}
+
+/** `app.config`: the configuration, frozen. */
+export const configPlugin = plugin<{ config: Config }>(
+  async (app, { config }) => {
+    app.decorate('config', config);
+  },
+  { name: 'config' },
+);

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** The data cannot be kept from other users of the machine. */
+export class DataDirectoryError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DataDirectoryError';
+  }
+}
+
+/** Holds all data where DATA_DIR itself cannot be made private: a volume that belongs to another user, for example. */
+const innerName = 'private';
+/** What the service itself keeps in the directory. */
+const ownNames = ['secret', 'database', 'lock', 'admin-password'];
+
+const uid = process.getuid?.();
+
+const isPrivate = ({ mode }: Stats) => (mode & 0o077) === 0;
+const isSticky = ({ mode }: Stats) => (mode & 0o1000) !== 0;
+
+/**
+ * Makes sure that only its owner can read the directory with the data. A directory of the service is made private; one that
+ * belongs to someone else, or that holds other files as well, gets a private directory inside.
+ * @returns the directory to use
+ * @throws {DataDirectoryError} when that is impossible
+ */
+export function prepareDataDirectory(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // On Windows there are no such modes.
+  if (uid === undefined) return dataDir;
+  const inner = join(dataDir, innerName);
+  const directory = lstatSync(inner, { throwIfNoEntry: false })
+    ? requirePrivate(inner)
+    : (madePrivate(dataDir) ?? requirePrivate(makeInner(dataDir, inner)));
+  requireOwnEntries(directory);
+  return directory;
+}
+
+/** @returns the directory when only its owner can read it now, otherwise undefined */
+function madePrivate(directory: string): string | undefined {
+  const found = statSync(directory);
+  const isUsable = found.uid === uid || uid === 0;
+  if (isPrivate(found) && isUsable) return directory;
+  if (found.uid !== uid || isSticky(found) || !isOfService(directory)) return undefined;
+  return isPrivate(restrict(directory)) ? directory : undefined;
+}
+
+/** A folder with other files, such as `/tmp` or a home directory, is not the service's to close. */
+function isOfService(directory: string): boolean {
+  const names = readdirSync(directory).filter((name) => name !== 'lost+found');
+  return names.length === 0 || names.some((name) => ownNames.includes(name));
+}
+
+/** Some file systems have no modes, so the mode is read again. */
+function restrict(directory: string): Stats {
+  try {
+    chmodSync(directory, 0o700);
+  } catch {}
+  return lstatSync(directory);
+}
+
+function makeInner(dataDir: string, inner: string): string {
+  const left = readdirSync(dataDir).filter((name) => name === 'secret' || name === 'database');
+  if (left.length > 0) {
+    throw new DataDirectoryError(
+      `Other users of this machine can access the data in ${dataDir}, and the service may not change that. Move ${left.join(' and ')} to ${inner}, a directory with mode 700 that belongs to the user of the service, or run \`chmod 700 ${dataDir}\`.`,
+    );
+  }
+  mkdirSync(inner, { mode: 0o700 });
+  return inner;
+}
+
+function requirePrivate(inner: string): string {
+  const found = lstatSync(inner);
+  const isOurs = found.isDirectory() && (found.uid === uid || uid === 0);
+  if (isOurs && (isPrivate(found) || isPrivate(restrict(inner)))) return inner;
+  throw new DataDirectoryError(
+    `Other users of this machine could access the data in ${inner}. It must be a directory that belongs to the user of the service, on a file system with permissions. Set DATA_DIR to another folder, or set DATABASE_URL to use PostgreSQL.`,
+  );
+}
+
+/** While the directory was open, someone else may have put a file there: a secret that they know, or a link. */
+function requireOwnEntries(directory: string): void {
+  const owner = lstatSync(directory).uid;
+  for (const name of ownNames) {
+    const path = join(directory, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (!found) continue;
+    if (found.uid !== uid && found.uid !== owner) {
+      throw new DataDirectoryError(
+        `${path} belongs to another user (${found.uid}), who may have put it there. If it is yours, give it to the user of the service with chown; otherwise remove it.`,
+      );
+    }
+    if (found.isFile() && !isPrivate(found)) chmodSync(path, 0o600);
+  }
+}
+
+/**
+ * Writes a file that only the owner of the directory can read, in the place of what is there. A link is replaced, never followed.
+ * @returns its path
+ */
+export function keepFile(directory: string, name: string, content: string): string {
+  const path = join(directory, name);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return path;
+}

@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { keyIdOf } from './key-derivation.js';
+
+/** Encrypts what must be kept in a form that can be read back. */
+export interface SecretBox {
+  /** @param owner the id of what the secret is of, such as a user; for anyone else it cannot be opened */
+  seal(plain: string, owner: string): string;
+  /** @throws when the sealed text was altered, is another's, or was sealed with a key that is not among ours */
+  open(sealed: string, owner: string): string;
+  /** The same text sealed with the first of the keys; as it is when it is so already. @throws as `open` does */
+  renew(sealed: string, owner: string): string;
+}
+
+const version = 'v1';
+
+/**
+ * AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<key id>.<nonce>.<ciphertext and tag>`, in
+ * base64url. The owner's id is authenticated along with it: moved to another row, a sealed secret is worth nothing.
+ * @param keys the first seals, all of them open: so that a key can be changed without losing what an older one sealed
+ */
+export function createSecretBox(keys: readonly Buffer[]): SecretBox {
+  const [current] = keys;
+  if (!current) throw new Error('A secret box needs a key.');
+  const byId = new Map(keys.map((key) => [keyIdOf(key), key]));
+  const context = (keyId: string, owner: string) => Buffer.from([version, keyId, owner].join('.'));
+
+  const box: SecretBox = {
+    seal: (plain, owner) => {
+      const keyId = keyIdOf(current);
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', current, nonce);
+      cipher.setAAD(context(keyId, owner));
+      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return [version, keyId, nonce.toString('base64url'), text.toString('base64url')].join('.');
+    },
+
+    open: (sealed, owner) => {
+      const [prefix, keyId = '', nonce = '', text = '', ...rest] = sealed.split('.');
+      if (prefix !== version || rest.length > 0) throw new Error('The sealed secret is of an unknown version.');
+      const key = byId.get(keyId);
+      if (!key) throw new Error('The secret was sealed with a key that is not known any more.');
+      const bytes = Buffer.from(text, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 });
+      decipher.setAAD(context(keyId, owner));
+      decipher.setAuthTag(bytes.subarray(-16));
+      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8');
+    },
+
+    renew: (sealed, owner) =>
+      sealed.split('.')[1] === keyIdOf(current) ? sealed : box.seal(box.open(sealed, owner), owner),
+  };
+  return box;
+}

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import plugin from 'fastify-plugin';
+
+/** The texts of one language: the content of one file in `locales/`. */
+export interface Locale {
+  /** The name of its file: a BCP 47 tag, such as `de-DE`. */
+  readonly tag: string;
+  /** What the language calls itself. */
+  readonly name: string;
+  readonly mail: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly pages: Readonly<Record<string, string>>;
+}
+
+export interface Locales {
+  readonly all: readonly Locale[];
+  /** The first of the wanted languages that there is, be it in another region; English when there is none. */
+  pick(...wanted: (string | null | undefined)[]): Locale;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    locales: Locales;
+  }
+}
+
+const folder = new URL('../../locales/', import.meta.url);
+const fallback = 'en-US';
+
+/** Reads all languages. Adding one is adding a file. */
+export function loadLocales(): Locales {
+  const all = readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const content = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Omit<Locale, 'tag'>;
+      return { tag: file.slice(0, -'.json'.length), ...content };
+    });
+  const languageOf = (tag: string) => tag.toLowerCase().split(/[-_]/, 1)[0] ?? '';
+  const find = (wanted: string) =>
+    all.find(({ tag }) => tag.toLowerCase() === wanted.toLowerCase().replace('_', '-')) ??
+    all.find(({ tag }) => languageOf(tag) === languageOf(wanted));
+  const english = find(fallback);
+  if (!english) throw new Error(`locales/${fallback}.json is missing.`);
+  return {
+    all,
+    pick: (...wanted) => {
+      for (const tag of wanted) {
+        const found = tag ? find(tag) : undefined;
+        if (found) return found;
+      }
+      return english;
+    },
+  };
+}
+
+/** `app.locales`: the texts of mails and pages, in all languages. */
+export const localesPlugin = plugin(
+  async (app) => {
+    app.decorate('locales', loadLocales());
+  },
+  { name: 'locales' },
+);

@@ -1,0 +1,66 @@
+import { Value } from '@sinclair/typebox/value';
+import { type ProviderConfig, ProviderVariables } from '../../schemas/provider-config.js';
+import { type Environment, readVariables } from './environment.js';
+import { providerPresets } from './provider-presets.js';
+
+/** What a protocol has for those variables that are left out. */
+const defaults = {
+  openid: {
+    SCOPE: 'openid profile email',
+    IDENTIFIER_KEY: 'sub',
+    FIRST_NAME_KEY: 'given_name',
+    LAST_NAME_KEY: 'family_name',
+    TRUST_EMAIL: false,
+  },
+  oauth2: {
+    SCOPE: 'email',
+    IDENTIFIER_KEY: 'id',
+    FIRST_NAME_KEY: 'first_name',
+    LAST_NAME_KEY: 'last_name',
+    // OAuth2 has no claim that an address is verified.
+    TRUST_EMAIL: true,
+  },
+} as const;
+
+const needed = { openid: ['ISSUER_URL'], oauth2: ['AUTHORIZE_URL', 'ACCESS_URL', 'PROFILE_URL'] } as const;
+
+/** What the variables of a provider begin with. */
+export const prefixOf = (key: string) => `AUTH_${key.toUpperCase().replaceAll('-', '_')}_`;
+
+/** The providers of these keys, as the environment has them, and all that is wrong with them. */
+export function readProviders(
+  env: Environment,
+  keys: readonly string[],
+): { configs: readonly ProviderConfig[]; faults: readonly string[] } {
+  const prefixes = keys.map(prefixOf);
+  const read = keys.map((key) => readProvider(env, key, prefixes));
+  return {
+    configs: read.flatMap(({ config }) => (config ? [Object.freeze(config)] : [])),
+    faults: read.flatMap(({ faults }) => faults),
+  };
+}
+
+function readProvider(
+  env: Environment,
+  key: string,
+  prefixes: readonly string[],
+): { config?: ProviderConfig; faults: readonly string[] } {
+  const prefix = prefixOf(key);
+  const { candidate, faults } = readVariables(ProviderVariables, env, prefix, providerPresets[key.toLowerCase()]);
+  const driver = candidate.DRIVER === 'oauth2' ? 'oauth2' : 'openid';
+  for (const name of candidate.DRIVER === driver ? needed[driver] : []) {
+    if (candidate[name] === undefined) faults.push(`${prefix}${name}: must be given for the driver ${driver}`);
+  }
+  faults.push(...unknownVariables(env, prefix, prefixes));
+  if (faults.length > 0) return { faults };
+  return { config: { ...defaults[driver], ...Value.Decode(ProviderVariables, candidate), key }, faults };
+}
+
+/** A slip in a name would leave a door open, or shut, without a word. */
+function unknownVariables(env: Environment, prefix: string, prefixes: readonly string[]): string[] {
+  const isOf = (name: string, other: string) => other.length > prefix.length && name.startsWith(other);
+  return Object.keys(env)
+    .filter((name) => name.startsWith(prefix) && !prefixes.some((other) => isOf(name, other)))
+    .filter((name) => !Object.hasOwn(ProviderVariables.properties, name.slice(prefix.length)))
+    .map((name) => `${name}: there is no such variable of a provider`);
+}

@@ -1,0 +1,40 @@
+import { DirectoryInUseError } from '../../db/embedded/directory-lock.js';
+import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
+import { ConfigError } from './config.js';
+import { DataDirectoryError } from './data-directory.js';
+
+/** What PostgreSQL says when it is there but won't have us. */
+const refusals: Record<string, string> = {
+  '28000': 'PostgreSQL refuses this user. Check the user name in DATABASE_URL.',
+  '28P01': 'PostgreSQL refuses this password. Check the user name and password in DATABASE_URL.',
+  '3D000': 'PostgreSQL has no such database. Create it, or check the name at the end of DATABASE_URL.',
+  '42501': 'PostgreSQL does not let this user create tables. Grant it CREATE on the database and on its schema.',
+};
+
+/** What the operating system says of a folder that is no place for data. */
+const pathFaults = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR']);
+
+/** Why the service does not start, for the person who has to mend it. */
+export function explainStartFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ([ConfigError, DirectoryInUseError, DataDirectoryError].some((kind) => error instanceof kind))
+    return error.message;
+  const { code, port, path, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (path !== undefined && pathFaults.has(code ?? ''))
+    return `${path} cannot be written (${code}). Give the service the right to, or set DATA_DIR to another folder.`;
+  const refusal = refusals[sqlStateOf(error) ?? ''];
+  if (refusal) return refusal;
+  if (isDatabaseUnavailable(error)) {
+    return `PostgreSQL cannot be reached (${rootCause(error).message}). Check that it runs, and the host and port in DATABASE_URL; or unset DATABASE_URL to use the embedded database.`;
+  }
+  if (code === 'EADDRINUSE') return `Port ${port} is in use. Stop what listens there, or set PORT to another one.`;
+  if (code === 'EADDRNOTAVAIL') return `This machine has no address ${address}. Set HOST to one that it has.`;
+  if (code === 'EACCES' && port !== undefined)
+    return `The service has no right to listen on port ${port}. Set PORT to one above 1023.`;
+  return error.stack ?? error.message;
+}
+
+function rootCause(error: Error): Error {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCause(error.errors[0]);
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
+}

@@ -1,0 +1,55 @@
+import type { Redis } from 'ioredis';
+import type { Executor } from '../../../db/client.js';
+import { pingDatabase } from '../../../db/queries/server/health.js';
+import { readPublicSettings } from '../../../db/queries/settings/settings.js';
+import type { Health, ServerInfo } from '../../../schemas/server.js';
+
+export interface HealthChecks {
+  /** Checks all parts; callers at the same time, and for a second after, share one check. */
+  check(): Promise<{ status: Health['status']; checks: NonNullable<Health['checks']> }>;
+  /** The public settings of the project. */
+  info(): Promise<ServerInfo>;
+}
+
+const patience = 2_000;
+const freshFor = 1_000;
+
+export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis | null }): HealthChecks {
+  const checkAll = async () => {
+    const [database, shared] = await Promise.all([timed(() => pingDatabase(db)), redis && timed(() => redis.ping())]);
+    // Without Redis the service does its work all the same.
+    return { status: database.status, checks: { database, ...(shared ? { redis: shared } : {}) } };
+  };
+
+  // Anyone may ask, so asking often must not cost much.
+  let latest: ReturnType<typeof checkAll> | undefined;
+  let freshUntil = 0;
+
+  return {
+    check: () => {
+      if (!latest || performance.now() > freshUntil) {
+        freshUntil = Number.POSITIVE_INFINITY;
+        latest = checkAll().finally(() => {
+          freshUntil = performance.now() + freshFor;
+        });
+      }
+      return latest;
+    },
+    info: async () => ({ project: await readPublicSettings(db) }),
+  };
+}
+
+/** Runs a check, which fails when it throws or takes longer than we wait. */
+async function timed(check: () => Promise<unknown>) {
+  const start = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The check took too long.')), patience);
+  });
+  const status = await Promise.race([check(), timeout]).then(
+    () => 'ok' as const,
+    () => 'error' as const,
+  );
+  clearTimeout(timer);
+  return { status, latency_ms: Math.round((performance.now() - start) * 10) / 10 };
+}

@@ -1,0 +1,134 @@
+import { nameErrors } from './error-bodies.js';
+import { describeParameter } from './parameters.js';
+import {
+  type Document,
+  type Header,
+  nameOf,
+  type Operation,
+  objectsIn,
+  type PathItem,
+  type Response,
+  resolve,
+  type Schema,
+} from './types.js';
+
+/** The headers that no route has to name, because they come with every answer of their kind. */
+const headers = {
+  RequestId: {
+    description: 'The id under which the request is logged: the one that it came with, or a new one.',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['5e2f0c1a-8d47-4b0e-9c39-2f6a1d7b8e90'] },
+  },
+  RetryAfter: {
+    description: 'After how many seconds to try again.',
+    required: true,
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
+  RetryAfterIfUnavailable: {
+    description: 'Comes with SERVICE_UNAVAILABLE: after how many seconds to try again.',
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
+  DeadCookie: {
+    description: 'Clears the session cookie if it is invalid, or the cookies of a login by provider that has failed.',
+    schema: { type: 'string', examples: ['gatehouse_session_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'] },
+  },
+} satisfies Record<string, Header>;
+
+const reference = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
+
+/**
+ * Adds to the OpenAPI document what holds for all operations alike. The result is a deep copy in which nothing is
+ * shared, so that its YAML has no aliases.
+ */
+export function completeDocument<T extends object>(document: T): T {
+  const copy = JSON.parse(JSON.stringify(document)) as T & Document;
+  copy.components.headers = headers;
+  for (const schema of objectsIn(copy)) mergeConstants(schema);
+  for (const path of Object.values(copy.paths)) nameSearch(path);
+  for (const operation of Object.values(copy.paths).flatMap((path) => Object.values(path))) {
+    for (const parameter of operation.parameters ?? []) describeParameter(parameter, copy);
+    if (operation.requestBody) operation.requestBody.required = needsBody(operation.requestBody, copy);
+    nameErrors(operation, copy);
+    addHeaders(operation);
+  }
+  dropUnused(copy);
+  return JSON.parse(JSON.stringify(copy)) as T;
+}
+
+function addHeaders({ responses, security = [] }: Operation): void {
+  // A login by provider that fails takes its cookies with it, however it fails.
+  const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
+  // An invalid cookie does not prevent anyone from calling them without a credential.
+  const isPublic = !security.some((way) => 'bearer' in way);
+  for (const [status, response] of Object.entries(responses)) {
+    const { location } = response.headers ?? {};
+    if (location && 'schema' in location) location.required = true;
+    response.headers = {
+      'x-request-id': reference('RequestId'),
+      ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
+      ...(isPublic || status === '401' || status === '403' || (isFlow && status >= '400')
+        ? { 'set-cookie': reference('DeadCookie') }
+        : {}),
+      ...response.headers,
+    };
+  }
+}
+
+/** Health, and a provider that is not set up rightly, do not get better by waiting a number of seconds. */
+function retryAfterOf({ content = {} }: Response): keyof typeof headers {
+  const isAlone = Object.keys(content).length === 1 && !/InvalidProviderConfig/.test(JSON.stringify(content));
+  return isAlone ? 'RetryAfter' : 'RetryAfterIfUnavailable';
+}
+
+/** One list of values instead of one schema for each, which is how clients read best. */
+function mergeConstants(schema: Schema): void {
+  const constants = schema.anyOf?.filter((part) => part.enum && part.type === 'string') ?? [];
+  if (constants.length < 2) return;
+  const { description: _description, ...merged } = {
+    ...constants[0],
+    enum: constants.flatMap((part) => part.enum ?? []),
+  };
+  const others = schema.anyOf?.filter((part) => !constants.includes(part)) ?? [];
+  if (others.length > 0) schema.anyOf = [merged, ...others];
+  else {
+    delete schema.anyOf;
+    Object.assign(schema, merged);
+  }
+}
+
+/** OpenAPI 3.1 has no place for operations of the method SEARCH but an extension of its own. */
+function nameSearch(path: PathItem): void {
+  const { search } = path;
+  if (!search) return;
+  delete path.search;
+  path['x-search'] = search;
+}
+
+/** Whether there must be a body: none counts as `{}`, which will do when no field is required. */
+function needsBody({ content }: NonNullable<Operation['requestBody']>, document: Document): boolean {
+  const isRefused = (schema: Schema): boolean => {
+    const { type, anyOf, required } = resolve(schema, document);
+    return type === 'array' || (anyOf?.every(isRefused) ?? (required ?? []).length > 0);
+  };
+  return Object.values(content).some(({ schema }) => isRefused(schema));
+}
+
+/** Removes the components that nothing refers to, such as errors that no operation answers. */
+function dropUnused(document: Document): void {
+  const { schemas } = document.components;
+  const used = new Set<string>();
+  const visit = (value: unknown) => {
+    for (const schema of objectsIn(value)) {
+      const name = nameOf(schema);
+      if (name === undefined || used.has(name)) continue;
+      used.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(document.paths);
+  document.components.schemas = Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([name]) => used.has(name))
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}

@@ -1,0 +1,72 @@
+/** As much of an OpenAPI document as is worked on here. */
+export interface Document {
+  paths: Record<string, PathItem>;
+  components: { schemas: Record<string, Schema>; headers?: Record<string, Header> };
+}
+
+export type PathItem = Record<string, Operation>;
+
+export interface Operation {
+  operationId: string;
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, MediaType> };
+  responses: Record<string, Response>;
+  security?: Record<string, unknown>[];
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  description?: string;
+  example?: unknown;
+  schema?: Schema;
+  content?: Record<string, MediaType>;
+}
+
+export interface Response {
+  headers?: Record<string, { $ref: string } | Header>;
+  content?: Record<string, MediaType>;
+}
+
+export interface MediaType {
+  schema: Schema;
+}
+
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  examples?: unknown[];
+}
+
+export interface Header {
+  description?: string;
+  required?: boolean;
+  schema: Schema & Record<string, unknown>;
+}
+
+const prefix = '#/components/schemas/';
+
+export const referenceTo = (name: string): Schema => ({ $ref: `${prefix}${name}` });
+
+/** The name of the component that a schema refers to. */
+export const nameOf = ({ $ref }: Schema): string | undefined =>
+  $ref?.startsWith(prefix) ? $ref.slice(prefix.length) : undefined;
+
+/** A schema itself, or the component that it refers to. */
+export function resolve(schema: Schema, { components }: Pick<Document, 'components'>): Schema {
+  const name = nameOf(schema);
+  return name === undefined ? schema : (components.schemas[name] ?? {});
+}
+
+/** Every object in a value, from the outside in. */
+export function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield value as Record<string, unknown>;
+  for (const item of Object.values(value)) yield* objectsIn(item);
+}

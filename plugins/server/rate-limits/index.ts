@@ -1,0 +1,68 @@
+import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
+import type { FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import { networkOf } from '../client-info.js';
+import { requestsExceeded } from '../requests-exceeded.js';
+import { type Counters, createCounters, createOwnCounters, createSharedCounters } from './counters.js';
+import { rulesOf } from './rules.js';
+import { createRateLimits, type RateLimits } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    rateLimits: RateLimits;
+    /** Counts a request for its address. @throws {ApiError} REQUESTS_EXCEEDED */
+    requireRequest(request: FastifyRequest): Promise<void>;
+  }
+}
+
+/** `app.rateLimits`; and every request is counted for its address before anything else happens to it. */
+export const rateLimitsPlugin = plugin(
+  async (app) => {
+    const { config, clock, redis, observe } = app;
+    const count = createCounters(redis && createSharedCounters(redis, observe), createOwnCounters(clock));
+    app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
+
+    await app.register(rateLimit, {
+      // A hook of a route would come too late: routes that do not exist have none, and the credential is looked up before.
+      global: false,
+      max: config.RATE_LIMITER_POINTS,
+      timeWindow: config.RATE_LIMITER_DURATION * 1_000,
+      // Not `request.client`: a request whose URL cannot be read has nothing of ours on it, and is counted too.
+      keyGenerator: networkOf,
+      store: storeOver(count),
+    });
+    const limit = app.createRateLimit();
+    app.decorate('requireRequest', async (request) => {
+      if (!config.RATE_LIMITER_ENABLED) return;
+      const counted = await limit(request);
+      if (!counted.isAllowed && counted.isExceeded) throw requestsExceeded(counted.max, counted.ttl, clock());
+    });
+    app.addHook('onRequest', async (request) => {
+      if (!isProbe(request)) await app.requireRequest(request);
+    });
+  },
+  { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis', 'tracing'] },
+);
+
+const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
+
+/**
+ * The question of a load balancer, or of a service that verifies tokens, which must be answered also when all requests seem
+ * to come from one address. It costs no more than a refusal; with a credential, which is looked up, it would.
+ */
+function isProbe({ method, url, headers }: FastifyRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  const isPlain = headers.authorization === undefined && headers.cookie === undefined;
+  return isRead && isPlain && uncounted.has(url);
+}
+
+/** Our counters, as the library wants a store to be. */
+const storeOver = (count: Counters): FastifyRateLimitStoreCtor =>
+  class Store {
+    incr(key: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void, window: number) {
+      count('requests', key, window).then((result) => done(null, result), done);
+    }
+    child() {
+      return this;
+    }
+  };

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { ApiError } from '../../../schemas/errors.js';
+import type { Clock } from '../../platform/clock.js';
+import { accountKey } from '../../platform/normalize-email.js';
+import { requestsExceeded } from '../requests-exceeded.js';
+import type { Count, Counters } from './counters.js';
+
+/** So many in so many milliseconds. */
+export interface Rule {
+  points: number;
+  window: number;
+}
+
+/** What is limited besides requests as such; null: that is switched off. */
+export interface Rules {
+  /** By address. */
+  registrations: Rule | null;
+  /** Checks of a password before it is used, by address. */
+  passwordChecks: Rule | null;
+  /** Wrong passwords, and any password for an account that has not logged in from there before: by address, for all accounts. */
+  addressLogins: Rule | null;
+  /** Emails that anyone can request: requests by network; emails sent, by kind and network, and by kind and stored address. */
+  mails: { requests: Rule; fromNetwork: Rule; toMailbox: Rule } | null;
+  /** Mails that tell users of what they did to their own account: by mailbox. */
+  notices: Rule | null;
+  /** Refusals that are recorded one by one: by address. */
+  recordedRefusals: Rule | null;
+}
+
+export interface RateLimits {
+  /** Counts a registration. @throws {ApiError} REQUESTS_EXCEEDED */
+  requireRegistration(network: string): Promise<void>;
+  /** Counts a check of a password. @throws {ApiError} REQUESTS_EXCEEDED */
+  requirePasswordCheck(network: string): Promise<void>;
+  /**
+   * Counts an attempt to log in for its address.
+   * @returns REQUESTS_EXCEEDED, identical for every attempt from this address, once there are too many; otherwise null
+   */
+  countLogin(network: string): Promise<ApiError | null>;
+  /**
+   * Counts a request for an email, and says whether it is within the limit of its network. After that, accept requests only for
+   * users who have logged in from there (`logsInFrom`), so that a stranger at the same network does not block the owner.
+   */
+  mayRequestMail(network: string): Promise<boolean>;
+  /**
+   * Counts an email that is about to be sent because anyone can request it, and says whether it may be sent.
+   * @param mail.to the stored address
+   * @param mail.network who requested it; null: the user has logged in from there, and the limit of the network does not apply
+   */
+  maySendMail(mail: { kind: string; to: string; network: string | null }): Promise<boolean>;
+  /**
+   * Counts a notice to a user of what they did themselves, and says whether it may be sent: anybody can give a stranger's
+   * address for their own, and change their password all day. Apart from other mails, lest those be used to keep it away.
+   */
+  mayNotify(mailbox: string): Promise<boolean>;
+  /**
+   * Counts a refusal that is to be recorded, so that no flood of them fills the disk.
+   * @returns 'first omitted' for the one with which the limit is passed: that it was is worth a record of its own
+   */
+  mayRecordRefusal(network: string): Promise<'yes' | 'first omitted' | 'no'>;
+}
+
+export function createRateLimits({ count, clock, rules }: { count: Counters; clock: Clock; rules: Rules }): RateLimits {
+  const exceededBy = async (kind: string, key: string, rule: Rule | null): Promise<ApiError | null> => {
+    if (rule === null) return null;
+    const taken = await count(kind, key, rule.window);
+    return isExceeded(taken, rule) ? requestsExceeded(rule.points, taken.ttl, clock()) : null;
+  };
+
+  const requireWithin = async (kind: string, key: string, rule: Rule | null) => {
+    const exceeded = await exceededBy(kind, key, rule);
+    if (exceeded) throw exceeded;
+  };
+
+  return {
+    requireRegistration: (network) => requireWithin('registrations', network, rules.registrations),
+
+    requirePasswordCheck: (network) => requireWithin('password-checks', network, rules.passwordChecks),
+
+    countLogin: (network) => exceededBy('logins', network, rules.addressLogins),
+
+    mayRequestMail: async (network) => {
+      const rule = rules.mails?.requests;
+      return !rule || !isExceeded(await count('mail-requests', network, rule.window), rule);
+    },
+
+    maySendMail: async ({ kind, to, network }) => {
+      if (rules.mails === null) return true;
+      const { fromNetwork, toMailbox } = rules.mails;
+      // The network comes first: one that is over its limit must not use up the limit of the mailbox.
+      if (network !== null) {
+        const sent = await count(`${kind}-mails-of`, network, fromNetwork.window);
+        if (isExceeded(sent, fromNetwork)) return false;
+      }
+      return !isExceeded(await count(`${kind}-mails-to`, addressKey(to), toMailbox.window), toMailbox);
+    },
+
+    mayNotify: async (mailbox) => {
+      const rule = rules.notices;
+      return rule === null || !isExceeded(await count('notices', addressKey(mailbox), rule.window), rule);
+    },
+
+    mayRecordRefusal: async (network) => {
+      const rule = rules.recordedRefusals;
+      if (rule === null) return 'yes';
+      const taken = await count('refusals', network, rule.window);
+      if (!isExceeded(taken, rule)) return 'yes';
+      return taken.current === rule.points + 1 ? 'first omitted' : 'no';
+    },
+  };
+}
+
+const isExceeded = ({ current }: Count, { points }: Rule): boolean => current > points;
+
+/** A stored address in any letter case. Hashed: Redis keeps no addresses. */
+const addressKey = (email: string): string => createHash('sha256').update(accountKey(email)).digest('base64url');

@@ -1,0 +1,37 @@
+import jwt, { type FastifyJWTOptions } from '@fastify/jwt';
+import plugin from 'fastify-plugin';
+import { deriveKey, type KeyPurpose } from '../platform/key-derivation.js';
+
+/** The issuer of every token of ours. A JWT of another issuer is not looked at as a JWT. */
+export const issuer = 'gatehouse';
+
+/** The `typ` of an access token (RFC 9068, 2.1): no other kind of token passes for one. */
+export const accessTokenType = 'at+jwt';
+
+/** The `typ` of a token in a link. */
+export const linkTokenType = 'link+jwt';
+
+declare module '@fastify/jwt' {
+  interface JWT {
+    /** Signs and verifies the tokens in links. */
+    links: Pick<JWT, 'sign' | 'verify' | 'decode'>;
+  }
+}
+
+/**
+ * `app.jwt`: signs and verifies with one algorithm and one key, made from SECRET. Times are judged by the app's clock (see tokens), and
+ * every claim but the issuer is checked by us.
+ */
+export const jwtPlugin = plugin(
+  async (app) => {
+    await app.register(jwt, optionsFor(app.config.SECRET, 'access-token', accessTokenType));
+    await app.register(jwt, { namespace: 'links', ...optionsFor(app.config.SECRET, 'link-token', linkTokenType) });
+  },
+  { name: 'jwt', dependencies: ['config'] },
+);
+
+const optionsFor = (secret: string, purpose: KeyPurpose, typ: string): FastifyJWTOptions => ({
+  secret: deriveKey(secret, purpose),
+  sign: { algorithm: 'HS256', header: { alg: 'HS256', typ } },
+  verify: { algorithms: ['HS256'], allowedIss: issuer, checkTyp: typ, ignoreExpiration: true, cache: false },
+});

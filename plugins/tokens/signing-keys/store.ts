@@ -1,0 +1,119 @@
+import type { Executor } from '../../../db/client.js';
+import {
+  deleteSigningKeys,
+  insertSigningKey,
+  keepSigningKey,
+  listSigningKeys,
+  lockSigningKeys,
+  resealSigningKey,
+  type SigningKeyRecord,
+} from '../../../db/queries/auth/signing-keys.js';
+import type { Config } from '../../../schemas/config.js';
+import type { KeyPairAlgorithm } from '../../../schemas/jwks.js';
+import type { Activity } from '../../activity/service.js';
+import { createSecretBox } from '../../platform/encryption.js';
+import { keysFor } from '../../platform/key-derivation.js';
+import { type KeyPair, makeKeyPair, readKeyPair } from './key-pair.js';
+
+/** A key pair, and its times. */
+export interface SigningKey extends KeyPair {
+  /** From when on it may sign; until then it is only made known. */
+  signsFrom: Date;
+  neededUntil: Date;
+}
+
+/** The keys in the database, which all instances share. */
+export interface KeyStore {
+  /** All that can be opened; the one that signs from the latest moment on comes first. */
+  read(executor: Executor): Promise<SigningKey[]>;
+  /** The same, and until the transaction ends nobody else changes them. */
+  readAlone(tx: Executor): Promise<SigningKey[]>;
+  /** Makes a new one. @returns its id */
+  add(tx: Executor, algorithm: KeyPairAlgorithm, signsFrom: Date, now: Date): Promise<string>;
+  /** Removes all, or those that nobody needs since a moment. @returns their ids */
+  remove(tx: Executor, neededBefore?: Date): Promise<string[]>;
+  /** Has a key kept that goes on signing. Costs a statement once an hour. */
+  keep(executor: Executor, key: SigningKey, now: Date): Promise<void>;
+  /** Seals with the present SECRET what was sealed with a previous one. */
+  reseal(executor: Executor): Promise<void>;
+}
+
+const hour = 3_600_000;
+
+/** @param onUnreadable told once of each key that cannot be opened */
+export function createKeyStore(deps: {
+  config: Pick<Config, 'SECRET' | 'PREVIOUS_SECRETS' | 'ACCESS_TOKEN_TTL' | 'REFRESH_TOKEN_TTL' | 'SESSION_COOKIE_TTL'>;
+  activity: Pick<Activity, 'record'>;
+  onUnreadable(kid: string): void;
+}): KeyStore {
+  const { config, activity, onUnreadable } = deps;
+  const box = createSecretBox(keysFor(config, 'signing-key'));
+  /** The longest time after which a client may come back with a token; it is then to be told that it has expired. */
+  const absence = Math.max(config.ACCESS_TOKEN_TTL, config.REFRESH_TOKEN_TTL, config.SESSION_COOKIE_TTL);
+  /** To open a key takes longer than to look whether it is still there. */
+  let opened = new Map<string, KeyPair>();
+  const unreadable = new Set<string>();
+
+  const open = ({ kid, algorithm, privateKey }: SigningKeyRecord): KeyPair | undefined => {
+    try {
+      return readKeyPair(kid, algorithm, box.open(privateKey, kid));
+    } catch {
+      if (!unreadable.has(kid)) onUnreadable(kid);
+      unreadable.add(kid);
+      return undefined;
+    }
+  };
+
+  const read: KeyStore['read'] = async (executor) => {
+    const keys = (await listSigningKeys(executor)).flatMap((record) => {
+      const pair = opened.get(record.kid) ?? open(record);
+      return pair ? [{ ...pair, signsFrom: record.signsFrom, neededUntil: record.neededUntil }] : [];
+    });
+    opened = new Map(keys.map((key) => [key.kid, key]));
+    return keys;
+  };
+
+  return {
+    read,
+
+    readAlone: async (tx) => {
+      await lockSigningKeys(tx);
+      return read(tx);
+    },
+
+    add: async (tx, algorithm, signsFrom, now) => {
+      const { kid, pem } = await makeKeyPair(algorithm);
+      const neededUntil = new Date(signsFrom.getTime() + absence + 2 * hour);
+      await insertSigningKey(tx, {
+        kid,
+        algorithm,
+        privateKey: box.seal(pem, kid),
+        createdAt: now,
+        signsFrom,
+        neededUntil,
+      });
+      await activity.record(tx, null, [{ action: 'create', collection: 'signing_keys', item: kid }]);
+      return kid;
+    },
+
+    remove: async (tx, neededBefore) => {
+      const removed = await deleteSigningKeys(tx, neededBefore);
+      const events = removed.map((item) => ({ action: 'delete', collection: 'signing_keys', item }) as const);
+      await activity.record(tx, null, events);
+      return removed;
+    },
+
+    keep: async (executor, { kid, neededUntil }, now) => {
+      const end = now.getTime() + absence;
+      if (neededUntil.getTime() < end + hour) await keepSigningKey(executor, kid, new Date(end + 2 * hour));
+    },
+
+    reseal: async (executor) => {
+      for (const { kid, privateKey } of await listSigningKeys(executor)) {
+        if (!opened.has(kid)) continue;
+        const renewed = box.renew(privateKey, kid);
+        if (renewed !== privateKey) await resealSigningKey(executor, kid, renewed);
+      }
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
+import { readAccountStates } from '../../db/queries/mail/recipients.js';
+import { removeTfa } from '../../db/queries/tfa/two-factor.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Activity } from '../activity/service.js';
+import type { StepUp } from '../auth/step-up/service.js';
+import type { Clock } from '../platform/clock.js';
+import type { Principal } from '../server/caller.js';
+import { requireRightOverUser } from './rights-over-user.js';
+
+/**
+ * Turns two-factor authentication off for another user, and ends all their sessions.
+ * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION; REAUTHENTICATION_REQUIRED when the user is an administrator
+ */
+export type DisableTwoFactor = (caller: Principal, id: string) => Promise<void>;
+
+export function createDisableTwoFactor(deps: {
+  db: Executor;
+  clock: Clock;
+  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
+  activity: Pick<Activity, 'record'>;
+}): DisableTwoFactor {
+  const { db, clock, stepUp, activity } = deps;
+
+  return (caller, id) =>
+    db.transaction(async (tx) => {
+      const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'tfa_secret', clock());
+      const isAdministrator = (await administratorsAmong(tx, [user])).size > 0;
+      if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller, tx);
+      const [former] = await readAccountStates(tx, [user]);
+      if (!former || !(await removeTfa(tx, user))) throw new ApiError('FORBIDDEN');
+      await requireValid();
+      await deleteSessionsOf(tx, [user], null);
+      await activity.record(tx, caller, [
+        { action: 'tfa_disable', collection: 'users', item: user, aside: { former } },
+      ]);
+    });
+}

@@ -1,0 +1,37 @@
+import plugin from 'fastify-plugin';
+import { deleteExpiredEmailChanges } from '../../../db/queries/auth/email-changes.js';
+import { hour } from '../../platform/periodic.js';
+import { createEmailChanges, type EmailChanges } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    emailChanges: EmailChanges;
+  }
+}
+
+/** `app.emailChanges`: changes of the caller's own address, which an email to the new address confirms. */
+export const emailChangesPlugin = plugin(
+  async (app) => {
+    const { db, clock, mail, linkTokens, activity, config } = app;
+    const emailChanges = createEmailChanges({
+      db,
+      clock,
+      mail,
+      linkTokens,
+      activity,
+      confirms: config.EMAIL_CHANGE_CONFIRMATION,
+      lifetime: config.EMAIL_VERIFICATION_TOKEN_TTL,
+      urls: {
+        confirm: `${config.PUBLIC_URL}/account/confirm-email`,
+        cancel: `${config.PUBLIC_URL}/account/cancel-email-change`,
+      },
+    });
+    app.decorate('emailChanges', emailChanges);
+    app.every(
+      hour,
+      () => deleteExpiredEmailChanges(app.maintenanceDb, clock()),
+      'expired changes of address could not be removed',
+    );
+  },
+  { name: 'email-changes', dependencies: ['config', 'database', 'clock', 'periodic', 'mail', 'tokens', 'activity'] },
+);

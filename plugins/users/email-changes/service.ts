@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../../db/client.js';
+import { brokenConstraint } from '../../../db/failures.js';
+import {
+  deleteEmailChange,
+  type EmailChange,
+  findEmailChange,
+  replaceEmailChange,
+  writeVerifiedEmail,
+} from '../../../db/queries/auth/email-changes.js';
+import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
+import {
+  findRecipientByEmail,
+  lockRecipient,
+  type Recipient,
+  readAccountStates,
+} from '../../../db/queries/mail/recipients.js';
+import { transact } from '../../../db/transact.js';
+import { isObject } from '../../../schemas/common.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { Activity } from '../../activity/service.js';
+import { requireLiveSession } from '../../auth/sessions/live-session.js';
+import type { Mail } from '../../mail/index.js';
+import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Caller, Principal } from '../../server/caller.js';
+import type { Client } from '../../server/client-info.js';
+import type { LinkTokens } from '../../tokens/link-tokens.js';
+
+/** Changes of the caller's own address, which an email to the new address confirms. */
+export interface EmailChanges {
+  /**
+   * Has a link sent to the new address, and a notice to the old one, in place of an earlier request. Nothing that depends on
+   * whether the address is taken happens here, so neither the response nor its time can tell. Which email the new address
+   * gets is decided when it is sent.
+   */
+  request(caller: Principal, email: string): Promise<void>;
+  /** The same in a transaction of the caller's. */
+  start(tx: Executor, caller: Principal, email: string): Promise<void>;
+  /**
+   * Writes the new address and ends all sessions except the one that confirms.
+   * @param principal who presents the token, if anyone is signed in
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void, or the address has been taken meanwhile
+   */
+  confirm(token: string, principal: Principal | null, client: Client): Promise<void>;
+  /** Withdraws the caller's request, if there is one. */
+  cancel(caller: Principal): Promise<void>;
+  /**
+   * Withdraws the pending request of the user who got the notice, even if it is a newer one.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the address has changed since
+   */
+  cancelByLink(token: string, client: Client): Promise<void>;
+  /**
+   * What an update of users returns, with the pending address if the update has asked for one.
+   * @param key of the updated user
+   */
+  shownIn<Written>(written: Written, caller: Caller, key: string, body: unknown): Promise<Written>;
+}
+
+export function createEmailChanges(deps: {
+  db: Executor;
+  clock: Clock;
+  mail: Pick<Mail, 'enqueueAll'>;
+  linkTokens: LinkTokens;
+  activity: Pick<Activity, 'record'>;
+  /** Whether users confirm a change of their own address that they make by updating their row. */
+  confirms: boolean;
+  /** Milliseconds that a link can be used. */
+  lifetime: number;
+  /** Where the links lead. */
+  urls: { confirm: string; cancel: string };
+}): EmailChanges {
+  const { db, clock, mail, linkTokens, activity, confirms, lifetime, urls } = deps;
+
+  const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
+    ({ action, collection: 'users', item }) as const;
+
+  const withdraw = async (tx: Executor, userId: string, origin: { userId: string; client: Client }) => {
+    if (await deleteEmailChange(tx, userId))
+      await activity.record(tx, origin, [eventOf('email_change_cancel', userId)]);
+  };
+
+  const start: EmailChanges['start'] = async (tx, caller, email) => {
+    const { userId, client } = caller;
+    const user = await lockRecipient(tx, userId);
+    if (user?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+    await requireLiveSession(tx, caller);
+    if (user.email?.toLowerCase() === email.toLowerCase()) return withdraw(tx, userId, caller);
+    const now = clock();
+    const change = { user: userId, id: randomUUID(), email, createdAt: now };
+    await replaceEmailChange(tx, { ...change, expiresAt: new Date(now.getTime() + lifetime) });
+    const common = { user: userId, requestedFrom: client.network };
+    await mail.enqueueAll(tx, [
+      { ...common, kind: 'email_change', change: change.id, email, url: urls.confirm },
+      ...(user.email === null
+        ? []
+        : [{ ...common, kind: 'email_change_notice', email: user.email, url: urls.cancel } as const]),
+    ]);
+    await activity.record(tx, caller, [eventOf('email_change_request', userId)]);
+  };
+
+  /** The user of a link and their request, both locked. */
+  const requireDue = async (
+    tx: Executor,
+    claims: ReturnType<LinkTokens['read']>,
+  ): Promise<[Recipient, EmailChange]> => {
+    const user = await lockRecipient(tx, claims.id);
+    const change = user && (await findEmailChange(tx, user.id));
+    const isDue = user?.status === 'active' && change && linkTokens.isFor(claims, changeStateOf(user, change.id));
+    if (!isDue) throw new ApiError('FORBIDDEN').concerning(claims.id);
+    return [user, change];
+  };
+
+  return {
+    request: (caller, email) => transact(db, (tx) => start(tx, caller, email)),
+    start,
+
+    confirm: async (token, principal, client) => {
+      const claims = linkTokens.read(token, 'email-change');
+      try {
+        await transact(db, async (tx) => {
+          const [user, { email }] = await requireDue(tx, claims);
+          const owner = await findRecipientByEmail(tx, email);
+          if (owner && owner.id !== user.id) throw new ApiError('FORBIDDEN').concerning(user.id);
+          const [former] = await readAccountStates(tx, [user.id]);
+          await writeVerifiedEmail(tx, user.id, email, clock());
+          await deleteEmailChange(tx, user.id);
+          await deleteSessionsOf(tx, [user.id], principal?.userId === user.id ? principal.sessionId : null);
+          const aside = former && { aside: { former } };
+          const event = { action: 'email_change', collection: 'users', item: user.id, changed: ['email'] } as const;
+          await activity.record(tx, { userId: user.id, client }, [{ ...event, ...aside }]);
+        });
+      } catch (error) {
+        // Another user took the address between the check and the write.
+        if (brokenConstraint(error)?.kind === 'unique') throw new ApiError('FORBIDDEN').concerning(claims.id);
+        throw error;
+      }
+    },
+
+    cancel: (caller) => transact(db, (tx) => withdraw(tx, caller.userId, caller)),
+
+    cancelByLink: async (token, client) => {
+      const claims = linkTokens.read(token, 'email-change-cancel');
+      await transact(db, async (tx) => {
+        const user = await lockRecipient(tx, claims.id);
+        if (!user || !linkTokens.isFor(claims, cancelStateOf(user))) {
+          throw new ApiError('FORBIDDEN').concerning(claims.id);
+        }
+        await withdraw(tx, user.id, { userId: user.id, client });
+      });
+    },
+
+    shownIn: async (written, { admin, userId }, key, body) => {
+      const isAsked = confirms && !admin && userId === key.toLowerCase() && isObject(body) && body.email !== undefined;
+      if (!isAsked || !isObject(written) || !isObject(written.data)) return written;
+      const change = await findEmailChange(db, userId);
+      return { ...written, data: { ...written.data, pending_email: change?.email ?? null } };
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import plugin from 'fastify-plugin';
+import { createOwnAccount, type OwnAccount } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    ownAccount: OwnAccount;
+  }
+  interface FastifyContextConfig {
+    /** The setting `self_service` switches the route off for everyone except administrators. */
+    isSelfService?: boolean;
+  }
+}
+
+/** `app.ownAccount`: what users do with their own account, whatever their permissions. */
+export const ownAccountPlugin = plugin(
+  async (app) => {
+    const { db, clock, activity } = app;
+    const ownAccount = createOwnAccount({ db, clock, activity });
+    app.decorate('ownAccount', ownAccount);
+    // Before the body is read: callers who may not call the operation are refused first.
+    app.addHook('onRequest', async (request) => {
+      if (request.routeOptions.config.isSelfService) await ownAccount.requireSelfService(request.currentUser);
+    });
+  },
+  { name: 'own-account', dependencies: ['database', 'clock', 'activity', 'access'] },
+);

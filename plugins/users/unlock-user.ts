@@ -1,0 +1,38 @@
+import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import { readAccountStates } from '../../db/queries/mail/recipients.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Activity } from '../activity/service.js';
+import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { StepUp } from '../auth/step-up/service.js';
+import type { Clock } from '../platform/clock.js';
+import type { Principal } from '../server/caller.js';
+import { requireRightOverUser } from './rights-over-user.js';
+
+/**
+ * Clears the count of wrong passwords for another user's account.
+ * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION; REAUTHENTICATION_REQUIRED when the user is an administrator
+ */
+export type UnlockUser = (caller: Principal, id: string) => Promise<void>;
+
+export function createUnlockUser(deps: {
+  db: Executor;
+  clock: Clock;
+  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
+  passwordChecks: Pick<PasswordChecks, 'unlock'>;
+  activity: Pick<Activity, 'record'>;
+}): UnlockUser {
+  const { db, clock, stepUp, passwordChecks, activity } = deps;
+
+  return (caller, id) =>
+    db.transaction(async (tx) => {
+      const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'status', clock());
+      // Otherwise a stolen token of one administrator would allow guessing the password of another one without limit.
+      if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshOfAdministrator(caller, tx);
+      const [state] = await readAccountStates(tx, [user]);
+      if (!state) throw new ApiError('FORBIDDEN');
+      await requireValid();
+      await passwordChecks.unlock(tx, state);
+      await activity.record(tx, caller, [{ action: 'unlock', collection: 'users', item: user }]);
+    });
+}

@@ -1,0 +1,24 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { GlobalsResponse } from '../../schemas/policies.js';
+import type { App } from '../app.js';
+
+/** What the policies of the caller say in general. */
+export function readMyGlobals(app: App): void {
+  app.get(
+    '/me/globals',
+    {
+      schema: {
+        operationId: 'readMyGlobals',
+        tags: ['Policies'],
+        summary: 'Read your combined policy flags',
+        description:
+          'Returns `app_access`, `admin_access` and `enforce_tfa`, combined from all of your policies. Without a login, returns those of the public policy.',
+        response: {
+          200: { ...GlobalsResponse, description: 'The combined flags.' },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async (request) => ({ data: app.users.globalsOf(request.caller) }),
+  );
+}

@@ -1,0 +1,28 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { roleSchemas } from '../../schemas/roles.js';
+import type { App } from '../app.js';
+import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
+
+/** The roles of the caller. */
+export function readMyRoles(app: App): void {
+  app.get(
+    '/me',
+    {
+      schema: {
+        operationId: 'readMyRoles',
+        tags: ['Roles'],
+        summary: 'Read your roles',
+        description:
+          'Returns your role and all of its parent roles. Without permission to read roles, you get only their IDs.',
+        querystring: roleSchemas.itemQuery,
+        response: {
+          200: { ...roleSchemas.listResponse, description: 'The roles.' },
+          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+        },
+      },
+      serializerCompiler: itemSerializer,
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request) => app.users.readMyRoles(request.currentUser, request.query ?? {}),
+  );
+}

@@ -1,0 +1,29 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { CheckPasswordBody, CheckPasswordResponse } from '../../schemas/password-check.js';
+import type { App } from '../app.js';
+
+export function checkPassword(app: App): void {
+  app.post(
+    '/password/check',
+    {
+      schema: {
+        operationId: 'checkPassword',
+        tags: ['Authentication'],
+        summary: 'Check a new password',
+        description:
+          'Returns whether a password would be accepted as a new one and, if not, why. Use it on registration pages, because registration itself does not report a refused password. The password is not stored. Each client address can check 60 passwords per minute.',
+        body: CheckPasswordBody,
+        response: {
+          200: { ...CheckPasswordResponse, description: 'Whether the password would be accepted.' },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async (request) => {
+      const { password, email, first_name, last_name } = request.body;
+      await app.rateLimits.requirePasswordCheck(request.client.network);
+      const reasons = await app.passwordRules.reasonsAgainst({ password, ownTexts: [email, first_name, last_name] });
+      return { data: { acceptable: reasons.length === 0, reasons } };
+    },
+  );
+}

@@ -1,0 +1,32 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { clearedCookieHeaders } from '../../schemas/sessions.js';
+import { type App, noContent } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+
+export function endMySession(app: App): void {
+  app.delete(
+    '/me/sessions/:id',
+    {
+      schema: {
+        operationId: 'endMySession',
+        tags: ['Sessions'],
+        summary: 'End one of your sessions',
+        description:
+          'Invalidates all tokens and cookies of the session immediately. If you end the current session, you are logged out, and the authentication cookies sent with the request are cleared.',
+        params: Type.Object({ id: Uuid('Identifier of the session.') }),
+        response: {
+          204: { ...noContent('The session has ended.'), headers: clearedCookieHeaders },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      const isCurrent = await app.openSessions.endOwn(request.currentUser, request.params.id);
+      if (isCurrent) reply.clearReceivedCookies();
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+
+export function endSessionOfUser(app: App): void {
+  app.delete(
+    '/:id/sessions/:session',
+    {
+      schema: {
+        operationId: 'endSessionOfUser',
+        tags: ['Sessions'],
+        summary: 'End a session of a user',
+        description: 'Administrators only. Invalidates all tokens and cookies of the session immediately.',
+        params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
+        response: { 204: noContent('The session has ended.'), ...errorResponses('FORBIDDEN') },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      const { id, session } = request.params;
+      await app.openSessions.endOf(request.currentUser, id, session);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+import { checkedByTheDomain } from '../items/definition.js';
+
+export function endSessionsOfUser(app: App): void {
+  app.delete(
+    '/:id/sessions',
+    {
+      schema: {
+        operationId: 'endSessionsOfUser',
+        tags: ['Sessions'],
+        summary: 'End all sessions of a user',
+        description:
+          'Administrators only. Ends all sessions of the user; static tokens remain valid. If you pass your own ID, your current session ends too.',
+        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+        response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses('FORBIDDEN') },
+      },
+      validatorCompiler: checkedByTheDomain,
+    },
+    async (request, reply) => {
+      await app.openSessions.endAllOf(request.currentUser, request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

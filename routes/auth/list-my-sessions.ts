@@ -1,0 +1,20 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { SessionsResponse } from '../../schemas/sessions.js';
+import type { App } from '../app.js';
+
+export function listMySessions(app: App): void {
+  app.get(
+    '/me/sessions',
+    {
+      schema: {
+        operationId: 'listMySessions',
+        tags: ['Sessions'],
+        summary: 'List your sessions',
+        description:
+          'Returns your active sessions, most recently used first, up to 1000. If you call it with a static token, no session is marked as current.',
+        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses('FORBIDDEN') },
+      },
+    },
+    async (request) => ({ data: await app.openSessions.listOwn(request.currentUser) }),
+  );
+}

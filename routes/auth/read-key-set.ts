@@ -1,0 +1,26 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { KeySet, keySetHeaders, keySetMaxAge } from '../../schemas/jwks.js';
+import type { App } from '../app.js';
+
+export function readKeySet(app: App): void {
+  app.get(
+    '/jwks.json',
+    {
+      schema: {
+        operationId: 'readKeySet',
+        tags: ['Authentication'],
+        summary: 'Read the signing keys',
+        description:
+          'Returns a JSON Web Key Set (RFC 7517), not wrapped in `data`. Other services use it to verify access tokens without calling Gatehouse. The set is empty if access tokens are signed with `HS256`.',
+        response: {
+          200: { ...KeySet, description: 'The keys.', headers: keySetHeaders },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('cache-control', `public, max-age=${keySetMaxAge}`);
+      return app.signingKeys.published();
+    },
+  );
+}

@@ -1,0 +1,26 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { ListMailsQuery, MailListResponse } from '../../schemas/mails.js';
+import type { App } from '../app.js';
+
+export function listMails(app: App): void {
+  app.get(
+    '/',
+    {
+      schema: {
+        operationId: 'listMails',
+        tags: ['Mails'],
+        summary: 'List queued emails',
+        description: 'Administrators only. Returns the newest emails first.',
+        querystring: ListMailsQuery,
+        response: {
+          200: { ...MailListResponse, description: 'The emails.' },
+          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+        },
+      },
+    },
+    async (request) => {
+      const { state = null, limit = '100' } = request.query;
+      return { data: await app.mail.list(request.currentUser, state, Number(limit)) };
+    },
+  );
+}

@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+
+export function retryMail(app: App): void {
+  app.post(
+    '/:id/retry',
+    {
+      schema: {
+        operationId: 'retryMail',
+        tags: ['Mails'],
+        summary: 'Retry a failed email',
+        description: 'Administrators only. Returns 403 for an email that is still waiting or has been sent.',
+        params: Type.Object({ id: Uuid('Identifier of the mail.') }),
+        response: { 204: noContent('The email is back in the queue.'), ...errorResponses('FORBIDDEN') },
+      },
+    },
+    async (request, reply) => {
+      await app.mail.retry(request.currentUser, request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,22 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+
+export function cancelEmailChange(app: App): void {
+  app.delete(
+    '/me/email',
+    {
+      config: { requiresSession: true },
+      schema: {
+        operationId: 'cancelEmailChange',
+        tags: ['Own account'],
+        summary: 'Cancel a requested address',
+        description: 'Withdraws your request for a new address. The response is the same when there is none.',
+        response: { 204: noContent('No change of address is pending.'), ...errorResponses() },
+      },
+    },
+    async (request, reply) => {
+      await app.emailChanges.cancel(request.currentUser);
+      return reply.code(204).send();
+    },
+  );
+}

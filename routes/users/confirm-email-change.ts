@@ -1,0 +1,26 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { EmailConfirmBody } from '../../schemas/own-account.js';
+import { type App, noContent } from '../app.js';
+
+export function confirmEmailChange(app: App): void {
+  app.post(
+    '/me/email/confirm',
+    {
+      // The browser that opens the link may hold the cookie of a session that has ended.
+      config: { takesDeadCookie: true },
+      schema: {
+        operationId: 'confirmEmailChange',
+        tags: ['Own account'],
+        summary: 'Confirm a new address',
+        description:
+          'Changes the email address with the token from the link. All sessions of the user end, except the one that makes this request, if any. Fails with `FORBIDDEN` when the link has been used or cancelled, or when another user has taken the address in the meantime.',
+        body: EmailConfirmBody,
+        response: { 204: noContent('The address is changed.'), ...errorResponses('FORBIDDEN') },
+      },
+    },
+    async (request, reply) => {
+      await app.emailChanges.confirm(request.body.token, request.principal, request.client);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { clearedCookieHeaders } from '../../schemas/sessions.js';
+import { type App, noContent } from '../app.js';
+
+export function deleteMe(app: App): void {
+  app.delete(
+    '/me',
+    {
+      config: { requiresFresh: true, isSelfService: true },
+      schema: {
+        operationId: 'deleteMe',
+        tags: ['Own account'],
+        summary: 'Delete your account',
+        description:
+          'Deletes your account and everything that belongs to it. The audit log keeps what you did. Fails with `FORBIDDEN` unless the setting `self_deletion` is on, and with `UNPROCESSABLE_CONTENT` for the last administrator.',
+        response: {
+          204: { ...noContent('The account is deleted.'), headers: clearedCookieHeaders },
+          ...errorResponses('UNPROCESSABLE_CONTENT'),
+        },
+      },
+    },
+    async (request, reply) => {
+      await app.ownAccount.remove(request.currentUser);
+      reply.clearSessionCookie();
+      return reply.code(204).send();
+    },
+  );
+}

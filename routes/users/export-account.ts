@@ -1,0 +1,21 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { AccountExportResponse } from '../../schemas/own-account.js';
+import type { App } from '../app.js';
+
+export function exportAccount(app: App): void {
+  app.get(
+    '/me/export',
+    {
+      config: { requiresSession: true, isSelfService: true },
+      schema: {
+        operationId: 'exportAccount',
+        tags: ['Own account'],
+        summary: 'Export your data',
+        description:
+          'Returns everything that is kept about you as one JSON document, without secrets. No permission is required. Fails with `FORBIDDEN` for static tokens, and when the setting `self_service` is off and you are not an administrator.',
+        response: { 200: { ...AccountExportResponse, description: 'Your data.' }, ...errorResponses() },
+      },
+    },
+    async (request) => ({ data: await app.ownAccount.export(request.currentUser) }),
+  );
+}

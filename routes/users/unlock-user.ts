@@ -1,0 +1,27 @@
+import { Type } from '@sinclair/typebox';
+import { errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+
+export function unlockUser(app: App): void {
+  app.post(
+    '/:id/unlock',
+    {
+      schema: {
+        operationId: 'unlockUser',
+        tags: ['Users'],
+        summary: 'Unlock a user',
+        description:
+          'Clears the count of wrong passwords for the account, from all networks, so that the user can log in again immediately. For administrators, and for callers who may update `status` of that user, if the user has no rights that the caller lacks. You cannot unlock your own account. If the user is an administrator, your session must be fresh. Does not change `status`: to reactivate a suspended user, update it.',
+        params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
+        response: {
+          204: noContent('The account is unlocked.'),
+          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
+        },
+      },
+    },
+    async (request, reply) => {
+      await app.unlockUser(request.currentUser, request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,25 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { ProfileChanges, ProfileResponse } from '../../schemas/own-account.js';
+import type { App } from '../app.js';
+
+export function updateProfile(app: App): void {
+  app.patch(
+    '/me/profile',
+    {
+      config: { requiresSession: true, isSelfService: true },
+      schema: {
+        operationId: 'updateProfile',
+        tags: ['Own account'],
+        summary: 'Update your profile',
+        description:
+          'Changes your names, language and picture. No permission is required. Fails with `FORBIDDEN` for static tokens, and when the setting `self_service` is off and you are not an administrator.',
+        body: ProfileChanges,
+        response: {
+          200: { ...ProfileResponse, description: 'Your profile after the change.' },
+          ...errorResponses('VALUE_TOO_LONG'),
+        },
+      },
+    },
+    async (request) => ({ data: await app.ownAccount.updateProfile(request.currentUser, request.body) }),
+  );
+}

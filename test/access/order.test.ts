@@ -1,0 +1,166 @@
+import { connect } from 'node:net';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { directusOperations, needs } from '../../routes/index.js';
+import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { allOperations, type Operation } from '../helpers/operations.js';
+import { listen } from '../helpers/raw-http.js';
+import { createPolicy, setPublicPolicy } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { adminToken, asAdmin } from '../helpers/writing.js';
+
+/**
+ * A caller who may not call an operation is refused before the service reads what they sent: every operation, as every caller
+ * without rights, with everything that a body or a query can have wrong.
+ */
+
+const json = { 'content-type': 'application/json' };
+
+/** What is sent, each of which a caller with rights would be told of. */
+const malformed: Record<string, { payload?: string | Buffer; headers?: Record<string, string>; query?: string }> = {
+  'malformed JSON': { payload: '{"a":', headers: json },
+  'a body that is too large': { payload: `{"a":"${'x'.repeat(2_000_000)}"}`, headers: json },
+  'another media type': { payload: '<a/>', headers: { 'content-type': 'text/xml' } },
+  'a malformed media type': { payload: '{}', headers: { 'content-type': '/' } },
+  'no media type': { payload: '{"email":"ada@example.com"}', headers: {} },
+  'a scalar': { payload: '1', headers: json },
+  'unknown keys': { payload: '{"unknown":1}', headers: json },
+  'invalid values': { payload: '{"keys":1,"data":2,"email":3,"role":4,"id":5}', headers: json },
+  'an invalid query': { query: '?limit=-7&fields[a]=1&filter={&page=x&state=x&sort[]=' },
+  'nested too deeply': { payload: `${'['.repeat(100)}${']'.repeat(100)}`, headers: json },
+};
+
+/** Operations that are for every user, or for everyone. */
+const isOpenTo = ({ operationId, access }: Operation, caller: 'anonymous' | 'member') =>
+  access === 'anonymous' ||
+  needs[operationId as keyof typeof needs] === 'nothing' ||
+  (caller === 'member' && needs[operationId as keyof typeof needs] === undefined);
+
+t.test('a caller who may not call an operation gets the same refusal, whatever they send', async (t) => {
+  const { app, request } = await startTestApp(t);
+  const member = await tokenHolder(app);
+  const callers = [
+    { what: 'anonymous', kind: 'anonymous', headers: {} },
+    { what: 'a member', kind: 'member', headers: member.headers },
+  ] as const;
+  const harmless = await createPolicy(app, { name: 'Public' });
+
+  for (const policy of [null, harmless]) {
+    await setPublicPolicy(app, policy);
+    for (const { what, kind, headers } of callers) {
+      let refusedCount = 0;
+      await leavesAlone(t, app, what, async () => {
+        for (const operation of allOperations()) {
+          if (isOpenTo(operation, kind)) continue;
+          const { operationId, method, url } = operation;
+          const code =
+            kind === 'anonymous' && operation.access === 'authenticated' ? 'INVALID_CREDENTIALS' : 'FORBIDDEN';
+          const plain = await request({ method, url, headers });
+          refused(t, plain, code, `${what}: ${operationId}`);
+          refusedCount++;
+          for (const [fault, { payload, query = '', headers: more = {} }] of Object.entries(malformed)) {
+            const response = await request({
+              method,
+              url: `${url}${query}`,
+              headers: { ...headers, ...more },
+              ...(payload === undefined || method === 'GET' ? {} : { payload }),
+            });
+            const same = [plain.statusCode, plain.body];
+            t.strictSame([response.statusCode, response.body], same, `${what}: ${operationId}: ${fault}`);
+          }
+        }
+      });
+      t.ok(refusedCount >= (kind === 'anonymous' ? 50 : 38), `${what}: ${refusedCount} operations`);
+    }
+  }
+});
+
+t.test('over a socket too, before the body has arrived', async (t) => {
+  const { app } = await startTestApp(t);
+  const port = await listen(app);
+  for (const [path, status] of [
+    ['/settings', 403],
+    ['/users/me', 401],
+    ['/users', 403],
+  ] as const) {
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.setEncoding('utf8').once('data', (chunk: string) => {
+        socket.destroy();
+        resolve(chunk);
+      });
+      socket.on('error', reject);
+      // Nothing of the body follows.
+      socket.write(
+        `PATCH ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"a`,
+      );
+    });
+    t.match(text, new RegExp(`^HTTP/1\\.1 ${status} `), path);
+  }
+});
+
+t.test('a permission is enough to be told what is wrong with the request', async (t) => {
+  const { app, request } = await startTestApp(t);
+  const policy = await policyWith(app, [
+    { collection: 'settings', action: 'update', fields: ['project_name'] },
+    { collection: 'users', action: 'create', fields: ['email'] },
+  ]);
+  const member = await tokenHolder(app, { policies: [policy] });
+  for (const [method, url] of [
+    ['PATCH', '/settings'],
+    ['POST', '/users'],
+  ] as const) {
+    const response = await request({ method, url, payload: '{"a":', headers: { ...member.headers, ...json } });
+    refused(t, response, 'INVALID_PAYLOAD', url);
+  }
+  // A rule does not apply to the single row of settings, so the permission grants nothing.
+  const ruled = await policyWith(app, [
+    { collection: 'settings', action: 'update', fields: ['*'], permissions: { project_name: { _eq: 'x' } } },
+  ]);
+  const other = await tokenHolder(app, { policies: [ruled] });
+  refused(
+    t,
+    await request({ method: 'PATCH', url: '/settings', payload: '{"a":', headers: { ...other.headers, ...json } }),
+    'FORBIDDEN',
+    'a permission with a rule',
+  );
+});
+
+t.test('operations that are not of the Directus API refuse unknown keys', async (t) => {
+  const { app, post, request } = await startTestApp(t);
+  // Some of them require a fresh session.
+  const headers = bearer((await post('/auth/login', admin)).json().data.access_token);
+  const reading = new Set(['GET', 'HEAD', 'SEARCH']);
+  const own = allOperations().filter(
+    ({ operationId, method }) => !reading.has(method) && !directusOperations.has(operationId),
+  );
+  t.ok(own.length >= 7, `${own.length} operations`);
+  await leavesAlone(t, app, 'unknown keys', async () => {
+    for (const { operationId, method, url, fields } of own) {
+      const known = Object.fromEntries([...fields.keys()].map((name) => [name, 'x']));
+      const response = await request({ method, url, headers, payload: { ...known, unknown: 1 } });
+      refused(t, response, 'INVALID_PAYLOAD', operationId);
+    }
+  });
+});
+
+t.test('a body that was not read because of its media type is named in the error', async (t) => {
+  const { request } = await startTestApp(t, { ADMIN_TOKEN: adminToken });
+  const reasonOf = (response: LightMyRequestResponse): string => response.json().errors[0].extensions.reason;
+  let count = 0;
+  for (const { operationId, method, url, hasBody } of allOperations()) {
+    if (!hasBody || (method as string) === 'SEARCH') continue;
+    for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded']) {
+      const headers = { ...asAdmin, ...(type === undefined ? {} : { 'content-type': type }) };
+      const response = await request({ method, url, headers, payload: '{"email":"ada@example.com"}' });
+      if (response.statusCode !== 400) continue;
+      count++;
+      refused(t, response, 'INVALID_PAYLOAD', operationId);
+      t.match(reasonOf(response), /without Content-Type: application\/json/, `${operationId}: ${type}`);
+    }
+    const none = await request({ method, url, headers: asAdmin });
+    if (none.statusCode === 400) t.notMatch(none.body, /Content-Type/, `${operationId}: nothing was sent`);
+  }
+  t.ok(count >= 30, `${count} refusals`);
+});

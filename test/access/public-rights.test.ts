@@ -1,0 +1,133 @@
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { lockAdministrators } from '../../db/queries/access/administrators.js';
+import { settings } from '../../db/schema.js';
+import { engine } from '../helpers/databases.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+
+/** The public policy is everyone's, and the role for registrations is anyone's who registers: neither may lead to power. */
+
+t.test('the public policy grants neither admin_access nor app_access, whichever is written last', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, post } = service;
+  for (const right of ['admin_access', 'app_access'] as const) {
+    const policy = (await post('/policies', { name: 'Public', [right]: true }, asAdmin)).json().data.id;
+    const set = (id: string | null) => patch(service, '/settings', { public_policy: id });
+    await refusedUnchanged(t, service, () => set(policy), ['UNPROCESSABLE_CONTENT'], `${right}, then the setting`);
+    await refusedUnchanged(t, service, () => set(policy.toUpperCase()), ['UNPROCESSABLE_CONTENT'], 'in capitals');
+    t.equal((await patch(service, `/policies/${policy}`, { [right]: false })).statusCode, 200);
+    t.equal((await set(policy)).statusCode, 200);
+    for (const [what, send] of [
+      ['one', () => patch(service, `/policies/${policy}`, { [right]: true })],
+      ['by keys', () => patch(service, '/policies', { keys: [policy], data: { [right]: true } })],
+      ['by a query', () => patch(service, '/policies', { query: { filter: { id: policy } }, data: { [right]: true } })],
+      ['in a list', () => patch(service, '/policies', [{ id: policy, name: 'x', [right]: true }])],
+    ] as const) {
+      await refusedUnchanged(t, service, send, ['UNPROCESSABLE_CONTENT'], `the setting, then ${right}: ${what}`);
+    }
+    t.equal((await patch(service, `/policies/${policy}`, { name: 'Everyone' })).statusCode, 200, 'the name may change');
+    t.equal((await set(null)).statusCode, 200);
+    t.equal((await patch(service, `/policies/${policy}`, { [right]: true })).statusCode, 200, 'public no longer');
+  }
+  t.equal(await app.db.$count(settings), 1);
+});
+
+t.test('the role of those who register never leads to admin_access', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  const admin = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
+  const plain = await createPolicy(app);
+  const top = await createRole(app);
+  const middle = await createRole(app, { parent: top });
+  const role = await createRole(app, { parent: middle, policies: [plain] });
+  const set = (id: string | null) => patch(service, '/settings', { public_registration_role: id });
+  const error = ['UNPROCESSABLE_CONTENT'] as const;
+
+  const powerful = await createRole(app, { policies: [admin] });
+  const below = await createRole(app, { parent: powerful });
+  await refusedUnchanged(t, service, () => set(powerful), error, 'a role with the policy');
+  await refusedUnchanged(t, service, () => set(below), error, 'a role whose parent has it');
+
+  t.equal((await set(role)).statusCode, 200);
+  const later: [what: string, send: () => ReturnType<typeof patch>][] = [
+    ['a policy of the role', () => patch(service, `/roles/${role}`, { policies: [plain, admin] })],
+    ['a policy of its parent', () => patch(service, '/roles', { keys: [middle], data: { policies: [admin] } })],
+    ['a policy of the parent of its parent', () => patch(service, '/roles', [{ id: top, policies: [admin] }])],
+    ['another parent', () => patch(service, `/roles/${role}`, { parent: powerful })],
+    ['another parent further up', () => patch(service, `/roles/${top}`, { parent: below })],
+    ['admin_access of its policy', () => patch(service, `/policies/${plain}`, { admin_access: true })],
+  ];
+  for (const [what, send] of later) await refusedUnchanged(t, service, send, error, what);
+  t.equal((await patch(service, `/policies/${plain}`, { app_access: true })).statusCode, 200, 'app_access is fine');
+  t.equal((await set(null)).statusCode, 200);
+  t.equal((await patch(service, `/roles/${role}`, { parent: powerful })).statusCode, 200, 'no longer for everyone');
+});
+
+t.test('of two requests at the same time that would do it together, one is refused', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app } = service;
+  for (let round = 0; round < 10; round++) {
+    const policy = await createPolicy(app);
+    const parent = await createRole(app);
+    const role = await createRole(app, { parent });
+    const admin = await createPolicy(app, { adminAccess: true });
+    await patch(service, '/settings', { public_policy: null, public_registration_role: null });
+    const pairs = [
+      [
+        () => patch(service, '/settings', { public_policy: policy }),
+        () => patch(service, `/policies/${policy}`, { app_access: true }),
+      ],
+      [
+        () => patch(service, '/settings', { public_registration_role: role }),
+        () => patch(service, `/roles/${parent}`, { policies: [admin] }),
+      ],
+    ] as const;
+    const [first, second] = pairs[round % 2] ?? [];
+    if (!first || !second) throw new Error('There is no such pair.');
+    const send = () => (round % 4 < 2 ? [first(), second()] : [second(), first()]);
+    // On PostgreSQL both are let in before either of them can change anything.
+    const answers = await Promise.all(
+      engine === 'postgres'
+        ? await app.db.transaction(async (tx) => {
+            await lockAdministrators(tx);
+            const sent = send();
+            const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+              and database = (select oid from pg_database where datname = current_database())`;
+            for (let attempt = 0; attempt < 200 && (await rows(tx, waiting)).length < 2; attempt++) await setTimeout(5);
+            return sent;
+          })
+        : send(),
+    );
+    t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [200, 422], `round ${round}`);
+  }
+});
+
+t.test('a permission is enough for the look of the project, and for no other setting', async (t) => {
+  const service = await startWithAdmin(t);
+  const { app, get, request } = service;
+  const policy = await policyWith(app, [
+    { collection: 'settings', action: 'update', fields: ['*'] },
+    { collection: 'settings', action: 'read', fields: ['*'] },
+  ]);
+  const { headers } = await tokenHolder(app, { policies: [policy] });
+  const all = (await get('/settings', asAdmin)).json().data as Record<string, unknown>;
+  const delegable = new Set(['project_name', 'project_color', 'project_logo', 'default_language']);
+  t.ok(Object.keys(all).length >= 11);
+  for (const [name, value] of Object.entries(all)) {
+    const response = await request({ method: 'PATCH', url: '/settings', headers, payload: { [name]: value } });
+    if (delegable.has(name)) {
+      t.equal(response.statusCode, 200, name);
+      continue;
+    }
+    refused(t, response, 'FORBIDDEN', name);
+    t.match(response.json().errors[0].extensions.reason, new RegExp(`\\b${name}\\b`), 'the reason names it');
+    const mixed = { project_name: 'Other', [name]: value };
+    refused(t, await request({ method: 'PATCH', url: '/settings', headers, payload: mixed }), 'FORBIDDEN', name);
+  }
+  t.equal((await get('/settings?fields=project_name', asAdmin)).json().data.project_name, all.project_name);
+});

@@ -1,0 +1,162 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import t from 'tap';
+
+/**
+ * The layers, and what each may import of ours: `schemas ← db ← plugins ← app ← server`, `schemas ← routes ← app`. Pages
+ * run in the browser, and share nothing with the rest.
+ */
+const allowed: Record<string, string[]> = {
+  schemas: ['schemas'],
+  db: ['schemas', 'db'],
+  plugins: ['schemas', 'db', 'plugins'],
+  routes: ['schemas', 'routes'],
+  pages: ['pages'],
+  'app.ts': ['schemas', 'db', 'plugins', 'routes'],
+  'server.ts': ['app.ts', 'plugins'],
+};
+
+interface Source {
+  file: string;
+  layer: string;
+  text: string;
+  imports: { target: string; isType: boolean }[];
+}
+
+const layerOf = (file: string) => file.split('/', 1)[0] ?? '';
+
+/** What a source file imports, exports from, or loads later. Types alone come without running anything. */
+function importsOf(text: string): Source['imports'] {
+  const clauses = text.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?['"]([^'"]+)['"]/g);
+  const later = text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g);
+  return [
+    ...[...clauses].map(([, type, target = '']) => ({ target, isType: type !== undefined })),
+    ...[...later].map(([, target = '']) => ({ target, isType: false })),
+  ];
+}
+
+const files = [
+  ...['schemas', 'db', 'plugins', 'routes', 'pages'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+  ),
+  'app.ts',
+  'server.ts',
+].filter((file) => file.endsWith('.ts'));
+
+const sources: Source[] = files.map((file) => {
+  const text = readFileSync(file, 'utf8');
+  return { file, layer: layerOf(file), text, imports: importsOf(text) };
+});
+
+t.test('the reader of imports sees every form of them', async (t) => {
+  const text = `import a from './a.js';
+    import { b, type B } from './b.js';
+    import type { C } from './c.js';
+    import './d.js';
+    export * from './e.js';
+    export { f } from './f.js';
+    import {
+      g,
+    } from './g.js';
+    const h = await import('./h.js');
+    import * as i from "./i.js";`;
+  t.strictSame(
+    importsOf(text)
+      .map(({ target, isType }) => `${target}${isType ? ' type' : ''}`)
+      .sort(),
+    ['./a.js', './b.js', './c.js type', './d.js', './e.js', './f.js', './g.js', './h.js', './i.js'],
+  );
+  t.ok(sources.length > 50, 'and there are files to read');
+});
+
+t.test('layers import downwards only', async (t) => {
+  for (const { file, layer, imports } of sources) {
+    for (const { target } of imports.filter(({ target: name }) => name.startsWith('.'))) {
+      const place = layerOf(normalize(join(dirname(file), target)).replace(/\.js$/, '.ts'));
+      t.ok(allowed[layer]?.includes(place), `${file} imports ${target}`);
+    }
+  }
+});
+
+/** In this order: a module imports only from itself and from those before it. */
+const modules = [
+  'platform',
+  'server',
+  'activity',
+  'tokens',
+  'mail',
+  'auth',
+  'tfa',
+  'access',
+  'items',
+  'users',
+  'invites',
+  'registration',
+  'providers',
+  'settings',
+  'pages',
+];
+
+t.test('imports between the modules of plugins/ run one way, and so do those of types', async (t) => {
+  const moduleOf = (file: string) => file.split('/')[1] ?? '';
+  for (const { file, layer, imports } of sources) {
+    if (layer !== 'plugins') continue;
+    const own = modules.indexOf(moduleOf(file));
+    t.ok(own >= 0, `${file} is in one of the modules`);
+    for (const { target } of imports.filter(({ target: name }) => name.startsWith('.'))) {
+      const place = normalize(join(dirname(file), target));
+      if (layerOf(place) !== 'plugins') continue;
+      const other = modules.indexOf(moduleOf(place));
+      t.ok(other >= 0 && other <= own, `${file} imports ${target}`);
+    }
+  }
+});
+
+t.test('the environment is read in one place', async (t) => {
+  for (const { file, text } of sources) {
+    t.equal(
+      /\bprocess\s*(\.|\?\.|\[\s*['"])\s*env\b|\benv\b[^;]*\bfrom\s+['"](node:)?process['"]/.test(text),
+      file === 'plugins/platform/config.ts',
+      file,
+    );
+  }
+});
+
+t.test('SQL is built in db/ only', async (t) => {
+  for (const { file, layer, imports } of sources) {
+    if (layer === 'db') continue;
+    for (const { target } of imports) {
+      t.notMatch(target, /^(drizzle-orm|postgres|@electric-sql\/)/, `${file} imports ${target}`);
+    }
+  }
+});
+
+t.test('of db/client.ts, plugins but plugins/platform/database.ts take types', async (t) => {
+  for (const { file, layer, imports } of sources) {
+    if (layer === 'db' || file === 'plugins/platform/database.ts') continue;
+    for (const { isType } of imports.filter(({ target }) => target.endsWith('db/client.js'))) t.ok(isType, file);
+  }
+});
+
+t.test('no imports run in a circle', async (t) => {
+  const edges = new Map(
+    sources.map(({ file, imports }) => [
+      file,
+      imports
+        .filter(({ target, isType }) => target.startsWith('.') && !isType)
+        .map(({ target }) => normalize(join(dirname(file), target)).replace(/\.js$/, '.ts')),
+    ]),
+  );
+  const done = new Set<string>();
+  const circleFrom = (file: string, way: readonly string[]): string[] | undefined => {
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const next of edges.get(file) ?? []) {
+      const circle = circleFrom(next, [...way, file]);
+      if (circle) return circle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of edges.keys()) t.equal(circleFrom(file, [])?.join(' → '), undefined, file);
+});

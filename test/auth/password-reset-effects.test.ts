@@ -1,0 +1,124 @@
+import { eq } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { emailChanges, identities } from '../../db/schema.js';
+import { storedUser } from '../helpers/accounts.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { day, hour } from '../helpers/clock.js';
+import { mailsTo, tokenFor } from '../helpers/mails.js';
+import { createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { policyWith } from '../helpers/rights.js';
+import { logIn } from '../helpers/sessions.js';
+
+const providers = {
+  AUTH_PROVIDERS: 'google,github',
+  AUTH_GOOGLE_DRIVER: 'openid',
+  AUTH_GOOGLE_LABEL: 'Google & Co',
+  AUTH_GOOGLE_CLIENT_ID: 'x',
+  AUTH_GOOGLE_CLIENT_SECRET: 'x',
+  AUTH_GOOGLE_ISSUER_URL: 'https://google.example.com',
+  AUTH_GITHUB_DRIVER: 'oauth2',
+  AUTH_GITHUB_CLIENT_ID: 'x',
+  AUTH_GITHUB_CLIENT_SECRET: 'x',
+  AUTH_GITHUB_AUTHORIZE_URL: 'https://github.example.com/a',
+  AUTH_GITHUB_ACCESS_URL: 'https://github.example.com/b',
+  AUTH_GITHUB_PROFILE_URL: 'https://github.example.com/c',
+};
+const password = 'an entirely new password';
+
+let count = 0;
+
+/** An account that an attacker gets into, who adds what would let them back in. */
+async function takenOver(service: TestApp, values: Parameters<typeof createUser>[1] = {}) {
+  const { app, post, request } = service;
+  const policy = await policyWith(app, [
+    { collection: 'users', action: 'update', fields: ['token'], permissions: { id: { _eq: '$CURRENT_USER' } } },
+  ]);
+  const owner = await createUser(app, { policies: [policy], ...values });
+  const thief = await logIn(service, 'json', owner);
+  const token = `a-static-token-that-a-thief-has-planted-${++count}`;
+  const planted = await request({ method: 'PATCH', url: '/users/me', payload: { token }, headers: thief.headers });
+  if (planted.statusCode >= 300) throw new Error(planted.body);
+  const identifier = `thief-${count}`;
+  const createdAt = service.clock.now();
+  await app.db.insert(identities).values({ user: owner.id, provider: 'google', identifier, createdAt });
+  const email = `thief-${count}@example.org`;
+  if ((await post('/users/me/email', { email }, thief.headers)).statusCode !== 204) throw new Error('no change');
+  return { owner, thief, token, email, confirmation: await tokenFor(app, email) };
+}
+
+async function resets({ app, post }: TestApp, t: Test, email: string) {
+  t.equal((await post('/auth/password/request', { email })).statusCode, 204);
+  t.equal((await post('/auth/password/reset', { token: await tokenFor(app, email), password })).statusCode, 204);
+  return (await mailsTo(app, email)).at(-1);
+}
+
+const linkedTo = async ({ app }: TestApp, id: string) =>
+  (await app.db.select().from(identities).where(eq(identities.user, id))).map(({ identifier }) => identifier);
+
+t.test('what an attacker has planted does not survive the owner’s reset', async (t) => {
+  const service = await startTestApp(t, providers);
+  const { app, get, post, clock } = service;
+  const { owner, thief, token, email, confirmation } = await takenOver(service);
+  t.equal((await get('/users/me', bearer(token))).statusCode, 200, 'the token works');
+  clock.advance(6 * day + 23 * hour);
+  const notice = await resets(service, t, owner.email);
+
+  refused(t, await get('/users/me', bearer(token)), 'INVALID_CREDENTIALS', 'the static token');
+  refused(t, await get('/users/me', thief.headers), 'TOKEN_EXPIRED', 'the access token');
+  refused(t, await post('/auth/refresh', thief.carrier.payload), 'INVALID_CREDENTIALS', 'the session');
+  t.strictSame(await linkedTo(service, owner.id), [], 'the linked account');
+  refused(t, await post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'the pending address');
+  t.equal(await app.db.$count(emailChanges), 0);
+  t.equal((await storedUser(app, owner.id)).email, owner.email);
+  t.equal((await mailsTo(app, email)).length, 1);
+
+  for (const body of [notice?.text, notice?.html.replaceAll('&amp;', '&')]) {
+    const [, removed = '', remaining = ''] =
+      /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(body ?? '') ?? [];
+    for (const item of ['A static token', 'Signing in with Google & Co', 'change of the email address']) {
+      t.ok(removed.includes(item), item);
+      t.notOk(remaining.includes(item), item);
+    }
+    t.ok(remaining.includes('Your new password'));
+  }
+});
+
+t.test('a pending address is cancelled while its link would still work', async (t) => {
+  const service = await startTestApp(t, { ...providers, PASSWORD_RESET_LOOKBACK: '0' });
+  const { owner, confirmation } = await takenOver(service);
+  await resets(service, t, owner.email);
+  refused(t, await service.post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'void');
+  t.equal((await storedUser(service.app, owner.id)).email, owner.email);
+});
+
+t.test('what the owner has had for longer stays', async (t) => {
+  const service = await startTestApp(t, providers);
+  const { app, get, clock } = service;
+  const { owner, token } = await takenOver(service);
+  const old = await createUser(app, { token: 'a-static-token-older-than-the-column', tokenSetAt: null });
+  clock.advance(7 * day + hour);
+  await app.db
+    .insert(identities)
+    .values({ user: owner.id, provider: 'github', identifier: 'late', createdAt: clock.now() });
+  const notice = await resets(service, t, owner.email);
+  t.equal((await get('/users/me', bearer(token))).statusCode, 200, 'the static token');
+  t.strictSame(await linkedTo(service, owner.id), [`thief-${count}`], 'the linked account');
+  const [, removed = '', remaining = ''] =
+    /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(notice?.text ?? '') ?? [];
+  t.match(removed, /GitHub/);
+  t.match(remaining, /A static token[\s\S]*Google & Co/);
+  await resets(service, t, old.email);
+  t.equal((await get('/users/me', bearer('a-static-token-older-than-the-column'))).statusCode, 200, 'of unknown age');
+});
+
+t.test('PASSWORD_RESET_LOOKBACK=0 removes nothing but the sessions and the pending address', async (t) => {
+  const service = await startTestApp(t, { ...providers, PASSWORD_RESET_LOOKBACK: '0' });
+  const { owner, token, thief } = await takenOver(service);
+  const notice = await resets(service, t, owner.email);
+  t.equal((await service.get('/users/me', bearer(token))).statusCode, 200);
+  t.equal((await linkedTo(service, owner.id)).length, 1);
+  t.equal((await service.get('/users/me', thief.headers)).statusCode, 401);
+  t.equal(await service.app.db.$count(emailChanges), 0);
+  t.match(notice?.text, /These can still be used[\s\S]*A static token[\s\S]*Google & Co/);
+});

@@ -1,0 +1,18 @@
+import t from 'tap';
+import { isPolicy, meetsPolicy } from '../../../plugins/auth/password-rules/policy.js';
+
+t.test('a policy is a regular expression, with or without slashes around it', async (t) => {
+  for (const policy of ['^.{8,}$', '/^.{8,}$/']) {
+    t.ok(isPolicy(policy));
+    t.ok(meetsPolicy(policy, 'long enough'), policy);
+    t.notOk(meetsPolicy(policy, 'short'), policy);
+  }
+  t.notOk(isPolicy('(unfinished'));
+});
+
+t.test('a password that would keep a policy busy forever is refused before long', async (t) => {
+  const start = performance.now();
+  t.notOk(meetsPolicy('^(a+)+$', `${'a'.repeat(60)}!`));
+  t.ok(performance.now() - start < 5_000);
+  t.ok(meetsPolicy('^(a+)+$', 'aaa'), 'and the next one is evaluated as usual');
+});

@@ -1,0 +1,390 @@
+import { randomUUID } from 'node:crypto';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { identities } from '../../../db/schema.js';
+import { codeOf } from '../../helpers/app.js';
+import { createPolicy, createRole } from '../../helpers/records.js';
+import { everyPermission, policyWith } from '../../helpers/rights.js';
+import { makeStale } from '../../helpers/sessions.js';
+import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
+import { newHolder, newPerson, nextStep, type Person } from '../../helpers/two-factor.js';
+import { refusedUnchanged, startWithAdmin } from '../../helpers/writing.js';
+
+/** What a stolen token must not be sufficient for: every operation × every kind of caller. */
+
+const service = await startWithAdmin(t, {
+  REAUTHENTICATION_PERIOD: '1d',
+  AUTH_PROVIDERS: 'alpha',
+  AUTH_ALPHA_DRIVER: 'oauth2',
+  AUTH_ALPHA_CLIENT_ID: 'id',
+  AUTH_ALPHA_CLIENT_SECRET: 'secret',
+  AUTH_ALPHA_AUTHORIZE_URL: 'https://alpha.example.com/authorize',
+  AUTH_ALPHA_ACCESS_URL: 'https://alpha.example.com/token',
+  AUTH_ALPHA_PROFILE_URL: 'https://alpha.example.com/profile',
+});
+const { app, request, post } = service;
+const everything = await policyWith(app, everyPermission);
+const administration = await createPolicy(app, { adminAccess: true });
+
+type Headers = Record<string, string>;
+type Operation = (person: Person, headers: Headers) => Promise<LightMyRequestResponse>;
+
+const patch = (url: string, payload: object, headers: Headers) => request({ method: 'PATCH', url, payload, headers });
+const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
+
+/** Changes of one's own row, in each form. */
+const changes: Record<string, () => object> = {
+  password: () => ({ password: newPassword() }),
+  email: () => ({ email: `${randomUUID()}@example.com` }),
+  token: () => ({ token: `a-static-token-of-32-characters-${randomUUID()}` }),
+  'no token': () => ({ token: null }),
+  'password among others': () => ({ title: 'Dr.', password: newPassword() }),
+};
+const forms: Record<string, (data: object) => Operation> = {
+  'PATCH /users/me': (data) => (_person, headers) => patch('/users/me', data, headers),
+  'PATCH /users/{id}': (data) => (person, headers) => patch(`/users/${person.id.toUpperCase()}`, data, headers),
+  'PATCH /users, by keys': (data) => (person, headers) => patch('/users', { keys: [person.id], data }, headers),
+  'PATCH /users, a list': (data) => (person, headers) => patch('/users', [{ id: person.id, ...data }], headers),
+  'PATCH /users, by a query': (data) => (person, headers) =>
+    patch('/users', { query: { filter: { id: { _eq: person.id } } }, data }, headers),
+};
+const ofOwnRow: Record<string, Operation> = Object.fromEntries(
+  Object.entries(forms).flatMap(([form, send]) =>
+    Object.entries(changes).map(([what, data]): [string, Operation] => [
+      `${form}: ${what}`,
+      (person, headers) => send(data())(person, headers),
+    ]),
+  ),
+);
+
+const link = async ({ id }: Person, identifier = randomUUID()) => {
+  const [made] = await app.db
+    .insert(identities)
+    .values({ user: id, provider: 'alpha', identifier, email: null, isPrimary: false, createdAt: app.clock() })
+    .returning({ id: identities.id });
+  return made?.id ?? '';
+};
+
+const ofOwnAccount: Record<string, Operation> = {
+  'POST /users/me/password': (_person, headers) => post('/users/me/password', { password: newPassword() }, headers),
+  'POST /users/me/identities/{id}': (_person, headers) => post('/users/me/identities/alpha', {}, headers),
+  'DELETE /users/me/identities/{id}': async (person, headers) =>
+    request({ method: 'DELETE', url: `/users/me/identities/${await link(person)}`, headers }),
+};
+const withoutTfa: Record<string, Operation> = {
+  'POST /users/me/tfa/enable': (_person, headers) =>
+    post('/users/me/tfa/enable', { secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }, headers),
+};
+const withTfa: Record<string, Operation> = {
+  'POST /users/me/tfa/recovery-codes': (_person, headers) =>
+    post('/users/me/tfa/recovery-codes', { otp: codeOfStep(nextStep(service)) }, headers),
+};
+const withoutPassword: Record<string, Operation> = {
+  'POST /users/me/tfa/generate': (_person, headers) => post('/users/me/tfa/generate', {}, headers),
+};
+
+const newProviderUser = async () => {
+  const person = await newPerson(service, { policies: [everything], provider: 'alpha', password: null });
+  await link(person);
+  return person;
+};
+const callers = {
+  'a user': {
+    make: () => newPerson(service, { policies: [everything] }),
+    methods: ['password'],
+    operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa },
+  },
+  'an administrator': {
+    make: () => newPerson(service, { policies: [administration] }),
+    methods: ['password'],
+    operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa },
+  },
+  'a user of a provider': {
+    make: newProviderUser,
+    methods: ['provider'],
+    operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa, ...withoutPassword },
+  },
+  'a user with TFA': {
+    make: () => newHolder(service, { policies: [everything] }),
+    methods: ['otp'],
+    operations: { ...ofOwnRow, ...ofOwnAccount, ...withTfa },
+  },
+};
+
+for (const [who, { make, methods, operations }] of Object.entries(callers)) {
+  t.test(`${who}: a stale session is refused, a static token too, and a fresh session does it`, async (t) => {
+    const stale = await make();
+    await makeStale(app, stale.id);
+    for (const [what, operation] of Object.entries(operations)) {
+      const listed = what.startsWith('DELETE') && !methods.includes('provider') ? [...methods, 'provider'] : methods;
+      const isRefused = async (headers: Headers, expected: Parameters<typeof refusedUnchanged>[3], caller: string) =>
+        refusedUnchanged(t, service, () => operation(stale, headers), expected, `${what}: ${caller}`);
+      if (what.startsWith('DELETE')) {
+        // The linked account is put there by the test.
+        t.equal(codeOf(await operation(stale, stale.headers)), 'REAUTHENTICATION_REQUIRED', what);
+        t.equal(codeOf(await operation(stale, stale.tokenHeaders)), 'FORBIDDEN', what);
+        await app.db.delete(identities);
+        if (who === 'a user of a provider') await link(stale);
+      } else {
+        await isRefused(stale.headers, ['REAUTHENTICATION_REQUIRED', { methods: listed, max_age: 86400 }], 'stale');
+        await isRefused(stale.tokenHeaders, ['FORBIDDEN'], 'static token');
+        await isRefused(
+          {},
+          [what.startsWith('PATCH /users') && !what.includes('me') ? 'FORBIDDEN' : 'INVALID_CREDENTIALS'],
+          'nobody',
+        );
+      }
+      const fresh = await make();
+      const { statusCode, body } = await operation(fresh, fresh.headers);
+      t.ok(statusCode === 200 || statusCode === 204, `${what}: fresh: ${statusCode} ${statusCode < 300 ? '' : body}`);
+    }
+  });
+}
+
+t.test(
+  'with REAUTHENTICATION_PERIOD=0 the static token may change its own row, and nothing else of this',
+  async (t) => {
+    const directus = await startWithAdmin(t, { REAUTHENTICATION_PERIOD: '0' });
+    const rights = await policyWith(directus.app, everyPermission);
+    for (const [what, operation] of Object.entries(ofOwnRow)) {
+      if (!what.startsWith('PATCH /users/me')) continue;
+      const person = await newPerson(directus, { policies: [rights] });
+      const send = (headers: Headers) =>
+        directus.request({
+          method: 'PATCH',
+          url: '/users/me',
+          payload: changes[what.split(': ')[1] ?? '']?.() ?? {},
+          headers,
+        });
+      await makeStale(directus.app, person.id);
+      t.equal((await send(person.headers)).statusCode, 200, `${what}: session`);
+      if (!what.includes('token')) t.equal((await send(person.tokenHeaders)).statusCode, 200, `${what}: token`);
+      t.ok(operation);
+    }
+    const person = await newPerson(directus, { policies: [rights] });
+    const response = await directus.post('/users/me/password', { password: newPassword() }, person.tokenHeaders);
+    t.equal(codeOf(response), 'FORBIDDEN');
+  },
+);
+
+t.test('what is no credential needs no fresh session', async (t) => {
+  const ada = await newPerson(service, { policies: [everything] });
+  await makeStale(app, ada.id);
+  for (const headers of [ada.headers, ada.tokenHeaders]) {
+    t.equal((await patch('/users/me', { title: 'Dr.', first_name: 'Ada' }, headers)).statusCode, 200);
+    t.equal(
+      (await patch('/users/me', { email: ada.email, title: 'Dr.' }, headers)).statusCode,
+      200,
+      'the same address',
+    );
+    t.equal((await patch('/users/me', { token: '**********' }, headers)).statusCode, 200, 'the token as it was read');
+  }
+  const others = await newPerson(service, { policies: [] });
+  const data = { password: newPassword(), email: `${randomUUID()}@example.com` };
+  t.equal((await patch(`/users/${others.id}`, data, ada.headers)).statusCode, 200, 'everyday user management');
+});
+
+t.test('current_password', async (t) => {
+  const routes: Record<string, (body: object) => Operation> = {
+    'POST /users/me/password': (body) => (_person, headers) => post('/users/me/password', body, headers),
+    'PATCH /users/me': (body) => (_person, headers) => patch('/users/me', body, headers),
+    'PATCH /users/{id}': (body) => (person, headers) => patch(`/users/${person.id}`, body, headers),
+  };
+  const onlyPassword = await policyWith(app, [
+    { collection: 'users', action: 'update', fields: ['password'], permissions: { id: { _eq: '$CURRENT_USER' } } },
+  ]);
+  for (const [what, operation] of Object.entries(routes)) {
+    const ada = await newPerson(service, { policies: [onlyPassword] });
+    const send = (currentPassword: unknown, headers = ada.headers) =>
+      operation({ password: newPassword(), current_password: currentPassword })(ada, headers);
+    const isRefused = (value: unknown, code: Parameters<typeof refusedUnchanged>[3][0], headers = ada.headers) =>
+      refusedUnchanged(t, service, () => send(value, headers), [code], `${what}: ${code}: ${JSON.stringify(value)}`);
+    await isRefused('wrong', 'INVALID_CREDENTIALS');
+    await makeStale(app, ada.id);
+    await isRefused('wrong', 'INVALID_CREDENTIALS');
+    await isRefused('', 'INVALID_PAYLOAD');
+    await isRefused(1, 'INVALID_PAYLOAD');
+    await isRefused(null, 'INVALID_PAYLOAD');
+    await isRefused(ada.password, 'FORBIDDEN', ada.tokenHeaders);
+    await isRefused('wrong', 'FORBIDDEN', ada.tokenHeaders);
+    const done = await send(ada.password);
+    t.equal(done.statusCode, 204, `${what}: ${done.body}`);
+    t.notOk(done.body.includes(ada.password));
+    t.equal(codeOf(await operation({ password: newPassword() })(ada, ada.headers)), 'REAUTHENTICATION_REQUIRED');
+
+    const careful = await newHolder(service, { policies: [onlyPassword] });
+    const body = (currentPassword: string) => ({ password: newPassword(), current_password: currentPassword });
+    t.equal(codeOf(await operation(body('wrong'))(careful, careful.headers)), 'INVALID_CREDENTIALS', 'fresh, wrong');
+    await makeStale(app, careful.id);
+    const required = () => operation(body(careful.password))(careful, careful.headers);
+    await refusedUnchanged(t, service, required, ['REAUTHENTICATION_REQUIRED', { methods: ['otp'] }], `${what}: TFA`);
+    t.equal(codeOf(await operation(body('wrong'))(careful, careful.headers)), 'INVALID_CREDENTIALS', 'stale, wrong');
+  }
+
+  const ada = await newPerson(service, { policies: [everything] });
+  const others = await newPerson(service, { policies: [] });
+  const extra = { title: 'Dr.', current_password: ada.password };
+  for (const [what, send] of [
+    ['of another user', () => patch(`/users/${others.id}`, extra, ada.headers)],
+    ['among several', () => patch('/users', { keys: [ada.id], data: extra }, ada.headers)],
+    ['in a list', () => patch('/users', [{ id: ada.id, ...extra }], ada.headers)],
+    ['of a new user', () => post('/users', { email: `${randomUUID()}@example.com`, ...extra }, ada.headers)],
+  ] as const) {
+    await refusedUnchanged(t, service, send, ['INVALID_PAYLOAD'], what);
+  }
+  t.equal((await patch('/users/me', extra, ada.headers)).statusCode, 200, 'with a field that needs none');
+  const wrong = () => patch('/users/me', { ...extra, current_password: 'wrong' }, ada.headers);
+  await refusedUnchanged(t, service, wrong, ['INVALID_CREDENTIALS'], 'wrong with a field that needs none');
+});
+
+t.test('administrators: giving administrator access, and the credentials of another administrator', async (t) => {
+  const root = await newPerson(service, { policies: [administration] });
+  const stale = await newPerson(service, { policies: [administration] });
+  await makeStale(app, stale.id);
+  const mail = () => `${randomUUID()}@example.com`;
+  const plain = async (columns = {}) => newPerson(service, { policies: [], ...columns });
+  const other = () => newPerson(service, { policies: [administration] });
+  const adminRole = await createRole(app, { policies: [administration] });
+  const childRole = await createRole(app, { parent: adminRole });
+  type Step = (headers: Headers) => Promise<LightMyRequestResponse>;
+  /** Each makes what it needs anew, and gives the request. */
+  const gains: Record<string, () => Promise<Step>> = {
+    'a policy of a user': async () => {
+      const { id } = await plain();
+      return (headers) => patch(`/users/${id}`, { policies: [administration] }, headers);
+    },
+    'a policy of oneself again': async () => {
+      const { id } = await plain();
+      return (headers) =>
+        patch(
+          '/users',
+          [
+            { id, policies: [administration] },
+            { id: stale.id, title: 'x' },
+          ],
+          headers,
+        );
+    },
+    'a role of a user': async () => {
+      const { id } = await plain();
+      return (headers) => patch('/users', { keys: [id], data: { role: childRole } }, headers);
+    },
+    'a new user with a role': async () => (headers) =>
+      post('/users', { email: mail(), password: newPassword(), role: adminRole }, headers),
+    'a new draft with a policy': async () => (headers) =>
+      post(
+        '/users',
+        [{ email: mail(), password: newPassword(), status: 'draft', policies: [administration] }],
+        headers,
+      ),
+    'an activation': async () => {
+      const { id } = await plain({ status: 'suspended', role: adminRole });
+      return (headers) => patch(`/users/${id}`, { status: 'active' }, headers);
+    },
+    'a policy of a role': async () => {
+      const role = await createRole(app);
+      await plain({ role });
+      return (headers) => patch(`/roles/${role}`, { policies: [administration] }, headers);
+    },
+    'a parent of a role': async () => {
+      const role = await createRole(app);
+      await plain({ role });
+      return (headers) => patch('/roles', { keys: [role], data: { parent: childRole } }, headers);
+    },
+    'admin_access of a policy': async () => {
+      const policy = await createPolicy(app);
+      await plain({ policies: [policy] });
+      return (headers) => patch(`/policies/${policy}`, { admin_access: true }, headers);
+    },
+    'more addresses for administrators': async () => {
+      const policy = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
+      await plain({ policies: [policy] });
+      return (headers) => patch(`/policies/${policy}`, { ip_access: null }, headers);
+    },
+    'an invitation': async () => (headers) => post('/users/invite', { email: mail(), role: childRole }, headers),
+    'the password of another administrator': async () => {
+      const { id } = await other();
+      return (headers) => patch(`/users/${id}`, { password: newPassword() }, headers);
+    },
+    'the address of another administrator': async () => {
+      const { id } = await other();
+      const { id: plainId } = await plain();
+      return (headers) =>
+        patch(
+          '/users',
+          [
+            { id: plainId, title: 'x' },
+            { id, email: mail() },
+          ],
+          headers,
+        );
+    },
+    'the token of another administrator': async () => {
+      const { id } = await other();
+      return (headers) => patch(`/users/${id}`, { token: `a-static-token-of-32-characters-${randomUUID()}` }, headers);
+    },
+    'the provider of another administrator': async () => {
+      const { id } = await other();
+      return (headers) => patch(`/users/${id}`, { provider: 'alpha', external_identifier: randomUUID() }, headers);
+    },
+    'the second factor of another administrator': async () => {
+      const { id } = await newHolder(service, { policies: [administration] });
+      return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
+    },
+    'the lock on the account of another administrator': async () => {
+      const { id } = await other();
+      return (headers) => post(`/users/${id}/unlock`, undefined, headers);
+    },
+  };
+  for (const [what, prepare] of Object.entries(gains)) {
+    const send = await prepare();
+    const refusal = ['REAUTHENTICATION_REQUIRED', { methods: ['password'] }] as const;
+    await refusedUnchanged(t, service, () => send(stale.headers), refusal, what);
+    const fresh = await send(root.headers);
+    t.ok(fresh.statusCode < 300, `${what}: fresh: ${fresh.statusCode} ${fresh.statusCode < 300 ? '' : fresh.body}`);
+    const byToken = await (await prepare())(stale.tokenHeaders);
+    t.ok(
+      byToken.statusCode < 300,
+      `${what}: token: ${byToken.statusCode} ${byToken.statusCode < 300 ? '' : byToken.body}`,
+    );
+  }
+
+  const role = await createRole(app);
+  const everyday: Record<string, Step> = {
+    'a role without it': async (headers) => patch(`/users/${(await plain()).id}`, { role }, headers),
+    'the same policies again': async (headers) =>
+      patch(`/users/${(await other()).id}`, { policies: [administration], status: 'active' }, headers),
+    'a role that nobody has': async (headers) =>
+      patch(`/roles/${await createRole(app)}`, { policies: [administration] }, headers),
+    'a suspension': async (headers) => patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
+    'taking it away': async (headers) => patch(`/users/${(await other()).id}`, { policies: [] }, headers),
+    'a deletion': async (headers) => request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
+    'the lock on the account of a user': async (headers) =>
+      post(`/users/${(await plain()).id}/unlock`, undefined, headers),
+    'a password of a user': async (headers) =>
+      patch(`/users/${(await plain()).id}`, { password: newPassword() }, headers),
+    'an invitation without it': async (headers) => post('/users/invite', { email: mail(), role }, headers),
+    'a name of an administrator': async (headers) => patch(`/users/${(await other()).id}`, { title: 'Dr.' }, headers),
+  };
+  for (const [what, send] of Object.entries(everyday)) {
+    const { statusCode, body } = await send(stale.headers);
+    t.ok(statusCode < 300, `${what}: ${statusCode} ${statusCode < 300 ? '' : body}`);
+  }
+});
+
+t.test('a stolen token of a stale session is sufficient for nothing that lasts', async (t) => {
+  const victim = await newPerson(service, { policies: [everything] });
+  await makeStale(app, victim.id);
+  const stolen = victim.headers;
+  const attempts = [
+    ...Object.values({ ...ofOwnRow, ...withoutTfa }).map((operation) => operation(victim, stolen)),
+    post('/users/me/password', { password: newPassword() }, stolen),
+    post('/auth/reauthenticate', { password: 'a guess' }, stolen),
+    post('/users/me/tfa/generate', { password: 'a guess' }, stolen),
+  ];
+  for (const response of await Promise.all(attempts)) t.ok([401, 403].includes(response.statusCode), response.body);
+  t.equal((await victim.login()).statusCode, 200, 'the owner still signs in');
+  const row = await victim.row();
+  t.match(row, { email: victim.email, tfaSecret: null });
+  t.equal((await service.get('/users/me', victim.tokenHeaders)).statusCode, 200, 'with the token of before');
+});

@@ -1,0 +1,107 @@
+import t from 'tap';
+import { newPerson, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { createUser, variables } from '../helpers/people.js';
+import { createHome, startService } from '../helpers/service.js';
+
+const service = await startService(await createHome(t, { prepared: true }), {
+  ...variables,
+  MAILBOX_KEY: 'the-key-of-the-mailbox',
+});
+const browser = await startBrowser(t);
+
+interface Mail {
+  to: string;
+  text: string;
+}
+
+/** The link with a token in the latest email to an address. */
+async function linkTo(address: string): Promise<string> {
+  const key = encodeURIComponent('the-key-of-the-mailbox');
+  for (let tries = 0; tries < 100; tries++) {
+    const { data } = (await (await service.get(`/mailbox?key=${key}`, { accept: 'application/json' })).json()) as {
+      data: Mail[];
+    };
+    const link = /https?:\/\/\S*[?&]token=\S+/.exec(data.find(({ to }) => to === address)?.text ?? '')?.[0];
+    if (link) return new URL(link).pathname + new URL(link).search;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`No email with a link has come to ${address}.`);
+}
+
+async function requests(user: { email: string; password: string }, email: string) {
+  const login = await service.post('/auth/login', { email: user.email, password: user.password });
+  const { data } = (await login.json()) as { data: { access_token: string } };
+  const headers = { authorization: `Bearer ${data.access_token}` };
+  t.equal((await service.post('/users/me/email', { email }, headers)).status, 204);
+}
+
+t.test('a new address is confirmed by a button, and not by opening the link', async (t) => {
+  const user = await createUser(service, []);
+  await requests(user, 'new-address@example.org');
+  const person = await newPerson(browser, service);
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  const link = await linkTo('new-address@example.org');
+  t.equal((await service.get(link)).status, 200, 'a scanner follows it');
+  await person.open(link);
+  t.notMatch(person.page.url(), 'token', 'the token is not in the address bar');
+  await person.page.getByRole('button', { name: 'Confirm' }).click();
+  await person.page.getByRole('heading', { name: 'Email address changed' }).waitFor();
+  await person.open('/account');
+  await seesOwnAccount(person);
+  t.match(await person.page.locator('[data-signed-in-as]').innerText(), 'new-address@example.org');
+  t.strictSame(person.complaints(), []);
+  await person.open(link);
+  await person.page.getByRole('button', { name: 'Confirm' }).click();
+  await person.page.getByText('The link has been used already').waitFor();
+});
+
+t.test('users request a new address on their account page, and withdraw the request', async (t) => {
+  const user = await createUser(service, []);
+  const person = await newPerson(browser, service);
+  const { page } = person;
+  const section = page.getByRole('region', { name: 'Email address' });
+  const request = async (email: string) => {
+    await page.getByLabel('New email address').fill(email);
+    await page.getByRole('button', { name: 'Change email address' }).click();
+  };
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
+  await request('nonsense');
+  t.match(await person.said('fault'), 'Enter an e-mail address');
+  await request('withdrawn@example.org');
+  t.equal(await person.said('status'), 'We sent a link to withdrawn@example.org.');
+  t.equal(await page.getByLabel('New email address').inputValue(), '');
+  await person.open('/account');
+  await seesOwnAccount(person);
+  await section.getByText('Your new address withdrawn@example.org is waiting for confirmation.').waitFor();
+  await section.getByRole('button', { name: 'Cancel the change' }).click();
+  t.match(await person.said('status'), 'The change is canceled.');
+  t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
+  await request(user.email.toUpperCase());
+  await section.getByText('This is your email address already.').waitFor();
+
+  await request('requested@example.org');
+  await section.getByText('Your new address requested@example.org').waitFor();
+  await person.open(await linkTo('requested@example.org'));
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('link', { name: 'Go to your account' }).click();
+  await seesOwnAccount(person);
+  await page.getByText('Signed in as requested@example.org').waitFor();
+  t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the old address cancels the change without signing in', async (t) => {
+  const user = await createUser(service, []);
+  await requests(user, 'planted@example.org');
+  const person = await newPerson(browser, service);
+  await person.open(await linkTo(user.email));
+  await person.page.getByRole('button', { name: 'Cancel the change' }).click();
+  await person.page.getByRole('heading', { name: 'Change canceled' }).waitFor();
+  t.strictSame(person.complaints(), []);
+  await person.open(await linkTo('planted@example.org'));
+  await person.page.getByRole('button', { name: 'Confirm' }).click();
+  await person.page.getByText('the change was canceled').waitFor();
+});

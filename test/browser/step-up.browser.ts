@@ -1,0 +1,248 @@
+import t, { type Test } from 'tap';
+import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { minute } from '../helpers/clock.js';
+import { startClockedService } from '../helpers/clocked-service.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { createUser, type User } from '../helpers/people.js';
+import { freePort } from '../helpers/service.js';
+import { codeOfNow } from '../helpers/totp.js';
+
+const port = String(await freePort());
+const publicUrl = `http://localhost:${port}`;
+const provider = await startOauth2Server(t, { publicUrl, keys: ['forum'] });
+const service = await startClockedService(t, {
+  PORT: port,
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: 'forum',
+  ...provider.variables('forum', { LABEL: 'Forum', ALLOW_PUBLIC_REGISTRATION: 'true' }),
+});
+const browser = await startBrowser(t);
+
+const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
+const dialog = ({ page }: Person) => page.getByRole('dialog', { name: 'Confirm that it’s you' });
+const says = ({ page }: Person, words: string) => page.getByText(words).waitFor();
+/** The default of REAUTHENTICATION_PERIOD, and a little more. */
+const growStale = () => service.clock.advance(16 * minute);
+
+/** For a look at the pages: `SHOTS` names a folder. */
+async function shoot({ page }: Person, name: string): Promise<void> {
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
+}
+
+async function signedIn(user: User, options = {}): Promise<Person> {
+  const person = await newPerson(browser, service, options);
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  return person;
+}
+
+async function changePassword(person: Person, password: string): Promise<void> {
+  await person.page.getByLabel('New password').fill(password);
+  await button(person, 'Change password').click();
+}
+
+async function proveWith(person: Person, label: string, value: string): Promise<void> {
+  await dialog(person).getByLabel(label, { exact: true }).fill(value);
+  await button(person, 'Continue').click();
+}
+
+/** A user without a password, signed in by a provider. @returns what the provider calls them */
+async function signedInByProvider(options = {}): Promise<Person> {
+  provider.profile = { id: ++people, email: `somebody-${people}@forum.example` };
+  const person = await newPerson(browser, service, options);
+  await person.open('/account/login');
+  await person.page.getByRole('link', { name: 'Continue with Forum' }).click();
+  await seesOwnAccount(person);
+  return person;
+}
+let people = 0;
+
+t.test('in a session that is not fresh, the page asks for the password, and then continues', async (t) => {
+  const user = await createUser(service, []);
+  const person = await signedIn(user);
+  const { page } = person;
+  growStale();
+  await changePassword(person, 'a calm meadow in autumn');
+  await dialog(person).waitFor();
+  t.equal(await focused(person), 'proof-password');
+  await page.keyboard.press('Enter');
+  t.equal(await dialog(person).locator('.fault:visible').textContent(), 'Enter a password.');
+  await proveWith(person, 'Current password', 'not the password');
+  await says(person, 'The password is not right. Try again.');
+  t.equal(await focused(person), 'proof-password');
+  await page.keyboard.type(user.password);
+  await page.keyboard.press('Enter');
+  await says(person, 'Password changed.');
+  t.equal(await dialog(person).count(), 0);
+  t.equal(await page.locator('#proof-password').inputValue(), '');
+
+  await page.getByLabel('New email address').fill('fresh-session@example.org');
+  await button(person, 'Change email address').click();
+  await says(person, 'We sent a link to fresh-session@example.org.');
+  t.pass('the session is fresh from then on');
+  const again = await signedIn({ ...user, password: 'a calm meadow in autumn' });
+  t.match(await again.page.locator('[data-signed-in-as]').textContent(), user.email);
+});
+
+t.test('without the proof nothing happens', async (t) => {
+  const user = await createUser(service, []);
+  const person = await signedIn(user);
+  const { page } = person;
+  growStale();
+  for (const leave of [() => button(person, 'Cancel').last().click(), () => page.keyboard.press('Escape')]) {
+    await changePassword(person, 'a calm meadow in autumn');
+    await proveWith(person, 'Current password', 'not the password');
+    await says(person, 'The password is not right. Try again.');
+    await leave();
+    await dialog(person).waitFor({ state: 'hidden' });
+    await page.locator('#password-form:not([aria-busy])').waitFor();
+    t.equal(await page.locator('[data-alert]:not(:empty), [data-status]:not(:empty)').count(), 0);
+    t.equal(await page.locator('.fault:not(:empty)').count(), 0);
+    t.equal(await page.getByLabel('New password').inputValue(), 'a calm meadow in autumn', 'what was typed stays');
+  }
+  await signedIn(user);
+});
+
+t.test('a session that has ended in the meantime leads to the login page', async () => {
+  const user = await createUser(service, []);
+  const person = await signedIn(user);
+  growStale();
+  await changePassword(person, 'a calm meadow in autumn');
+  await dialog(person).waitFor();
+  const elsewhere = await signedIn(user);
+  await button(elsewhere, 'Sign out everywhere else').click();
+  await says(elsewhere, 'You are signed out everywhere else.');
+  await proveWith(person, 'Current password', user.password);
+  await person.page.waitForURL(/\/account\/login\?redirect=/);
+});
+
+t.test('users with two-factor authentication are asked for a code', async (t) => {
+  const user = await createUser(service, []);
+  const person = await signedIn(user);
+  const { page } = person;
+  await page.locator('#tfa-password').fill(user.password);
+  await button(person, 'Set up').click();
+  await page.locator('.qr-code svg').waitFor();
+  const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+  growStale();
+  await page.locator('#tfa-code').fill(codeOfNow(secret, service.clock.now()));
+  await button(person, 'Turn on').click();
+  await proveWith(person, 'Current password', user.password);
+  await page.locator('[data-codes] li').nth(9).waitFor();
+  const [recoveryCode = ''] = await page.locator('[data-codes] li').allTextContents();
+  await button(person, 'I have kept them').click();
+
+  growStale();
+  await changePassword(person, 'a calm meadow in autumn');
+  await dialog(person).waitFor();
+  t.equal(await dialog(person).getByLabel('Current password').isVisible(), false);
+  await proveWith(person, 'Code from your authenticator app', '000000');
+  await says(person, 'The code is not right');
+  await proveWith(person, 'Code from your authenticator app', codeOfNow(secret, service.clock.now()));
+  await says(person, 'Password changed.');
+
+  growStale();
+  await page.locator('#tfa-recovery-password').fill('a calm meadow in autumn');
+  await button(person, 'Make new codes').click();
+  await dialog(person).getByRole('button', { name: 'Use a recovery code' }).click();
+  await proveWith(person, 'Recovery code', recoveryCode);
+  await page.locator('[data-codes] li').nth(9).waitFor();
+  t.not(await page.locator('[data-codes] li').first().textContent(), recoveryCode);
+});
+
+t.test('accounts are linked and unlinked after the proof', async () => {
+  const user = await createUser(service, []);
+  provider.profile = { id: ++people };
+  const person = await signedIn(user);
+  growStale();
+  await button(person, 'Link Forum').click();
+  await proveWith(person, 'Current password', user.password);
+  await says(person, 'The account is linked.');
+  growStale();
+  await person.page.getByRole('button', { name: 'Unlink Forum' }).click();
+  await button(person, 'Unlink').click();
+  await proveWith(person, 'Current password', user.password);
+  await says(person, 'The account is unlinked.');
+});
+
+t.test('users without a password sign in through their provider again', async (t) => {
+  const person = await signedInByProvider();
+  const { page } = person;
+  growStale();
+  const change = async () => {
+    await page.getByLabel('New email address').fill('from-the-forum@example.org');
+    await button(person, 'Change email address').click();
+  };
+  await change();
+  await dialog(person).waitFor();
+  t.equal(await dialog(person).getByRole('textbox').count(), 0);
+  t.equal(await button(person, 'Continue').count(), 0);
+  await dialog(person).getByRole('link', { name: 'Continue with Forum' }).click();
+  await says(person, 'You have signed in again. Repeat what you wanted to do.');
+  t.equal(page.url(), `${publicUrl}/account`);
+  await change();
+  await says(person, 'We sent a link to from-the-forum@example.org.');
+
+  growStale();
+  await button(person, 'Cancel the change').click();
+  await says(person, 'The change is canceled.');
+  provider.answers['/token'] = (response) => response.writeHead(503).end();
+  await change();
+  await dialog(person).getByRole('link', { name: 'Continue with Forum' }).click();
+  await says(person, 'The sign-in service that you chose is not available.');
+  provider.answers = {};
+});
+
+t.test('users without an address are asked for one', async () => {
+  provider.profile = { id: ++people };
+  const person = await newPerson(browser, service);
+  await person.open('/account/login');
+  await person.page.getByRole('link', { name: 'Continue with Forum' }).click();
+  await seesOwnAccount(person);
+  await says(person, 'Your account has no email address yet.');
+  await person.page.getByLabel('New email address').fill('first-address@example.org');
+  await button(person, 'Change email address').click();
+  await says(person, 'We sent a link to first-address@example.org.');
+});
+
+t.test('where the page knows no way, it says what to do', async (t) => {
+  const person = await signedIn(await createUser(service, []));
+  const errors = [
+    { message: 'x', extensions: { code: 'REAUTHENTICATION_REQUIRED', max_age: 900, methods: ['email'] } },
+  ];
+  await person.page.route('**/users/me/password', (route) => route.fulfill({ status: 403, json: { errors } }));
+  await changePassword(person, 'a calm meadow in autumn');
+  t.match(await person.said('alert'), 'Sign out, sign in again');
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  t.test(`no barrier, and nothing too wide for a phone, ${colorScheme}`, async (t) => {
+    const options = { colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } };
+    const check = async (t: Test, person: Person, state: string) => {
+      await person.page.locator('dialog[open]').waitFor();
+      t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
+      t.equal(await person.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, state);
+      const box = await person.page.locator('dialog[open]').boundingBox();
+      t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: it is in the middle`);
+      await shoot(person, `${state}-${colorScheme}`);
+    };
+    const person = await signedIn(await createUser(service, []), options);
+    growStale();
+    for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+      await person.open(`/account?lang=${lang}`);
+      await seesOwnAccount(person);
+      await person.page.locator('#new-password').fill('a calm meadow in autumn');
+      await person.page.locator('#password-form [type=submit]').click();
+      await check(t, person, `proof-${lang}`);
+    }
+    await person.page.locator('#proof [type=submit]').click();
+    await person.page.locator('dialog .fault:not(:empty)').waitFor();
+    await check(t, person, 'proof-fault');
+
+    const byProvider = await signedInByProvider(options);
+    growStale();
+    await byProvider.page.locator('#new-email').fill('from-the-forum@example.org');
+    await byProvider.page.locator('#email-form [type=submit]').click();
+    await check(t, byProvider, 'proof-provider');
+  });
+}

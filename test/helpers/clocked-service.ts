@@ -1,0 +1,28 @@
+import type { Test } from 'tap';
+import { startTestApp } from './app.js';
+import type { TestClock } from './clock.js';
+import { checkedFetch } from './document.js';
+import { freePort } from './ports.js';
+import type { Service } from './service.js';
+
+/** A service in the process of the test, whose clock can be moved: browsers need not wait for a session to grow old. */
+export async function startClockedService(
+  t: Test,
+  variables: Record<string, string> = {},
+): Promise<Pick<Service, 'url' | 'post' | 'get'> & { clock: TestClock }> {
+  const port = await freePort();
+  const url = variables.PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  const { app, clock } = await startTestApp(t, { PORT: String(port), PUBLIC_URL: url, ...variables });
+  await app.listen({ host: '127.0.0.1', port: Number(variables.PORT ?? port) });
+  return {
+    url,
+    clock,
+    post: (path, body, headers = {}) =>
+      checkedFetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    get: (path, headers = {}) => checkedFetch(`${url}${path}`, { headers, redirect: 'manual' }),
+  };
+}

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { slowness } from './slowness.js';
+
+/**
+ * How long the event loop was blocked at the worst while work went on: the most time between two turns of it. Time that
+ * the processor gave to other processes does not count, nor what other threads of this one did meanwhile.
+ */
+export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
+  const slownessBefore = slowness();
+  let cpu = process.cpuUsage();
+  let clock = performance.now();
+  let worst = 0;
+  const turn = () => {
+    const { user, system } = process.cpuUsage(cpu);
+    worst = Math.max(worst, Math.min((user + system) / 1000, performance.now() - clock));
+    cpu = process.cpuUsage();
+    clock = performance.now();
+  };
+  const turns = setInterval(turn, 1);
+  const result = await work();
+  // The last block counts when the loop turns again.
+  await sleep(20);
+  clearInterval(turns);
+  return [result, worst / Math.max(slownessBefore, slowness())];
+}

@@ -1,0 +1,208 @@
+import { request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eq, like, sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { rows } from '../../db/client.js';
+import { roles, users } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+import { engine } from '../helpers/databases.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { slowness } from '../helpers/slowness.js';
+import { hearStatements, type Sent } from '../helpers/statements.js';
+
+const service = await startTestApp(t);
+const { app, post } = service;
+const role = await createRole(app);
+const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
+const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
+const desk = await tokenHolder(app, { role: await createRole(app, { policies: [await policyWith(app, [inviting])] }) });
+
+let lists = 0;
+/** Addresses that no user has. */
+const newAddresses = (count: number) => {
+  const list = ++lists;
+  return Array.from({ length: count }, (_, index) => `bulk-${list}-${index}@example.com`);
+};
+const invite = (email: string[], to = role, headers = admin.headers) =>
+  post('/users/invite', { email, role: to }, headers);
+
+/** The statements that are sent during some work, without those that note in the background who was here. */
+async function sentDuring<T>(work: () => Promise<T>): Promise<[result: T, statements: Sent[]]> {
+  const statements: Sent[] = [];
+  const stop = hearStatements(app, (statement) => {
+    if (!/with used as/.test(statement.text)) statements.push(statement);
+  });
+  try {
+    return [await work(), statements];
+  } finally {
+    stop();
+  }
+}
+
+const invitedAmong = (list: number) => app.db.$count(users, like(users.email, `bulk-${list}-%`));
+const jobsOf = async (list: number) => {
+  // Compared here: of rows that were just written, the planner expects too few for a join.
+  const found = await app.db
+    .select({ id: users.id })
+    .from(users)
+    .where(like(users.email, `bulk-${list}-%`));
+  const ids = new Set(found.map(({ id }) => id));
+  const jobs = await rows<{ user: string }>(
+    app.db,
+    sql`select data ->> 'user' as "user" from pgboss.job where name = 'mail'`,
+  );
+  return jobs.filter(({ user }) => ids.has(user)).length;
+};
+
+t.test('the number of statements does not grow with the number of addresses', async (t) => {
+  const counts = new Map<number, number>();
+  for (const count of [1, 100, 10_000]) {
+    const heap = process.memoryUsage().heapUsed;
+    const start = performance.now();
+    const [answer, statements] = await sentDuring(() => invite(newAddresses(count)));
+    t.equal(answer.statusCode, 204, answer.body);
+    counts.set(count, statements.length);
+    t.comment(`${count} addresses: ${statements.length} statements, ${Math.round(performance.now() - start)} ms`);
+    t.ok(process.memoryUsage().heapUsed - heap < 150e6, 'memory is bounded');
+    t.equal(await invitedAmong(lists), count);
+    t.equal(await jobsOf(lists), count, 'each has an email');
+  }
+  t.ok((counts.get(1) ?? 0) <= 8, `${counts.get(1)} statements`);
+  for (const [count, statements] of counts) {
+    // The embedded engine works in parts of fifty, each with as many statements as a single address.
+    const parts = engine === 'embedded' ? Math.ceil(count / 50) : 1;
+    t.ok(statements <= parts * (counts.get(1) ?? 0), `${count} addresses: ${statements} statements`);
+  }
+
+  t.test('nor for invitations that are repeated', async (t) => {
+    const list = newAddresses(41);
+    await invite(list);
+    const other = await createRole(app);
+    const [one, single] = await sentDuring(() => invite(list.slice(0, 1), other));
+    const [all, many] = await sentDuring(() => invite(list.slice(1), other));
+    t.strictSame([one.statusCode, all.statusCode], [204, 204]);
+    t.equal(many.length, single.length);
+    t.equal(await app.db.$count(users, eq(users.role, other)), 41);
+    t.equal(await jobsOf(lists), 82);
+  });
+});
+
+t.test('callers other than administrators invite at most 100', async (t) => {
+  t.equal((await invite(newAddresses(100), role, desk.headers)).statusCode, 204);
+  await leavesAlone(t, app, 'too many', async () => {
+    for (const count of [101, 10_000]) {
+      const [answer, statements] = await sentDuring(() => invite(newAddresses(count), role, desk.headers));
+      refused(t, answer, 'INVALID_PAYLOAD', `${count}`);
+      t.match(answer.json().errors[0].extensions.reason, '100');
+      t.ok(statements.length <= 4, `${statements.length} statements`);
+    }
+  });
+});
+
+t.test('what is refused costs the same for one address as for a hundred, and sends nothing', async (t) => {
+  const target = administrators?.id ?? '';
+  await leavesAlone(t, app, 'refused', async () => {
+    const counts = [];
+    for (const count of [1, 100]) {
+      const [answer, statements] = await sentDuring(() => invite(newAddresses(count), target, desk.headers));
+      refused(t, answer, 'FORBIDDEN', `${count}`);
+      t.notOk(
+        statements.some(({ text }) => /insert into (pgboss|"users")|^begin/i.test(text)),
+        'nothing was written, not even to be taken back',
+      );
+      // The refusal is recorded when the response is on its way: for one request perhaps after it was heard.
+      counts.push(statements.filter(({ text }) => !/insert into "activity"/.test(text)).length);
+    }
+    const [one = 0, hundred = 0] = counts;
+    // A statement of an earlier request that is only now sent may be among them.
+    t.ok(hundred <= 6 && hundred <= one + 1, `${counts} statements`);
+  });
+  // The last one in order.
+  const pending = ['zz-pending@example.com'];
+  await invite(pending, target);
+  await leavesAlone(t, app, 'one of them is an administrator', async () => {
+    const [answer, statements] = await sentDuring(() => invite([...newAddresses(99), ...pending], role, desk.headers));
+    refused(t, answer, 'FORBIDDEN', 'an administrator who is invited already');
+    t.notOk(statements.some(({ text }) => /insert into (pgboss|"users")/i.test(text)));
+  });
+});
+
+/** Milliseconds that this process worked while a request was answered, on a machine of the usual speed: others do not count. */
+async function waitOf(work: () => Promise<unknown>): Promise<number> {
+  const before = slowness();
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const taken = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  return Math.min(taken, (user + system) / 1000) / Math.max(before, slowness());
+}
+
+/** Serves forty honest requests while others are answered. @returns the longest that one of them took */
+async function serveHonest(t: Test, others: Promise<unknown>[]): Promise<number> {
+  let isOver = false;
+  const all = Promise.all(others).then((answers) => {
+    isOver = true;
+    return answers;
+  });
+  let longest = 0;
+  let meanwhile = 0;
+  for (let index = 0; index < 40; index++) {
+    if (!isOver) meanwhile++;
+    const wait = await waitOf(async () => {
+      t.equal((await service.get('/users/me', admin.headers)).statusCode, 200);
+    });
+    longest = Math.max(longest, wait);
+    await sleep(5);
+  }
+  await all;
+  t.comment(`${meanwhile} of 40 during the others; the longest took ${Math.round(longest)} ms`);
+  return longest;
+}
+
+t.test('forty honest requests are served while ten invite ten thousand each without the right to', async (t) => {
+  const target = administrators?.id ?? '';
+  const payloads = Array.from({ length: 10 }, (_, index) => newAddresses(index % 2 ? 100 : 10_000));
+  const longest = await serveHonest(
+    t,
+    payloads.map((list) => invite(list, target, desk.headers)),
+  );
+  t.ok(longest < 250, `${Math.round(longest)} ms`);
+});
+
+t.test('and while an administrator invites ten thousand', async (t) => {
+  const longest = await serveHonest(t, [invite(newAddresses(10_000))]);
+  t.ok(longest < 250, `${Math.round(longest)} ms`);
+  t.equal(await invitedAmong(lists), 10_000);
+});
+
+t.test('the work ends when the client disconnects', async (t) => {
+  const server = await startTestApp(t);
+  const caller = await tokenHolder(server.app, { policies: [await createPolicy(server.app, { adminAccess: true })] });
+  await server.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.app.server.address() as AddressInfo;
+  const body = JSON.stringify({ email: newAddresses(10_000), role: await createRole(server.app) });
+  const headers = { ...caller.headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const sent = httpRequest({ host: '127.0.0.1', port, path: '/users/invite', method: 'POST', headers });
+  const stop = hearStatements(server.app, ({ text }) => {
+    if (/insert into "users"/.test(text)) sent.destroy();
+  });
+  await new Promise<void>((resolve) => {
+    sent.on('error', () => resolve());
+    sent.on('response', () => resolve());
+    sent.end(body);
+  });
+  const count = () => server.app.db.$count(users, like(users.email, `bulk-${lists}-%`));
+  let [before, after] = [-1, await count()];
+  while (before !== after) {
+    await sleep(500);
+    [before, after] = [after, await count()];
+  }
+  stop();
+  if (engine === 'embedded') t.ok(after < 5_000, `${after} of 10,000 were invited, in whole parts`);
+  else t.equal(after, 0, 'nobody was invited');
+});

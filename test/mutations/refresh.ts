@@ -1,0 +1,127 @@
+import type { Mutation } from './mutation.js';
+
+/** Refreshes that are repeated, the limits of sessions, and cookies that a neighboring host has set. */
+export const refresh: readonly Mutation[] = [
+  {
+    ids: ['CVE-2026-1035'],
+    fault: 'each refresh of a token gives a successor of its own',
+    edits: [
+      {
+        file: 'plugins/tokens/refresh-tokens.ts',
+        find: "createHmac('sha256', key).update('secret of a refresh token')",
+        replace: "createHmac('sha256', key).update(String(Math.random()))",
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a session cookie that is reused ends nothing',
+    edits: [
+      {
+        file: 'plugins/auth/sessions/service.ts',
+        find: "        if (outcome !== 'reused') continue;",
+        replace: "        if (outcome !== 'reused' || mode === 'session') continue;",
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'any token that was replaced within the grace period of the latest gives the successor',
+    edits: [
+      {
+        file: 'plugins/auth/sessions/standing.ts',
+        find: "return generation === session.generation - 1 ? 'replaced' : 'older';",
+        replace: "return 'replaced';",
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a client that tries again counts as having arrived with its last request',
+    edits: [
+      {
+        file: 'plugins/auth/sessions/retries.ts',
+        find: 'return series && !isOver(series) ? Math.min(series.arrived, arrived) : arrived;',
+        replace: 'void (series && isOver(series));\n      return arrived;',
+      },
+    ],
+    tests: ['test/auth/refresh.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'each refresh adds to the age that a session can reach',
+    edits: [
+      {
+        file: 'plugins/auth/sessions/service.ts',
+        find: 'maxAge: lifetimes.session };',
+        replace: 'maxAge: null };',
+      },
+    ],
+    tests: ['test/auth/sessions/limits.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'logins at the same time do not count the sessions of each other',
+    edits: [
+      {
+        file: 'db/queries/auth/logins.ts',
+        find: "sql`, (select end_unused_sessions(\"user\", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended ${columns}`,",
+        replace:
+          'sql`, (select end_unused_sessions("user", id, ${value(\'limit\')}::integer, ${value(\'now\')}::timestamptz) from begun where (select count(*) from ${sessions} s where s."user" = begun."user") >= ${value(\'limit\')}::integer) as ended ${columns}`,',
+      },
+    ],
+    tests: ['test/auth/sessions/limits.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'of several cookies with one name only the first is tried',
+    edits: [
+      {
+        file: 'plugins/server/cookies.ts',
+        find: 'return [...new Set(values as string[])].slice(0, maxValues);',
+        replace: 'return [...new Set(values as string[])].slice(0, Math.min(maxValues, 1));',
+      },
+    ],
+    tests: ['test/access/carriers.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the database is asked for each of many cookies',
+    edits: [
+      {
+        file: 'plugins/access/service.ts',
+        find: 'return [...signed, ...others].slice(0, maxCandidates);',
+        replace: 'void maxCandidates;\n    return [...signed, ...others];',
+      },
+    ],
+    tests: ['test/access/carriers.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a dead cookie keeps its browser from public routes',
+    edits: [
+      {
+        file: 'plugins/access/index.ts',
+        find: "          if (!isCookie || rule !== 'anonymous') throw error;",
+        replace: '          throw error;',
+      },
+    ],
+    tests: ['test/access/carriers.test.ts', 'test/server/http/hostile.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a neighboring host can set cookies of our names',
+    edits: [
+      {
+        file: 'plugins/platform/config.ts',
+        find: 'return String(given ?? (isHostOnly ? `__Host-${name}` : name));',
+        replace: 'return String(given ?? (isHostOnly ? name : name));',
+      },
+    ],
+    tests: ['test/platform/config/config.test.ts', 'test/auth/login-cookies.test.ts'],
+  },
+];

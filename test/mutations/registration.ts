@@ -1,0 +1,160 @@
+import type { Mutation } from './mutation.js';
+
+export const registration: readonly Mutation[] = [
+  {
+    ids: [],
+    fault: 'passwords that are easy to guess are accepted',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/strength-thread.ts',
+        find: 'const lowestScore = 2;',
+        replace: 'const lowestScore = 0;',
+      },
+    ],
+    tests: ['test/auth/passwords/rules.test.ts', 'test/auth/passwords/strength.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password may be made of the words of its user',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/strength-thread.ts',
+        find: 'zxcvbn.check(password, [...ownWords])',
+        replace: 'zxcvbn.check(password, ownWords.slice(0, 0))',
+      },
+    ],
+    tests: ['test/auth/passwords/rules.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password is evaluated at any length',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/strength-thread.ts',
+        find: 'const maxLength = 128;',
+        replace: 'const maxLength = 1_024;',
+      },
+    ],
+    tests: ['test/auth/passwords/strength.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a hash is accepted as a password',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/service.ts',
+        find: 'if (passwords.some(({ password }) => hashPattern.test(password))) {',
+        replace: 'if (passwords.some(({ password }) => password === hashPattern.source)) {',
+      },
+    ],
+    tests: ['test/auth/passwords/rules.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a breached password is accepted',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/breaches.ts',
+        find: 'url}/${hash.slice(0, 5)}`, {',
+        replace: 'url}/${hash.slice(5, 10)}`, {',
+      },
+    ],
+    tests: ['test/auth/passwords/breaches.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a registration can be confirmed without a password in any browser',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: 'browserHash !== null && hashes.includes(browserHash);',
+        replace: "browserHash !== '' || hashes.includes(browserHash);",
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'opening the page of a registration activates it',
+    edits: [
+      {
+        file: 'routes/pages/pages.ts',
+        find: '.inspect(token, app.registrationBrowser.hashesIn(request))',
+        replace: ".verify(token, request.client).then(() => ({ email: '', proof: 'none' as const }))",
+      },
+    ],
+    tests: ['test/registration/register.test.ts', 'test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a link of a registration revives with the status of its account',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: 'await deleteSettledRegistrations(tx, settled);',
+        replace: 'await deleteSettledRegistrations(tx, []);',
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'names that someone has entered are in emails to addresses that are not confirmed',
+    edits: [
+      {
+        file: 'plugins/mail/delivery.ts',
+        find: 'const named = isConfirmed && kindsWithNames.has(kind) ? recipient : undefined;',
+        replace: 'const named = isConfirmed ? recipient : recipient;',
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the names of a registration stay when another browser sets another password',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: ': { password: hash, firstName: null, lastName: null },',
+        replace: ': { ...own, password: hash },',
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the check finds any password acceptable',
+    edits: [
+      {
+        file: 'routes/auth/check-password.ts',
+        find: 'acceptable: reasons.length === 0, reasons',
+        replace: 'acceptable: reasons.length < 9, reasons',
+      },
+    ],
+    tests: ['test/auth/check-password.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'nobody is told that the address has an account',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: "      await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the verification email cannot be had again',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: "        await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/registration/independent.test.ts'],
+  },
+];

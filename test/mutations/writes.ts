@@ -1,0 +1,270 @@
+import type { Mutation } from './mutation.js';
+
+/** What a write costs, and what is checked before it. */
+export const writes: readonly Mutation[] = [
+  {
+    ids: [],
+    fault: 'a caller without rights is refused after the body was read',
+    edits: [
+      {
+        file: 'plugins/access/index.ts',
+        find: '      if (needs !== undefined && !(caller && meetsNeed(caller, needs)))',
+        replace: "      if (needs !== undefined && request.method === 'GET' && !(caller && meetsNeed(caller, needs)))",
+      },
+    ],
+    tests: ['test/access/order.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an operation without a body accepts one',
+    edits: [
+      {
+        file: 'plugins/server/route-rules.ts',
+        find: '  if (key !== undefined || Array.isArray(body))',
+        replace: '  if (key === undefined && Array.isArray(body))',
+      },
+    ],
+    tests: ['test/access/order.test.ts', 'test/architecture/route-rules.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an error does not mention that the body was ignored',
+    edits: [
+      {
+        file: 'plugins/server/errors.ts',
+        find: "  if (!hasIgnoredBody || error.code !== 'INVALID_PAYLOAD') return error;",
+        replace: "  if (!hasIgnoredBody || error.code !== 'INVALID_QUERY') return error;",
+      },
+    ],
+    tests: ['test/access/order.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the public policy gets app_access after it was made public',
+    edits: [
+      {
+        file: 'plugins/items/rules.ts',
+        find: "carriesRights: new Set(['admin_access', 'app_access'])",
+        replace: "carriesRights: new Set(['admin_access'])",
+      },
+    ],
+    tests: ['test/access/public-rights.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the role for registrations gets a parent with admin_access',
+    edits: [
+      {
+        file: 'db/queries/access/administrators.ts',
+        find: 'select r.id, r.parent from ${roles} r join chain on r.id = chain.parent\n      )',
+        replace: 'select r.id, r.parent from ${roles} r join chain on r.id = chain.parent where false\n      )',
+      },
+    ],
+    tests: ['test/access/public-rights.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'anyone who may update settings changes who may register',
+    edits: [
+      {
+        file: 'plugins/settings/service.ts',
+        find: 'if (!caller.admin && !delegable.has(name))',
+        replace: "if (!caller.admin && name === 'public_policy')",
+      },
+    ],
+    tests: ['test/access/public-rights.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users write auth_data',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: "new Set(['role', 'policies', 'auth_data', 'last_access'])",
+        replace: "new Set(['role', 'policies', 'last_access'])",
+      },
+    ],
+    tests: ['test/users/update.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users write last_access',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: "new Set(['role', 'policies', 'auth_data', 'last_access'])",
+        replace: "new Set(['role', 'policies', 'auth_data'])",
+      },
+    ],
+    tests: ['test/users/update.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a static token may be short',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: 'const minTokenLength = 32;',
+        replace: 'const minTokenLength = 31;',
+      },
+    ],
+    tests: ['test/users/create.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'JSON in a row may be of any size',
+    edits: [
+      {
+        file: 'plugins/items/payload.ts',
+        find: 'JSON.stringify(value)) > field.maxBytes) throw tooLong();',
+        replace: 'JSON.stringify(value)) > 1e6 * field.maxBytes) throw tooLong();',
+      },
+    ],
+    tests: ['test/users/create.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'lists of texts in a row may be of any length',
+    edits: [
+      {
+        file: 'plugins/items/payload.ts',
+        find: 'if (value.length > items || value.some(',
+        replace: 'if (value.some(',
+      },
+    ],
+    tests: ['test/users/create.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'passwords are hashed before it is known whether the write is allowed',
+    edits: [
+      {
+        file: 'plugins/items/write-engine.ts',
+        find: '      await attempt(rehearse, true);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/access/costs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a current password is checked for a row that the caller may not write',
+    edits: [
+      {
+        file: 'plugins/items/write-engine.ts',
+        find: '      if (currentPassword !== undefined) await requireRules(',
+        replace: "      if (currentPassword === '') await requireRules(",
+      },
+    ],
+    tests: ['test/access/costs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a rehearsal is not rolled back',
+    edits: [
+      {
+        file: 'db/transact.ts',
+        find: '    throw end;\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/access/costs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'callers other than administrators set any number of passwords',
+    edits: [
+      {
+        file: 'plugins/users/write-rules.ts',
+        find: 'const maxPasswordsOfOthers = 10;',
+        replace: 'const maxPasswordsOfOthers = 1_000;',
+      },
+    ],
+    tests: ['test/access/costs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the embedded engine writes as many items per request as PostgreSQL',
+    edits: [
+      {
+        file: 'plugins/items/index.ts',
+        find: 'const maxBatchEmbedded = 300;',
+        replace: 'const maxBatchEmbedded = 30_000;',
+      },
+    ],
+    tests: ['test/server/limits/bulk-writes.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'items with other columns are updated one by one',
+    edits: [
+      {
+        file: 'plugins/items/write-engine.ts',
+        find: '        await updateRecords(tx, collection, rowsOf(changes));\n',
+        replace: '        for (const row of rowsOf(changes)) await updateRecords(tx, collection, [row]);\n',
+      },
+    ],
+    tests: ['test/server/limits/bulk-writes.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an update of several items clears what some of them leave out',
+    edits: [
+      {
+        file: 'db/queries/items/writes.ts',
+        find: 'then r.${name} else t.${name} end',
+        replace: 'then r.${name} else null end',
+      },
+    ],
+    tests: ['test/server/limits/bulk-writes.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'one caller fills the hash queue while others wait',
+    edits: [
+      {
+        file: 'plugins/auth/passwords/fair-queue.ts',
+        find: '    if (own < waiting && own >= share) throw noRoom();\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/passwords/service.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'callers do not take turns at hashing',
+    edits: [
+      {
+        file: 'plugins/auth/passwords/fair-queue.ts',
+        find: '      queues.delete(owner);\n      queues.set(owner, others);\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/passwords/service.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'hashes of clients who have disconnected are still made',
+    edits: [
+      {
+        file: 'plugins/auth/passwords/fair-queue.ts',
+        find: `        abandoned?.addEventListener('abort', leave);
+`,
+        replace: '',
+      },
+    ],
+    tests: ['test/auth/passwords/service.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an update is refused without the name of the field',
+    edits: [
+      {
+        file: 'plugins/items/write-engine.ts',
+        find: 'forbidden(`You may not write ${withheld} of ${name}`)',
+        replace: "forbidden('You may not write all of these fields')",
+      },
+    ],
+    tests: ['test/users/update.test.ts'],
+  },
+];

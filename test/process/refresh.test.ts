@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { databaseUrl, password, startBehindProxy, variables } from '../helpers/outage.js';
+import { createHome, engine, freePort, logIn, type Service, startService } from '../helpers/service.js';
+import { claimsOf } from '../helpers/sessions.js';
+
+const skip = engine === 'embedded' && 'PostgreSQL only';
+
+/** A session, and a client of it that tries again as it is told to. */
+async function startSession(service: Pick<Service, 'post'>) {
+  const { data } = (await logIn(service as Service, password)).body;
+  const session = String(claimsOf(data.access_token).session);
+  let { refresh_token: token } = data;
+  const ask = (from = service) => from.post('/auth/refresh', { refresh_token: token });
+  /** @returns the statuses of all tries; the last is not 503 */
+  const refresh = async (from = service): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (;;) {
+      const answer = await ask(from).catch(() => undefined);
+      statuses.push(answer?.status ?? 0);
+      if (answer?.status === 200) token = ((await answer.json()) as { data: typeof data }).data.refresh_token;
+      if (answer && answer.status !== 503) return statuses;
+      const pause = Number(answer?.headers.get('retry-after') ?? 1);
+      if (pause > 5) throw new Error(`Retry-After is ${pause} s, more than half of the grace period.`);
+      await sleep(Math.max(pause * 1_000, 100));
+    }
+  };
+  return { session, ask, refresh, current: () => token as string };
+}
+
+/** The same, of a service whose connection to PostgreSQL can be lost. */
+async function startOnProxy(t: Test) {
+  const { home, proxy, service } = await startBehindProxy(t);
+  const sql = postgres(databaseUrl(home).href, { max: 2, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const client = await startSession(service);
+  const goesOn = async (t: Test) => {
+    t.strictSame(await client.refresh(), [200], 'the session continues');
+    const [{ count } = { count: 0 }] = await sql`select count(*)::int as count from sessions`;
+    t.equal(count, 1, 'it is one session');
+  };
+  return { home, proxy, service, sql, goesOn, ...client };
+}
+
+t.test('whatever happens to the database, a client that tries again keeps its session', { skip }, async (t) => {
+  // Most of the time goes by waiting.
+  t.jobs = 5;
+
+  t.test('the response to the commit is lost', async (t) => {
+    const { proxy, service, session, refresh, goesOn } = await startOnProxy(t);
+    for (const isDone of [true, false]) {
+      proxy.loseStatement(session, isDone);
+      t.strictSame(await refresh(), [503, 200], isDone ? 'it was done' : 'it was not');
+    }
+    await goesOn(t);
+    t.strictSame(await service.stop(), { code: 0, signal: null });
+  });
+
+  t.test('after that, the database is unreachable for longer than the grace period', async (t) => {
+    const { proxy, session, refresh, goesOn } = await startOnProxy(t);
+    proxy.loseStatement(session, true);
+    const pending = refresh();
+    await sleep(30);
+    await proxy.cut();
+    await sleep(14_000);
+    await proxy.restore();
+    const statuses = await pending;
+    t.ok(statuses.length > 2, `${statuses.length} tries`);
+    t.equal(statuses.at(-1), 200);
+    await goesOn(t);
+  });
+
+  t.test('the row, or the table, is locked for longer than any request waits', async (t) => {
+    const { sql, session, refresh, goesOn } = await startOnProxy(t);
+    for (const lock of [
+      (tx: postgres.TransactionSql) => tx`select from sessions where id = ${session} for update`,
+      (tx: postgres.TransactionSql) => tx`lock table sessions in access exclusive mode`,
+    ]) {
+      const pending = await sql.begin(async (tx) => {
+        await lock(tx);
+        const statuses = refresh();
+        await sleep(17_000);
+        return [statuses] as const;
+      });
+      const statuses = await pending[0];
+      t.ok(statuses.length > 2, `${statuses.length} tries`);
+      t.equal(statuses.at(-1), 200);
+    }
+    await goesOn(t);
+  });
+
+  t.test('a commit by another instance takes longer than the grace period', async (t) => {
+    const { home, sql, session, refresh, goesOn } = await startOnProxy(t);
+    const other = await startService(home, { ...variables, PORT: String(await freePort()) });
+    // Held back when it has been told to commit, as a slow disk or a standby does.
+    await sql.unsafe(`
+      create function hold_back() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
+      create constraint trigger hold_back after update on sessions deferrable initially deferred
+        for each row execute function hold_back()`);
+    const { pending, late } = await sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(1)`;
+      const pending = refresh(other);
+      await sleep(12_000);
+      // A second tab, on another instance: its request is there before the commit.
+      const late = refresh();
+      await sleep(1_500);
+      return { pending: [pending] as const, late: [late] as const };
+    });
+    t.equal((await pending[0]).at(-1), 200, 'the client that tries again');
+    t.equal((await late[0]).at(-1), 200, 'the second tab');
+    t.equal((await sql`select from sessions where id = ${session}`).length, 1);
+    await sql`drop trigger hold_back on sessions`;
+    await goesOn(t);
+  });
+
+  t.test('a replaced token that is presented after the grace period ends the session all the same', async (t) => {
+    const { service, sql, ask, refresh, current } = await startOnProxy(t);
+    const replaced = current();
+    t.strictSame(await refresh(), [200]);
+    await sql`update sessions set replaced_at = clock_timestamp() - interval '11 seconds'`;
+    t.equal((await service.post('/auth/refresh', { refresh_token: replaced })).status, 401);
+    t.equal((await ask()).status, 401, 'the successor');
+    t.equal((await sql`select from sessions`).length, 0);
+  });
+});
+
+t.test('an instance that is killed before it responds signs nobody out', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const PORT = String(await freePort());
+  let service = await startService(home, { ...variables, PORT, SESSION_REFRESH_GRACE_PERIOD: '60s' });
+  const post: Service['post'] = (...request) => service.post(...request);
+  const client = await startSession({ post });
+  for (let kill = 0; kill < 3; kill++) {
+    // Of several pauses one or the other is between the commit and the response.
+    const pending = client.refresh();
+    await sleep(kill * 3);
+    await service.stop('SIGKILL');
+    service = await startService(home, { ...variables, PORT, SESSION_REFRESH_GRACE_PERIOD: '60s' });
+    t.equal((await pending).at(-1), 200);
+  }
+  t.strictSame(await client.refresh(), [200]);
+});

@@ -1,0 +1,155 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { openDatabase, rows } from '../../db/client.js';
+import { migrate, migrateTables } from '../../db/migrate.js';
+import { findIdentityHolder } from '../../db/queries/providers/identities.js';
+import { identities, users } from '../../db/schema.js';
+import { createAccount } from '../helpers/accounts.js';
+import { createTestDatabase } from '../helpers/databases.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { identitiesOf, userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin } from '../helpers/refused-logins.js';
+import { hearStatements } from '../helpers/statements.js';
+import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
+
+const publicUrl = 'http://gatehouse.example.com';
+const keys = ['exact', 'closed', 'folded', 'folded-closed'] as const;
+const server = await startOauth2Server(t, { publicUrl, keys });
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
+const testApp = await startWithAdmin(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: keys.join(','),
+  ...server.variables('exact', open),
+  ...server.variables('closed'),
+  ...server.variables('folded', { ...open, IDENTIFIER_IGNORE_CASE: 'true' }),
+  ...server.variables('folded-closed', { IDENTIFIER_IGNORE_CASE: 'true' }),
+});
+const { app, post } = testApp;
+
+let people = 0;
+const logIn = (key: (typeof keys)[number], id: string) => {
+  server.profile = { id, name: 'Mona', email: `mona-${++people}@example.com` };
+  return goThrough(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, passThrough);
+};
+
+/** Whom a login signs in. */
+async function userAfter(key: (typeof keys)[number], id: string): Promise<string> {
+  const response = await logIn(key, id);
+  if (response.statusCode !== 200) throw new Error(`${key}, ${id}: ${response.body}`);
+  const { access_token } = response.json().data;
+  const me = await testApp.get('/users/me?fields=id', { authorization: `Bearer ${access_token}` });
+  return me.json().data.id;
+}
+
+t.test('an identifier is compared exactly as the provider spells it', async (t) => {
+  const spellings = ['AbC', 'abc', 'ABC', 'abc ', 'ábc', 'ABC\u200b'];
+  const ids = [];
+  for (const spelling of spellings) ids.push(await userAfter('exact', spelling));
+  t.equal(new Set(ids).size, spellings.length, 'each has an account of its own');
+  for (const [index, spelling] of spellings.entries()) t.equal(await userAfter('exact', spelling), ids[index]);
+
+  const known = await post(
+    '/users',
+    { email: 'known@example.com', provider: 'closed', external_identifier: 'Known' },
+    asAdmin,
+  );
+  t.equal(known.statusCode, 200, known.body);
+  t.equal(await userAfter('closed', 'Known'), known.json().data.id);
+  for (const spelling of ['known', 'KNOWN', ' Known']) {
+    refusedLogin(t, await logIn('closed', spelling), 'INVALID_CREDENTIALS', spelling);
+  }
+});
+
+t.test('administrators may create users whose identifiers differ in letter case only', async (t) => {
+  const create = (external_identifier: string) =>
+    post('/users', { email: `e-${++people}@example.com`, provider: 'closed', external_identifier }, asAdmin);
+  const [lower, upper] = [await create('two'), await create('TWO')];
+  t.strictSame([lower.statusCode, upper.statusCode], [200, 200]);
+  refused(t, await create('two'), 'RECORD_NOT_UNIQUE', 'the same again');
+  const path = `/users/${upper.json().data.id}`;
+  refused(t, await patch(testApp, path, { external_identifier: 'two' }), 'RECORD_NOT_UNIQUE', 'by an update');
+});
+
+t.test('IDENTIFIER_IGNORE_CASE folds the letter case of identifiers', async (t) => {
+  const id = await userAfter('folded', 'MixedCase');
+  for (const spelling of ['mixedcase', 'MIXEDCASE', 'mixedCase']) t.equal(await userAfter('folded', spelling), id);
+  t.match(
+    (await identitiesOf(app, id)).map(({ identifier }) => identifier),
+    ['mixedcase'],
+  );
+  t.not(await userAfter('folded', 'mixed case'), id);
+  const all = await Promise.all(['Twice', 'twice', 'TWICE', 'tWICE'].map((spelling) => userAfter('folded', spelling)));
+  t.equal(new Set(all).size, 1, 'also when they arrive at the same time');
+
+  const known = await post(
+    '/users',
+    { email: 'folded@example.com', provider: 'folded-closed', external_identifier: 'Known' },
+    asAdmin,
+  );
+  for (const spelling of ['Known', 'known', 'KNOWN']) {
+    t.equal(await userAfter('folded-closed', spelling), known.json().data.id, 'what is stored in capitals is found');
+  }
+});
+
+t.test('linking finds the account of another user in any letter case if the provider ignores it', async (t) => {
+  const owner = await createAccount(app);
+  const at = { provider: 'folded', isPrimary: false, createdAt: new Date() };
+  await app.db.insert(identities).values({ ...at, user: owner.id, identifier: 'Stored' });
+  t.equal(await userAfter('folded', 'sTORED'), owner.id);
+  t.equal((await userBehind(app, 'folded', 'stored'))?.user.id, undefined, 'no second identity');
+});
+
+t.test('identifiers are looked up by an index', async (t) => {
+  const sent: { text: string; parameters: unknown[] }[] = [];
+  const stop = hearStatements(app, (statement) => void sent.push(statement));
+  await findIdentityHolder(app.db, 'exact', 'abc', false);
+  await findIdentityHolder(app.db, 'exact', 'abc', true);
+  stop();
+  t.equal(sent.length, 2);
+  const expected = ['identities_external_identifier_unique', 'identities_folded_identifier_index'];
+  for (const [index, { text, parameters }] of sent.entries()) {
+    const plan = await app.db.transaction(async (tx) => {
+      await tx.execute(sql`set local enable_seqscan = off`);
+      const filled = text.replaceAll(/\$(\d+)/g, (_, number) => `'${String(parameters[Number(number) - 1])}'`);
+      return JSON.stringify(await rows(tx, sql.raw(`explain (format json) ${filled}`)));
+    });
+    t.match(plan, expected[index] as string, text);
+    t.match(plan, /Index Cond[^}]*identifier/, 'by the identifier, not only by the provider');
+  }
+});
+
+t.test('accounts from before are kept as they are', async (t) => {
+  const { location, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const connection = await openDatabase(location);
+  const folder = t.testdir();
+  await cp('db/migrations', folder, { recursive: true });
+  const journal = join(folder, 'meta/_journal.json');
+  const { entries, ...rest } = JSON.parse(await readFile(journal, 'utf8'));
+  const tag = entries.find((entry: { tag: string }) => entry.tag.endsWith('exact_identifiers')).tag;
+  const before = entries.filter((entry: { tag: string }) => entry.tag < tag);
+  await writeFile(journal, JSON.stringify({ ...rest, entries: before }));
+  await migrateTables(connection, folder);
+  const { db } = connection;
+  const insertUser = (identifier: string | null) =>
+    rows<{ id: string }>(
+      db,
+      sql`insert into users (provider, external_identifier) values ('exact', ${identifier}) returning id`,
+    );
+  const [[mixed], [none]] = [await insertUser('MiXeD'), await insertUser(null)];
+  await insertUser(null);
+  await db.execute(
+    sql`insert into identities ("user", provider, identifier, is_primary) values (${mixed?.id}::uuid, 'exact', 'MiXeD', true)`,
+  );
+  await migrate(connection, async () => {});
+  t.equal((await findIdentityHolder(db, 'exact', 'MiXeD', false))?.id, mixed?.id);
+  t.equal(await findIdentityHolder(db, 'exact', 'mixed', false), undefined);
+  t.equal((await findIdentityHolder(db, 'exact', 'mixed', true))?.id, mixed?.id);
+  t.ok(none);
+  t.equal(await db.$count(users), 3);
+  await connection.close();
+});

@@ -1,0 +1,181 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { users } from '../../db/schema.js';
+import { createAccount, updateAccount } from '../helpers/accounts.js';
+import { startTestApp } from '../helpers/app.js';
+import { minute } from '../helpers/clock.js';
+import { tokenFor } from '../helpers/mails.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { type Claims, logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
+import { userBehind } from '../helpers/provider-records.js';
+import { refused } from '../helpers/refusals.js';
+import { refusedLogin } from '../helpers/refused-logins.js';
+import { openSession } from '../helpers/sessions.js';
+import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+
+const publicUrl = 'http://gatehouse.example.com';
+const openIdKeys = ['plain', 'synced', 'trusted', 'strict', 'nested'] as const;
+const oauthKeys = ['oauth', 'oauth-distrusted', 'oauth-strict'] as const;
+
+const provider = await startOpenIdProvider(t, { publicUrl, keys: openIdKeys });
+const server = await startOauth2Server(t, { publicUrl, keys: oauthKeys });
+const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
+const sync = { ...open, SYNC_USER_INFO: 'true' };
+const testApp = await startTestApp(t, {
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: [...openIdKeys, ...oauthKeys].join(','),
+  ...provider.variables('plain', open),
+  ...provider.variables('synced', sync),
+  ...provider.variables('trusted', { ...sync, TRUST_EMAIL: 'true' }),
+  ...provider.variables('strict', { ...open, TRUST_EMAIL: 'true', REQUIRE_VERIFIED_EMAIL: 'true' }),
+  ...provider.variables('nested', { ...open, EMAIL_KEY: 'preferred_username' }),
+  ...server.variables('oauth', sync),
+  ...server.variables('oauth-distrusted', { ...sync, TRUST_EMAIL: 'false' }),
+  ...server.variables('oauth-strict', { ...open, REQUIRE_VERIFIED_EMAIL: 'true' }),
+});
+const { app, clock } = testApp;
+
+/** Everything that a careless client could take for `true`. */
+const notTrue = [undefined, false, null, 0, 1, '', 'true', 'TRUE', 'yes', [true], { true: true }];
+
+let people = 0;
+
+function newPerson(claims: Partial<Claims> = {}) {
+  const name = `person-${++people}`;
+  const email = `${name}@example.com`;
+  const all = { sub: name, email, given_name: 'Ada', family_name: 'Lovelace', ...claims };
+  provider.setAccount(name, all);
+  return { name, email, change: (changed: object) => provider.setAccount(name, { ...all, ...changed }) };
+}
+
+const logIn = (key: (typeof openIdKeys)[number], account: string) => {
+  const visitor = createVisitor(testApp, publicUrl);
+  return goThrough(visitor, key, { family: 'oauth' }, (url) => logInAt(provider, url, visitor.jar, account));
+};
+
+const logInByOauth = (key: (typeof oauthKeys)[number]) =>
+  goThrough(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, passThrough);
+
+async function userAfter(key: (typeof openIdKeys)[number], account: string) {
+  const response = await logIn(key, account);
+  if (response.statusCode !== 200) throw new Error(`${key}, ${account}: ${response.body}`);
+  const found = await userBehind(app, key, account);
+  if (!found) throw new Error(`${account} of ${key} has no user.`);
+  return found.user;
+}
+
+const holdersOf = async (email: string) => app.db.select().from(users).where(eq(users.email, email));
+
+t.test('an address that the provider does not assert as verified is not stored', async (t) => {
+  for (const email_verified of notTrue) {
+    const { name, email } = newPerson({ email_verified });
+    t.match(await userAfter('plain', name), { email: null, emailVerifiedAt: null, firstName: 'Ada' });
+    t.strictSame(await holdersOf(email), [], JSON.stringify(email_verified) ?? 'none');
+  }
+  const { name, email } = newPerson({ email_verified: true });
+  t.match(await userAfter('plain', name), { email, emailVerifiedAt: clock.now() }, 'one that is verified is stored');
+});
+
+t.test('email_verified is about `email`, not about another claim', async (t) => {
+  const { name } = newPerson({ email_verified: true, preferred_username: 'someone-else@example.com' });
+  t.match(await userAfter('nested', name), { email: null, emailVerifiedAt: null });
+});
+
+t.test('nor does it block or take over the account of its owner', async (t) => {
+  const victim = await createAccount(app);
+  for (const spelling of [victim.email, victim.email.toUpperCase()]) {
+    const { name } = newPerson({ email: spelling });
+    const user = await userAfter('plain', name);
+    t.not(user.id, victim.id);
+    t.equal(user.email, null, 'an account without an address, rather than INVALID_PROVIDER');
+  }
+  const verified = newPerson({ email: victim.email, email_verified: true });
+  refusedLogin(t, await logIn('plain', verified.name), 'INVALID_PROVIDER', 'a verified one is looked up');
+});
+
+t.test('SYNC_USER_INFO leaves the address alone when the new one is not verified', async (t) => {
+  const { name, email, change } = newPerson({ email_verified: true });
+  await userAfter('synced', name);
+  for (const email_verified of notTrue) {
+    change({ email: `moved-${email}`, email_verified, given_name: 'Augusta' });
+    t.match(await userAfter('synced', name), { email, firstName: 'Augusta' }, JSON.stringify(email_verified) ?? 'none');
+  }
+  clock.advance(minute);
+  change({ email: `moved-${email}`, email_verified: true });
+  t.match(await userAfter('synced', name), { email: `moved-${email}`, emailVerifiedAt: clock.now() });
+});
+
+t.test('an address that SYNC_USER_INFO changes ends a change of address that the user has requested', async (t) => {
+  const { name, email, change } = newPerson({ email_verified: true });
+  const { id } = await userAfter('synced', name);
+  const session = await openSession(app, id);
+  const pendingOf = async (headers: Record<string, string>) =>
+    (await testApp.get('/users/me/profile', headers)).json().data.pending_email;
+  const requested = `requested-${email}`;
+  t.equal((await testApp.post('/users/me/email', { email: requested }, session)).statusCode, 204);
+  await userAfter('synced', name);
+  t.equal(await pendingOf(session), requested, 'a login that changes nothing leaves it alone');
+  const token = await tokenFor(app, requested);
+  change({ email: `moved-${email}`, email_verified: true });
+  await userAfter('synced', name);
+  t.equal(await pendingOf(await openSession(app, id)), null);
+  refused(t, await testApp.post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the link is void');
+});
+
+t.test('an address is marked as verified as soon as the provider asserts it', async (t) => {
+  const { name, email, change } = newPerson({ email_verified: true });
+  const { id } = await userAfter('plain', name);
+  await updateAccount(app, id, { emailVerifiedAt: null });
+  change({ email_verified: false });
+  t.equal((await userAfter('plain', name)).emailVerifiedAt, null);
+  change({ email: `other-${email}`, email_verified: true });
+  t.equal((await userAfter('plain', name)).emailVerifiedAt, null, 'another address');
+  clock.advance(minute);
+  change({ email: email.toUpperCase(), email_verified: true });
+  t.match(await userAfter('plain', name), { email, emailVerifiedAt: clock.now() });
+  const first = clock.now();
+  clock.advance(minute);
+  t.match(await userAfter('plain', name), { emailVerifiedAt: first }, 'and stays as it is');
+});
+
+t.test('TRUST_EMAIL trusts the address that the provider sends', async (t) => {
+  for (const email_verified of [undefined, false, 'true']) {
+    const { name, email, change } = newPerson({ email_verified });
+    t.match(await userAfter('trusted', name), { email, emailVerifiedAt: clock.now() });
+    change({ email: `moved-${email}` });
+    t.match(await userAfter('trusted', name), { email: `moved-${email}` });
+  }
+  const victim = await createAccount(app);
+  refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'looked up');
+});
+
+t.test('REQUIRE_VERIFIED_EMAIL refuses every login without a verified address, also with TRUST_EMAIL', async (t) => {
+  for (const email_verified of notTrue) {
+    const { name } = newPerson({ email_verified });
+    refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', JSON.stringify(email_verified) ?? 'none');
+    t.equal(await userBehind(app, 'strict', name), undefined);
+  }
+  const { name, email, change } = newPerson({ email_verified: true });
+  t.match(await userAfter('strict', name), { email });
+  for (const email_verified of notTrue) {
+    change({ email_verified });
+    refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', 'an account that exists');
+  }
+  change({ email_verified: true, email: undefined });
+  refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', 'no address');
+});
+
+t.test('an oauth2 provider is trusted unless TRUST_EMAIL=false', async (t) => {
+  const profileOf = (id: number) => ({ id, name: 'Mona', email: `mona-${id}@example.com` });
+  server.profile = profileOf(1);
+  t.equal((await logInByOauth('oauth')).statusCode, 200);
+  t.match((await userBehind(app, 'oauth', '1'))?.user, { email: 'mona-1@example.com', emailVerifiedAt: clock.now() });
+  server.profile = profileOf(2);
+  t.equal((await logInByOauth('oauth-distrusted')).statusCode, 200);
+  t.match((await userBehind(app, 'oauth-distrusted', '2'))?.user, { email: null, emailVerifiedAt: null });
+  server.profile = { ...profileOf(3), email_verified: true };
+  t.equal((await logInByOauth('oauth-distrusted')).statusCode, 200);
+  t.match((await userBehind(app, 'oauth-distrusted', '3'))?.user, { email: 'mona-3@example.com' });
+  server.profile = profileOf(4);
+  refusedLogin(t, await logInByOauth('oauth-strict'), 'INVALID_CREDENTIALS', 'not asserted');
+});

@@ -1,0 +1,372 @@
+import { eq } from 'drizzle-orm';
+import type { LightMyRequestResponse } from 'fastify';
+import t from 'tap';
+import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
+import { registrations, settings, users } from '../../db/schema.js';
+import { startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
+import { refusesBadTokens } from '../helpers/link-tokens.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
+import { changeUser, createPolicy, createUser } from '../helpers/records.js';
+import { refused } from '../helpers/refusals.js';
+import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+
+/** Registrations of one address are independent; a person confirms one of them on a page. */
+
+const allowed = 'https://app.example.com/verify';
+const service = await startTestApp(t, {
+  USER_REGISTER_URL_ALLOW_LIST: allowed,
+  REGISTRATION_ANSWER_TIME: '1ms',
+  PASSWORD_REJECT_COMMON: 'false',
+});
+const { app, post, get, request, clock } = service;
+await app.db.update(settings).set({ publicRegistration: true });
+const { headers: asAdmin } = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+
+let count = 0;
+const address = () => `independent-${++count}@example.com`;
+const found = async (email: string) => (await app.db.select().from(users).where(eq(users.email, email)))[0];
+const pendingOf = async (email: string) =>
+  app.db.$count(registrations, eq(registrations.user, (await found(email))?.id ?? ''));
+
+/** A browser keeps the cookie that it gets. */
+function browser() {
+  let cookie: string | undefined;
+  const keep = (response: LightMyRequestResponse) => {
+    const [set] = [response.headers['set-cookie']].flat();
+    if (set !== undefined) cookie = /Max-Age=0|Expires=Thu, 01 Jan 1970/.test(set) ? undefined : set.split(';')[0];
+    return response;
+  };
+  const headers = () => (cookie === undefined ? {} : { cookie });
+  return {
+    get cookie() {
+      return cookie;
+    },
+    register: async (body: object) => keep(await post('/users/register', body, headers())),
+    confirm: async (token: string, password?: string) =>
+      keep(await post('/users/register/verify-email', { token, ...(password && { password }) }, headers())),
+    open: (token: string) => get(`/account/verify-email?token=${token}`, headers()),
+  };
+}
+
+/** Registers in a browser. @returns the token in the email */
+async function registered(own: ReturnType<typeof browser>, body: { email: string; password: string }) {
+  const before = (await mailsTo(app, body.email)).length;
+  t.equal((await own.register(body)).statusCode, 204);
+  t.equal((await mailsTo(app, body.email)).length, before + 1);
+  return tokenFor(app, body.email);
+}
+
+const logsIn = async (email: string, password: string) =>
+  (await post('/auth/login', { email, password })).statusCode === 200;
+
+const theirs = {
+  password: 'the password of a stranger',
+  first_name: 'Your card was charged 499 USD',
+  last_name: 'Mallory',
+};
+const mine = { password: 'the password of the owner', first_name: 'Ada', last_name: 'Lovelace' };
+
+t.test(
+  'in whichever order they register, and whichever email is opened, only the password of the owner is valid',
+  async (t) => {
+    const orders = [
+      'owner',
+      'stranger',
+      'owner stranger',
+      'stranger owner',
+      'stranger owner stranger',
+      'owner stranger owner',
+    ];
+    for (const order of orders) {
+      const parties = order.split(' ');
+      for (const [opened, by] of parties.entries()) {
+        // The owner reads the mailbox: in the browser in which they registered, or in another one.
+        for (const place of ['the same browser', 'another browser']) {
+          const what = `${order}: email ${opened + 1}, of the ${by}, in ${place}`;
+          const email = address();
+          const own = browser();
+          const strange = browser();
+          const tokens: string[] = [];
+          for (const party of parties) {
+            tokens.push(
+              party === 'owner'
+                ? await registered(own, { email, ...mine })
+                : await registered(strange, { email, ...theirs }),
+            );
+          }
+          const token = tokens[opened] ?? '';
+          const reader = place === 'the same browser' ? own : browser();
+          const first = await reader.confirm(token);
+          const isOneClick = by === 'owner' && place === 'the same browser';
+          t.equal(first.statusCode, isOneClick ? 204 : 400, what);
+          if (!isOneClick) {
+            t.match(await found(email), { status: 'unverified' }, what);
+            t.equal((await reader.confirm(token, mine.password)).statusCode, 204, what);
+          }
+          t.ok(await logsIn(email, mine.password), what);
+          t.notOk(await logsIn(email, theirs.password), what);
+          const names =
+            by === 'owner' ? { firstName: 'Ada', lastName: 'Lovelace' } : { firstName: null, lastName: null };
+          t.match(await found(email), { status: 'active', emailVerifiedAt: clock.now(), ...names }, what);
+          for (const other of tokens) {
+            refused(t, await browser().confirm(other, theirs.password), 'INVALID_PAYLOAD', `${what}: no link is left`);
+            refused(t, await get(`/users/register/verify-email?token=${other}`), 'INVALID_PAYLOAD', what);
+          }
+          t.equal(await pendingOf(email), 0);
+        }
+      }
+    }
+  },
+);
+
+t.test('the browser that registered is known by a cookie that no script can read', async (t) => {
+  const answers = [
+    await post('/users/register', { email: address(), password: mine.password }),
+    await post('/users/register', { email: (await createUser(app)).email, password: mine.password }),
+    await post('/users/register', { email: address(), password: 'x' }),
+  ];
+  for (const { headers } of answers) {
+    const [set = ''] = [headers['set-cookie']].flat();
+    t.match(set, /^gatehouse_registration=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
+  }
+  const secure = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com', REGISTRATION_ANSWER_TIME: '1ms' });
+  const { headers } = await secure.post('/users/register', { email: address(), password: mine.password });
+  t.match(String(headers['set-cookie']), /^__Host-gatehouse_registration=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+
+  const email = address();
+  const own = browser();
+  const token = await registered(own, { email, ...mine });
+  const [stored] = await app.db
+    .select()
+    .from(registrations)
+    .where(eq(registrations.user, (await found(email))?.id ?? ''));
+  t.match(stored?.browserHash, /^[0-9a-f]{64}$/);
+  t.notOk(own.cookie?.includes(stored?.browserHash ?? ''), 'it is stored as a hash');
+  const { cookie = '' } = own;
+  const name = cookie.split('=')[0];
+  for (const wrong of [`${name}=`, `${name}=x`, `${name}=${stored?.browserHash}`, `${name}=${'x'.repeat(43)}`]) {
+    const answer = await post('/users/register/verify-email', { token }, { cookie: wrong });
+    refused(t, answer, 'INVALID_PAYLOAD', wrong);
+  }
+  const planted = `${name}=${'x'.repeat(43)}; ${cookie}`;
+  t.equal((await post('/users/register/verify-email', { token }, { cookie: planted })).statusCode, 204, 'among others');
+});
+
+t.test('a password that is chosen on the page obeys the rules', async (t) => {
+  const email = address();
+  const token = await registered(browser(), { email, ...theirs });
+  await leavesAlone(t, app, 'refused', async () => {
+    const short = await browser().confirm(token, 'short');
+    t.match(short.json().errors[0].extensions, { code: 'FAILED_VALIDATION', field: 'password', type: 'too_short' });
+    refused(t, await browser().confirm(token, '$argon2id$v=19$m=1,t=1,p=1$x$y'), 'INVALID_PAYLOAD', 'a hash');
+    for (const body of [{}, { token, password: '' }, { token, password: 7 }, { token, extra: 1 }, { token: 7 }]) {
+      refused(t, await post('/users/register/verify-email', body), 'INVALID_PAYLOAD', JSON.stringify(body));
+    }
+  });
+  t.equal((await browser().confirm(token, mine.password)).statusCode, 204);
+});
+
+t.test('the registering browser may choose another password, and keeps the names', async (t) => {
+  const email = address();
+  const own = browser();
+  const token = await registered(own, { email, ...mine });
+  t.equal((await own.confirm(token, 'another password of the owner')).statusCode, 204);
+  t.ok(await logsIn(email, 'another password of the owner'));
+  t.notOk(await logsIn(email, mine.password));
+  t.match(await found(email), { firstName: 'Ada' });
+});
+
+t.test('of twenty who confirm at once, by either operation, one wins', async (t) => {
+  const email = address();
+  const tokens = [await registered(browser(), { email, ...mine }), await registered(browser(), { email, ...theirs })];
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => {
+      const token = tokens[index % 2] ?? '';
+      return index % 4 < 2
+        ? browser().confirm(token, `the password number ${index}`)
+        : get(`/users/register/verify-email?token=${token}`);
+    }),
+  );
+  t.equal(answers.filter(({ statusCode }) => statusCode === 204).length, 1);
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'the others');
+});
+
+t.test('a token that is no good', async (t) => {
+  const fresh = async () => registered(browser(), { email: address(), ...mine });
+  const user = await createUser(app);
+  await post('/auth/password/request', { email: user.email });
+  const others = [await tokenFor(app, user.email)];
+  const take = (token: string) => browser().confirm(token, mine.password);
+  await refusesBadTokens(t, service, { take, fresh, others, lifetime: 7 * day });
+});
+
+t.test('links die for good when their account gets another status or address, or is deleted', async (t) => {
+  const patch = (id: string, payload: object) =>
+    request({ method: 'PATCH', url: `/users/${id}`, payload, headers: asAdmin });
+  const ends: Record<string, (id: string) => Promise<unknown>> = {
+    activated: (id) => patch(id, { status: 'active' }),
+    suspended: (id) => patch(id, { status: 'suspended' }),
+    archived: (id) => patch(id, { status: 'archived' }),
+    'activated among others': (id) =>
+      request({
+        method: 'PATCH',
+        url: '/users',
+        payload: { keys: [id], data: { status: 'active' } },
+        headers: asAdmin,
+      }),
+    'moved to another address': (id) => patch(id, { email: address() }),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const email = address();
+    const token = await registered(browser(), { email, ...mine });
+    const id = (await found(email))?.id ?? '';
+    await end(id);
+    t.equal(await app.db.$count(registrations, eq(registrations.user, id)), 0, what);
+    refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', what);
+    await patch(id, { status: 'unverified', email });
+    refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', `${what}, and back`);
+    refused(t, await get(`/users/register/verify-email?token=${token}`), 'INVALID_PAYLOAD', `${what}, and back`);
+  }
+  const email = address();
+  const token = await registered(browser(), { email, ...mine });
+  await patch((await found(email))?.id ?? '', { status: 'unverified', title: 'Countess' });
+  await request({ method: 'DELETE', url: `/users/${(await found(email))?.id}`, headers: asAdmin });
+  refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', 'deleted');
+
+  const kept = address();
+  const good = await registered(browser(), { email: kept, ...mine });
+  await patch((await found(kept))?.id ?? '', { status: 'unverified', title: 'Countess' });
+  t.equal((await browser().confirm(good, mine.password)).statusCode, 204, 'what changes nothing ends nothing');
+});
+
+t.test('the user of an address that is registered again is told, with nothing that was typed', async (t) => {
+  for (const status of ['active', 'invited', 'suspended', 'draft', 'archived'] as const) {
+    for (const provider of ['default', 'github']) {
+      const email = address();
+      await createUser(app, { email, status, provider });
+      const before = await found(email);
+      t.equal((await browser().register({ email: email.toUpperCase(), ...theirs })).statusCode, 204);
+      t.strictSame(await found(email), before);
+      t.equal(await pendingOf(email), 0);
+      const mails = await mailsTo(app, email);
+      t.equal(mails.length, status === 'active' ? 1 : 0, status);
+      for (const { text, html } of mails) {
+        for (const part of [text, html]) {
+          t.match(part, `${app.config.PUBLIC_URL}/account/login`);
+          const hasLink = part.includes(`${app.config.PUBLIC_URL}/account/forgot-password`);
+          t.equal(hasLink, provider === 'default', 'only those who sign in with a password can set a new one');
+          t.notMatch(part, /Mallory|charged|stranger|token=/);
+          t.notOk(part.includes(email.toUpperCase()));
+        }
+      }
+    }
+  }
+});
+
+t.test('no email to an unconfirmed address has a name or text that was entered', async (t) => {
+  const email = address();
+  await browser().register({ email, ...theirs });
+  await post('/users/register/resend', { email });
+  await post('/auth/password/request', { email });
+  const invited = address();
+  await post('/users', { email: invited, first_name: 'Mallory', status: 'active' }, asAdmin);
+  await post('/auth/password/request', { email: invited });
+  const mails = [...(await mailsTo(app, email)), ...(await mailsTo(app, invited))];
+  t.equal(mails.length, 4);
+  for (const mail of mails) t.notMatch(mail.subject + mail.text + mail.html, /Mallory|charged/);
+});
+
+t.test('the latest email can be sent again, and a reset of an unverified address does so', async (t) => {
+  for (const path of ['/users/register/resend', '/auth/password/request']) {
+    const email = address();
+    const own = browser();
+    const first = await registered(own, { email, ...mine, verification_url: allowed } as typeof mine & {
+      email: string;
+    });
+    clock.advance(1000);
+    const second = await registered(browser(), { email, ...theirs });
+    clock.advance(6 * day);
+    t.equal((await post(path, { email: email.toUpperCase() })).statusCode, 204);
+    const again = linkIn((await mailsTo(app, email))[2] ?? { text: '' });
+    t.equal(`${again.origin}${again.pathname}`, `${app.config.PUBLIC_URL}/account/verify-email`, path);
+    clock.advance(0.5 * day);
+    refused(t, await browser().confirm(first), 'INVALID_PAYLOAD', 'the first is still good, and needs a password');
+    refused(t, await browser().confirm(second), 'INVALID_PAYLOAD', 'so is the second');
+    clock.advance(6 * day);
+    refused(
+      t,
+      await browser().confirm(first, mine.password),
+      'TOKEN_EXPIRED',
+      'only what was sent again is good for longer',
+    );
+    t.equal((await browser().confirm(again.searchParams.get('token') ?? '', mine.password)).statusCode, 204);
+    t.ok(await logsIn(email, mine.password));
+    await post(path, { email });
+    t.equal(
+      (await mailsTo(app, email)).filter(({ text }) => text.includes('verify-email')).length,
+      2,
+      'nothing is pending now',
+    );
+  }
+  const email = address();
+  await registered(browser(), { email, ...mine, verification_url: allowed } as typeof mine & { email: string });
+  await post('/users/register/resend', { email });
+  t.equal(linkIn((await mailsTo(app, email))[1] ?? { text: '' }).origin, 'https://app.example.com', 'to the same page');
+});
+
+t.test('nothing is sent again to anyone else, and nobody can tell', async (t) => {
+  const user = await createUser(app);
+  const answers = await Promise.all([user.email, address()].map((email) => post('/users/register/resend', { email })));
+  for (const { statusCode, body } of answers) t.strictSame([statusCode, body], [204, '']);
+  t.strictSame(await mailsTo(app, user.email), []);
+  for (const body of [{}, { email: 'x' }, { email: 7 }, { email: user.email, extra: 1 }]) {
+    refused(t, await post('/users/register/resend', body), 'INVALID_PAYLOAD', JSON.stringify(body));
+  }
+});
+
+t.test('no number of registrations keeps the owner of an address away, and their number is bounded', async (t) => {
+  const email = address();
+  for (let index = 0; index < 103; index++) {
+    clock.advance(1);
+    await post('/users/register', { email, ...theirs });
+  }
+  t.equal(await pendingOf(email), 100);
+  await mailsTo(app, email);
+  const own = browser();
+  clock.advance(1);
+  t.equal((await own.register({ email, ...mine })).statusCode, 204);
+  t.equal(await pendingOf(email), 100);
+  t.equal((await own.confirm(await tokenFor(app, email))).statusCode, 204);
+  t.ok(await logsIn(email, mine.password));
+});
+
+t.test('what has expired is cleared away', async (t) => {
+  const email = address();
+  await registered(browser(), { email, ...mine });
+  await deleteExpiredRegistrations(app.db, app.clock());
+  t.equal(await pendingOf(email), 1);
+  clock.advance(8 * day);
+  await deleteExpiredRegistrations(app.db, app.clock());
+  t.equal(await pendingOf(email), 0);
+  await changeUser(app, (await found(email))?.id ?? '', { status: 'unverified' });
+  const token = await registered(browser(), { email, ...mine });
+  t.equal((await browser().confirm(token, mine.password)).statusCode, 204, 'and can be registered again');
+});
+
+t.test('the page of the link says what confirming takes, and changes nothing', async (t) => {
+  const dataIn = ({ body }: LightMyRequestResponse) =>
+    JSON.parse(/id="page-data">([^<]*)</.exec(body)?.[1] ?? '{}').confirmation;
+  const email = address();
+  const own = browser();
+  const token = await registered(own, { email, ...mine });
+  await leavesAlone(t, app, 'opened', async () => {
+    t.strictSame(dataIn(await own.open(token)), { email, proof: 'none' });
+    t.strictSame(dataIn(await browser().open(token)), { email, proof: 'password' });
+    t.strictSame(dataIn(await browser().open(`${token}x`)), { reason: 'INVALID_TOKEN' });
+    t.equal(dataIn(await get('/account/verify-email')), undefined);
+    await request({ method: 'HEAD', url: `/account/verify-email?token=${token}` });
+  });
+  await own.confirm(token);
+  t.strictSame(dataIn(await own.open(token)), { reason: 'INVALID_PAYLOAD' });
+});

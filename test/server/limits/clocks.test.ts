@@ -1,0 +1,88 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { loginAttempts, users } from '../../../db/schema.js';
+import { createAccount, createTfaAccount, storedUser } from '../../helpers/accounts.js';
+import { startTestApp } from '../../helpers/app.js';
+import { minute } from '../../helpers/clock.js';
+import { loginsOf } from '../../helpers/logins.js';
+import { refused } from '../../helpers/refusals.js';
+import { codeOfStep, stepOf } from '../../helpers/totp.js';
+import { nextStep, wrongCode } from '../../helpers/two-factor.js';
+
+/** How far a clock is ahead, until somebody sets it right. */
+const ahead = 50 * 60 * minute;
+const longestLock = 15 * minute;
+
+/** A lock that is met now ends, at the latest, after the longest lock there is. */
+const secondsOf = (response: { headers: Record<string, unknown> }) => Number(response.headers['retry-after']);
+
+t.test('a lock that was set while the clock was ahead lasts no longer than the longest lock', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock } = service;
+  const { right, wrong } = loginsOf(service);
+  for (const isKnown of [true, false]) {
+    const account = await createAccount(app);
+    if (isKnown) t.equal((await right(account, '192.0.2.1')).statusCode, 200);
+    clock.advance(ahead);
+    for (let index = 0; index < 26; index++) await wrong(account, '192.0.2.1');
+    refused(t, await right(account, '192.0.2.1'), 'REQUESTS_EXCEEDED', 'locked while the clock is ahead');
+    clock.advance(-ahead);
+    const locked = await right(account, '192.0.2.1');
+    refused(t, locked, 'REQUESTS_EXCEEDED', 'still locked when it is right again');
+    t.ok(secondsOf(locked) > 0 && secondsOf(locked) <= longestLock / 1000, `${secondsOf(locked)} seconds`);
+    clock.advance(10 * minute);
+    const later = await right(account, '192.0.2.1');
+    refused(t, later, 'REQUESTS_EXCEEDED', 'ten minutes later');
+    t.ok(secondsOf(later) <= 5 * 60, `five minutes are left: ${secondsOf(later)} seconds`);
+    clock.advance(5 * minute + 1_000);
+    t.equal((await right(account, '192.0.2.1')).statusCode, 200, 'and then no longer');
+    if (isKnown) t.equal((await right(account, '192.0.2.9')).statusCode, 200, 'anywhere');
+  }
+});
+
+t.test('a lock that another instance set is shortened too', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock } = service;
+  const { right, wrong } = loginsOf(service);
+  const account = await createAccount(app);
+  for (let index = 0; index < 25; index++) await wrong(account, '192.0.2.1');
+  await app.db.update(loginAttempts).set({ lockedUntil: new Date(clock.now().getTime() + ahead) });
+  clock.advance(2_000);
+  t.ok(secondsOf(await right(account, '192.0.2.1')) <= longestLock / 1000);
+  t.ok(secondsOf(await right(account, '192.0.2.2')) <= longestLock / 1000, 'from elsewhere');
+  clock.advance(longestLock + 1_000);
+  t.equal((await right(account, '192.0.2.1')).statusCode, 200);
+});
+
+t.test('so does a lock of one-time passwords', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock, post } = service;
+  const account = await createTfaAccount(app);
+  const { email, password } = account;
+  const logIn = (otp: string) => post('/auth/login', { email, password, otp });
+  clock.advance(ahead);
+  for (let index = 0; index < 6; index++) await logIn(wrongCode(stepOf(clock.now())));
+  clock.advance(-ahead);
+  const locked = await logIn(codeOfStep(nextStep(service)));
+  refused(t, locked, 'REQUESTS_EXCEEDED', 'still locked');
+  t.ok(secondsOf(locked) <= longestLock / 1000, `${secondsOf(locked)} seconds`);
+  clock.advance(longestLock + 1_000);
+  t.equal((await logIn(codeOfStep(nextStep(service)))).statusCode, 200);
+});
+
+t.test('and so does the step of a code that was used then', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock, post } = service;
+  const account = await createTfaAccount(app);
+  const { email, password } = account;
+  const logIn = () => post('/auth/login', { email, password, otp: codeOfStep(stepOf(clock.now())) });
+  clock.advance(ahead);
+  t.equal((await logIn()).statusCode, 200);
+  clock.advance(-ahead);
+  refused(t, await logIn(), 'INVALID_OTP', 'codes of the past are used');
+  const { tfaLastStep } = await storedUser(app, account.id);
+  t.ok((tfaLastStep ?? 0) - stepOf(clock.now()) <= 30, 'for as long as the longest lock');
+  clock.advance(longestLock + minute);
+  t.equal((await logIn()).statusCode, 200);
+  t.equal((await app.db.select().from(users).where(eq(users.id, account.id))).length, 1);
+});

@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import t, { type Test } from 'tap';
+import type { Overrides } from '../../../app.js';
+import { settings } from '../../../db/schema.js';
+import type { MailTransport } from '../../../plugins/mail/transport.js';
+import { createAccount } from '../../helpers/accounts.js';
+import { startTestApp } from '../../helpers/app.js';
+import { minute } from '../../helpers/clock.js';
+import { mailsTo } from '../../helpers/mails.js';
+import { startRedis, withoutRedis } from '../../helpers/redis-server.js';
+import { refused } from '../../helpers/refusals.js';
+
+/** A service without limits on requests, but with those on what strangers can have sent. */
+async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
+  const service = await startTestApp(
+    t,
+    {
+      RATE_LIMITER_MAIL_ENABLED: 'true',
+      RATE_LIMITER_REGISTRATION_ENABLED: 'true',
+      REGISTRATION_ANSWER_TIME: '1ms',
+      ...variables,
+    },
+    overrides,
+  );
+  const ask = (path: string) => (email: string, remoteAddress: string) =>
+    service.request({
+      method: 'POST',
+      url: path,
+      remoteAddress,
+      payload: { email, ...(path === '/users/register' ? { password: 'the password of a newcomer' } : {}) },
+    });
+  return {
+    ...service,
+    reset: ask('/auth/password/request'),
+    register: ask('/users/register'),
+    letRegister: () => service.app.db.update(settings).set({ publicRegistration: true }),
+    mails: async (email: string) => (await mailsTo(service.app, email)).length,
+  };
+}
+
+t.test('registration: five a minute and address, whatever RATE_LIMITER_ENABLED says', async (t) => {
+  const { register, clock } = await start(t, { RATE_LIMITER_ENABLED: 'false' });
+  for (let index = 0; index < 5; index++) {
+    t.equal((await register(`a${index}@example.com`, '2001:db8::1')).statusCode, 204);
+  }
+  const late = await register('b@example.com', '2001:db8::2');
+  refused(t, late, 'REQUESTS_EXCEEDED', 'the sixth, from the same network');
+  t.equal(late.json().errors[0].extensions.limit, 5);
+  const seconds = Number(late.headers['retry-after']);
+  t.ok(seconds > 0 && seconds <= 60, `Retry-After: ${seconds}`);
+  t.equal((await register('b@example.com', '2001:db8:0:1::2')).statusCode, 204, 'another network');
+  clock.advance(minute);
+  t.equal((await register('b@example.com', '2001:db8::2')).statusCode, 204, 'a minute later');
+});
+
+t.test('what is in the body changes nothing about whose limit it is (CVE-2025-64526)', async (t) => {
+  const { request } = await start(t);
+  const answers: number[] = [];
+  for (let index = 0; index < 8; index++) {
+    const response = await request({
+      method: 'POST',
+      url: `/users/register?ip=192.0.2.${index}`,
+      remoteAddress: '198.51.100.1',
+      payload: {
+        email: `c${index}@example.com`,
+        password: 'a fine password',
+        ip: `192.0.2.${index}`,
+        first_name: `${index}`,
+      },
+      headers: { 'x-forwarded-for': `192.0.2.${index}`, 'user-agent': `agent ${index}` },
+    });
+    answers.push(response.statusCode);
+  }
+  t.strictSame(answers, [204, 204, 204, 204, 204, 429, 429, 429]);
+});
+
+t.test('RATE_LIMITER_REGISTRATION_ENABLED=false switches that off', async (t) => {
+  const { register } = await start(t, { RATE_LIMITER_REGISTRATION_ENABLED: 'false' });
+  for (let index = 0; index < 12; index++) {
+    t.equal((await register(`d${index}@example.com`, '198.51.100.1')).statusCode, 204);
+  }
+});
+
+t.test('nobody can fill a mailbox with links to reset a password, and nobody is told (CVE-2026-23511)', async (t) => {
+  const { app, reset, mails, clock } = await start(t);
+  const { email } = await createAccount(app, { email: 'ada@example.com' });
+  const answersOf = async (address: (index: number) => string) => {
+    const answers = [];
+    for (let index = 0; index < 12; index++) {
+      const { statusCode, body, headers } = await reset(address(index), `198.51.100.${index}`);
+      answers.push([statusCode, body, Object.keys(headers).sort().join()]);
+    }
+    return answers;
+  };
+  const known = await answersOf((index) => (index % 2 ? email : 'ADA@Example.com'));
+  const unknown = await answersOf(() => 'nobody@example.com');
+  t.strictSame(known, unknown);
+  t.strictSame(new Set(known.map(([status]) => status)), new Set([204]));
+  t.equal(await mails(email), 5, 'five in a quarter of an hour, in all spellings together');
+  clock.advance(15 * minute);
+  await reset(email, '198.51.100.1');
+  t.equal(await mails(email), 6, 'then there is one again');
+});
+
+t.test('nor send mails to many from one address', async (t) => {
+  const { app, reset, mails } = await start(t);
+  const people = await Promise.all(Array.from({ length: 33 }, () => createAccount(app)));
+  for (const { email } of people) t.equal((await reset(email, '198.51.100.1')).statusCode, 204);
+  const received = [];
+  for (const { email } of people) received.push(await mails(email));
+  t.equal(received.filter((count) => count === 1).length, 30);
+  const last = people.at(-1)?.email ?? '';
+  t.equal(await mails(last), 0);
+  for (let index = 0; index < 9; index++) await reset(last, '198.51.100.1');
+  await reset(last, '198.51.100.2');
+  t.equal(await mails(last), 1, 'who may send no more uses up nobody else’s either');
+});
+
+t.test('registration cannot be used for it either', async (t) => {
+  const { register, mails, letRegister } = await start(t);
+  await letRegister();
+  for (let index = 0; index < 8; index++) {
+    t.equal((await register('eve@example.com', `198.51.100.${index}`)).statusCode, 204);
+  }
+  t.equal(await mails('eve@example.com'), 5);
+});
+
+/** All that strangers can do from one network that has to do with an address, short of having emails sent to it. */
+async function harass({ app, reset, register, letRegister }: Awaited<ReturnType<typeof start>>, email: string) {
+  const [name, domain] = email.split('@');
+  const from = '198.51.100.1';
+  await letRegister();
+  await createAccount(app, { email: `${name}+mine@${domain}` });
+  for (let index = 0; index < 12; index++) {
+    await reset(`${name}+zz@${domain}`, from);
+    await reset(`${name}+mine@${domain}`, from);
+    await reset(`${name}+${index}@${domain}`, from);
+    await reset(`nobody-${index}@${domain}`, from);
+    await register(email, from);
+    await register(email.toUpperCase(), `198.51.101.${index}`);
+    await register(`${name}+${index}@${domain}`, `198.51.102.${index}`);
+    await app.inject({
+      method: 'POST',
+      url: '/auth/login',
+      payload: { email, password: 'wrong' },
+      remoteAddress: from,
+    });
+  }
+}
+
+/** How many links to reset the password have come to an address. */
+const resetLinks = async (app: FastifyInstance, email: string) =>
+  (await mailsTo(app, email)).filter(({ text }) => text.includes('/account/reset-password?token=')).length;
+
+for (const store of ['memory', 'Redis'] as const) {
+  t.test(
+    `whatever strangers did, the owner gets a link to reset the password: counted in ${store}`,
+    { skip: store === 'Redis' && withoutRedis },
+    async (t) => {
+      const service = await start(t, store === 'Redis' ? { REDIS_URL: (await startRedis(t)).url } : {});
+      const { app, reset } = service;
+      const { email } = await createAccount(app, { email: 'victim@example.com' });
+      await harass(service, email);
+      t.equal(await resetLinks(app, email), 0, 'nothing that they did sends one');
+      await reset(email, '198.51.100.1');
+      t.equal(await resetLinks(app, email), 1, 'from the same network');
+      await reset(email, '203.0.113.1');
+      t.equal(await resetLinks(app, email), 2, 'and from another one');
+      t.equal(await resetLinks(app, 'victim+mine@example.com'), 5, 'each stored address has a limit of its own');
+
+      for (let index = 0; index < 9; index++) await reset(email, `198.51.103.${index}`);
+      t.equal(await resetLinks(app, email), 5, 'which holds');
+    },
+  );
+}
+
+t.test('a network that has requested too many still gets those of users who log in from there', async (t) => {
+  const { app, request, reset } = await start(t);
+  const crowded = '198.51.100.1';
+  const [member, guest] = [await createAccount(app), await createAccount(app)];
+  const payload = { email: member.email, password: member.password };
+  const login = await request({ method: 'POST', url: '/auth/login', remoteAddress: crowded, payload });
+  t.equal(login.statusCode, 200);
+  const answers = new Set<string>();
+  const ask = async (email: string) => {
+    const { statusCode, body, headers } = await reset(email, crowded);
+    answers.add(JSON.stringify([statusCode, body, Object.keys(headers).sort()]));
+  };
+  for (let index = 0; index < 300; index++) await ask(`nobody-${index}@example.com`);
+  for (const { email } of [member, guest]) await ask(email);
+  t.equal(await resetLinks(app, member.email), 1);
+  t.equal(await resetLinks(app, guest.email), 0);
+  t.equal(answers.size, 1, 'and all answers are identical');
+  await reset(guest.email, '198.51.100.2');
+  t.equal(await resetLinks(app, guest.email), 1, 'from elsewhere they get it');
+});
+
+t.test('so do users who log in from a network from which too many emails were sent', async (t) => {
+  const { app, request, reset } = await start(t);
+  const crowded = '198.51.100.1';
+  const member = await createAccount(app);
+  const payload = { email: member.email, password: member.password };
+  await request({ method: 'POST', url: '/auth/login', remoteAddress: crowded, payload });
+  const others = await Promise.all(Array.from({ length: 31 }, () => createAccount(app)));
+  for (const { email } of others) await reset(email, crowded);
+  await reset(member.email, crowded);
+  t.equal(await resetLinks(app, others.at(-1)?.email ?? ''), 0, 'the limit is reached');
+  t.equal(await resetLinks(app, member.email), 1);
+});
+
+t.test('an email that has to be tried again counts once', async (t) => {
+  const sent: string[] = [];
+  let failures = 3;
+  const transport: MailTransport = {
+    send: async ({ to }) => {
+      if (failures-- > 0) throw new Error('451 Try again later');
+      sent.push(to);
+    },
+    close: () => {},
+  };
+  const { app, reset } = await start(t, { EMAIL_RETRY_DELAY: '1s' }, { mailTransport: transport });
+  const { email } = await createAccount(app);
+  for (let index = 0; index < 5; index++) await reset(email, `198.51.100.${index}`);
+  const until = Date.now() + 10_000;
+  while (sent.length < 5 && Date.now() < until) {
+    await app.mail.deliverNow();
+    await sleep(50);
+  }
+  t.strictSame(sent, Array(5).fill(email));
+});
+
+t.test('RATE_LIMITER_MAIL_ENABLED=false switches it off', async (t) => {
+  const { app, reset, mails } = await start(t, { RATE_LIMITER_MAIL_ENABLED: 'false' });
+  const { email } = await createAccount(app);
+  for (let index = 0; index < 8; index++) await reset(email, '198.51.100.1');
+  t.equal(await mails(email), 8);
+});

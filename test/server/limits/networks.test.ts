@@ -1,0 +1,156 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { knownNetworks } from '../../../db/schema.js';
+import { createAccount, deleteAccount, updateAccount } from '../../helpers/accounts.js';
+import { bearer, startTestApp } from '../../helpers/app.js';
+import { day, minute, second } from '../../helpers/clock.js';
+import { countChecks, loginsOf } from '../../helpers/logins.js';
+import { refused } from '../../helpers/refusals.js';
+import { median } from '../../helpers/statistics.js';
+import { newHolder } from '../../helpers/two-factor.js';
+
+t.test('from where a user has logged in', async (t) => {
+  const service = await startTestApp(t);
+  const { app, clock } = service;
+  const { right, wrong } = loginsOf(service);
+  const networksOf = async (user: string) =>
+    (await app.db.select().from(knownNetworks).where(eq(knownNetworks.user, user)))
+      .map(({ network }) => network)
+      .sort();
+
+  t.test('is noted once', async (t) => {
+    const ada = await createAccount(app);
+    await wrong(ada, '192.0.2.9');
+    await Promise.all(Array.from({ length: 5 }, () => right(ada, '192.0.2.1')));
+    await right(ada, '2001:db8:1:2:3:4:5:6');
+    t.strictSame(await networksOf(ada.id), ['192.0.2.1', '2001:db8:1:2::']);
+    await deleteAccount(app, ada.id);
+    t.strictSame(await networksOf(ada.id), [], 'and goes with the user');
+  });
+
+  t.test('the password alone is not enough where there is a second factor', async (t) => {
+    const holder = await newHolder(service);
+    refused(t, await holder.login(), 'INVALID_OTP', 'the first step');
+    t.strictSame(await networksOf(holder.id), []);
+  });
+
+  t.test('the latest twenty, of ninety days', async (t) => {
+    const ada = await createAccount(app);
+    for (let index = 0; index < 23; index++) {
+      t.equal((await right(ada, `192.0.2.${100 + index}`)).statusCode, 200);
+      clock.advance(minute);
+    }
+    const kept = await networksOf(ada.id);
+    t.equal(kept.length, 20);
+    t.notOk(kept.includes('192.0.2.102'));
+    t.ok(kept.includes('192.0.2.103') && kept.includes('192.0.2.122'));
+    clock.advance(89 * day);
+    await right(ada, '192.0.2.110');
+    clock.advance(2 * day);
+    await app.passwordChecks.clear();
+    t.strictSame(await networksOf(ada.id), ['192.0.2.110']);
+  });
+});
+
+t.test('one address cannot try many accounts that are none of its own', async (t) => {
+  const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
+  const { app, clock } = service;
+  const { right, wrong, logIn } = loginsOf(service);
+  const office = '192.0.2.1';
+  const ada = await createAccount(app);
+  const bob = await createAccount(app);
+  t.equal((await right(ada, office)).statusCode, 200);
+  for (let index = 1; index < 300; index++) {
+    const response = await logIn(`victim-${index}@example.com`, 'Password123!', office);
+    if (response.statusCode !== 401) throw new Error(response.body);
+  }
+  refused(t, await logIn('another@example.com', 'Password123!', office), 'REQUESTS_EXCEEDED', 'an unknown account');
+  refused(t, await right(bob, office), 'REQUESTS_EXCEEDED', 'a known one, new there');
+  t.equal((await right(ada, office)).statusCode, 200, 'who is known there gets in');
+  refused(
+    t,
+    await wrong(ada, office),
+    'REQUESTS_EXCEEDED',
+    'but a wrong password of theirs looks like any other attempt',
+  );
+  t.equal((await right(bob, '192.0.2.2')).statusCode, 200, 'another address');
+  clock.advance(15 * minute);
+  t.equal((await right(bob, office)).statusCode, 200, 'a quarter of an hour later');
+});
+
+t.test('an address with too many wrong passwords does not learn who logs in from there', async (t) => {
+  const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
+  const { app, clock } = service;
+  const { right, wrong, logIn } = loginsOf(service);
+  const office = '192.0.2.1';
+  const [known, locked, elsewhere] = [await createAccount(app), await createAccount(app), await createAccount(app)];
+  const suspended = await createAccount(app);
+  for (const account of [known, locked, suspended]) t.equal((await right(account, office)).statusCode, 200);
+  t.equal((await right(elsewhere, '192.0.2.2')).statusCode, 200);
+  await updateAccount(app, suspended.id, { status: 'suspended' });
+  for (let index = 0; index < 25; index++) refused(t, await wrong(locked, office), 'INVALID_CREDENTIALS', 'a guess');
+  refused(t, await wrong(locked, office), 'REQUESTS_EXCEEDED', 'locked');
+  for (let index = 0; index < 275; index++) await logIn(`victim-${index}@example.com`, 'Password123!', office);
+
+  const kinds: Record<string, () => ReturnType<typeof logIn>> = {
+    'an account that is known there': () => wrong(known, office),
+    'one that is locked': () => wrong(locked, office),
+    'one that is suspended': () => right(suspended, office),
+    'one that is known elsewhere, with the right password': () => right(elsewhere, office),
+    'one that is known elsewhere': () => wrong(elsewhere, office),
+    'no account': () => logIn('nobody@example.com', 'Password123!', office),
+  };
+  const times = new Map<string, number[]>(Object.keys(kinds).map((kind) => [kind, []]));
+  const seen = new Set<string>();
+  const resets: number[] = [];
+  for (let round = 0; round < 15; round++) {
+    for (const [kind, ask] of Object.entries(kinds)) {
+      const start = performance.now();
+      const response = await ask();
+      times.get(kind)?.push(performance.now() - start);
+      refused(t, response, 'REQUESTS_EXCEEDED', kind);
+      const [{ message, extensions }] = response.json().errors;
+      const { reset, ...others } = extensions;
+      resets.push(Date.parse(reset));
+      const { 'x-request-id': _id, date: _date, 'retry-after': _left, ...headers } = response.headers;
+      seen.add(JSON.stringify({ headers, message, others }));
+    }
+  }
+  t.equal(seen.size, 1, 'the same status, headers and body');
+  t.ok(Math.max(...resets) - Math.min(...resets) < 50, 'and the same reset');
+  const medians = [...times.values()].map(median);
+  const shown = medians.map((time) => Math.round(time));
+  t.ok(Math.max(...medians) - Math.min(...medians) < 30, `in the same time: ${shown} ms`);
+
+  t.equal((await right(known, office)).statusCode, 200, 'the right password of a known account signs in');
+  refused(t, await right(locked, office), 'REQUESTS_EXCEEDED', 'unless it is locked');
+  clock.advance(30 * second);
+  t.equal((await right(locked, office)).statusCode, 200);
+  const checked = countChecks(app);
+  for (let index = 0; index < 10; index++) await right(elsewhere, office);
+  t.equal(checked(), 0, 'nothing is hashed for accounts that are not known there');
+  await wrong(known, office);
+  t.equal(checked(), 1);
+  clock.advance(15 * minute);
+  t.equal((await right(elsewhere, office)).statusCode, 200, 'a quarter of an hour later');
+});
+
+t.test('the same holds wherever a password is asked for', async (t) => {
+  const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
+  const { app, request } = service;
+  const { right, logIn } = loginsOf(service);
+  const [office, home] = ['192.0.2.1', '192.0.2.2'];
+  const account = await createAccount(app);
+  const headers = bearer((await right(account, home)).json().data.access_token);
+  for (let index = 0; index < 300; index++) await logIn(`victim-${index}@example.com`, 'Password123!', office);
+  const generate = (password: string, remoteAddress: string) =>
+    request({ method: 'POST', url: '/users/me/tfa/generate', remoteAddress, headers, payload: { password } });
+  const checked = countChecks(app);
+  for (const password of ['wrong', account.password]) {
+    refused(t, await generate(password, office), 'REQUESTS_EXCEEDED', 'from an address that is new to the account');
+  }
+  t.equal(checked(), 0);
+  t.equal((await generate(account.password, home)).statusCode, 200, 'from where the account is known');
+  t.equal((await right(account, home)).statusCode, 200);
+  refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'and where nobody has guessed too often');
+});
