@@ -14,7 +14,7 @@ export const reads = {
   filtered: {
     path: `/users?filter=${encodeURIComponent('{"status":{"_eq":"active"},"last_access":{"_nnull":true}}')}&sort=-last_access&fields=id,email,role.name&limit=25`,
     caller: 'admin',
-    answer: 'rows with roles',
+    answer: 'rows',
   },
 } as const;
 

@@ -2,6 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
+import { keepFew } from './bounded-cache.js';
 import { lockDirectory } from './embedded/directory-lock.js';
 import { keepUp, sessionSettings } from './embedded/maintenance.js';
 import { type ObserveStatement, observed } from './observe.js';
@@ -51,7 +52,8 @@ export async function openDatabase(
 function openPostgres(url: string, max: number, observe: ObserveStatement | undefined): DatabaseConnection {
   const pool = createPostgresPool(url, { max, ...(observe && { observe }) });
   const { client, clientOf, maintenanceClient, limitWaiting, runScript, load, close } = pool;
-  const dbOf = (caller: string) => drizzlePostgres(clientOf(caller)) as unknown as Executor;
+  const known = keepFew<Executor>(1_000);
+  const dbOf = (caller: string) => known(caller, () => drizzlePostgres(clientOf(caller)) as unknown as Executor);
   const maintenanceDb = drizzlePostgres(maintenanceClient) as unknown as Executor;
   const db = drizzlePostgres(client, { schema });
   return { db, engine: 'postgres', dbOf, maintenanceDb, limitWaiting, runScript, load, close };

@@ -102,7 +102,7 @@ export const users = pgTable(
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
     /** SHA-256 of the static token, in hex. */
     tokenHash: varchar('token_hash', { length: 64 }),
-    /** When the static token was set; null: there is none, or it is older than this column. */
+    /** When the static token was set. Null if there is no token, or if it was set before this column existed. */
     tokenSetAt: moment('token_set_at'),
     lastAccess: moment('last_access'),
     lastPage: varchar('last_page', { length: 255 }),

@@ -23,7 +23,7 @@ export interface FloorSpecification {
   place: string;
   secret: string;
   /** What is answered to GET: the statements for it, and how their rows make the answer. */
-  reads: (Recorded & { path: string; answer: 'own row' | 'rows' | 'rows with roles' })[];
+  reads: (Recorded & { path: string; answer: 'own row' | 'rows' })[];
   /** The two statements of a refresh. */
   refresh: Recorded;
 }
@@ -55,14 +55,12 @@ for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))
     const read = readAt.get(request.url);
     if (!read) throw new Error(`${request.url} was not recorded.`);
     const caller = { session: claims.session, time: Date.now() };
-    const results: Record<string, unknown>[][] = [];
+    let rows: Record<string, unknown>[] = [];
     for (const statement of read.sent) {
-      results.push(await database.query(statement.text, parametersFor(statement, read.recorded, caller)));
+      rows = await database.query(statement.text, parametersFor(statement, read.recorded, caller));
     }
     reply.headers(read.headers);
-    const last = results.at(-1) ?? [];
-    if (read.answer === 'own row') return JSON.stringify({ data: last[0]?.own });
-    return JSON.stringify({ data: read.answer === 'rows' ? last : withRoles(results.at(-2) ?? [], last) });
+    return JSON.stringify({ data: read.answer === 'own row' ? rows[0]?.own : rows });
   });
 }
 
@@ -90,12 +88,6 @@ app.post('/auth/refresh', async (request, reply) => {
   const accessToken = app.jwt.sign({ ...claims, iat: now, exp: now + quarterHour, iss: 'gatehouse' });
   return { data: { access_token: accessToken, refresh_token: next, expires: quarterHour * 1000 } };
 });
-
-/** Users with their roles in place of the keys; the roles come in a statement of their own, with the key beside what is answered. */
-function withRoles(users: Record<string, unknown>[], roles: Record<string, unknown>[]): Record<string, unknown>[] {
-  const byId = new Map(roles.map(({ ' id': id, ...role }) => [id, role]));
-  return users.map((user) => ({ ...user, role: byId.get(user.role) ?? null }));
-}
 
 process.once('SIGTERM', async () => {
   await app.close();

@@ -60,8 +60,18 @@ interface Waiting {
   isMaintenance: boolean;
 }
 
-/** What is done on a connection. @param cancel stops the statement that is sent with this key */
-type Work<T> = (sql: postgres.Sql, cancel: (key: CancelKey) => void) => Promise<T>;
+/** What is done on a connection. */
+type Work<T> = (sql: postgres.Sql, use: Use) => Promise<T>;
+
+/** A connection in use. Moments are on the clock of `performance.now()`. */
+interface Use {
+  begun: number;
+  isMaintenance: boolean;
+  /** Statements that have been sent and have a time limit. */
+  statements: Set<{ query: { state?: CancelKey }; deadline: number }>;
+  /** Settled when the last cancel request has been delivered. */
+  cancelling?: Promise<void>;
+}
 
 /** Milliseconds that a connection may be silent during maintenance: a statement that deletes many rows takes its time. */
 const maintenancePatience = 60_000;
@@ -80,7 +90,7 @@ export function createPostgresPool(
 ): PostgresPool {
   const servers = createServers(url, connectTimeout);
   const types = { parsers: {}, serializers: {} };
-  const busy = new Map<PostgresConnection, { begun: number; isMaintenance: boolean }>();
+  const busy = new Map<PostgresConnection, Use>();
   /** The one used last is taken first, so that those which are not needed grow old. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
   let patience = Number.POSITIVE_INFINITY;
@@ -93,14 +103,11 @@ export function createPostgresPool(
     // Whoever wanted it has been told to come back by now; done all the same, it might be done twice.
     if (begun - since > 0.9 * patienceFor(isMaintenance)) throw tooSlow();
     const connection = takeIdle() ?? createConnection(servers, types);
-    let cancelling: Promise<void> | undefined;
-    const cancel = (key: CancelKey) => {
-      cancelling = connection.cancel(key).catch((error) => connection.destroy(error as Error));
-    };
-    busy.set(connection, { begun, isMaintenance });
+    const use: Use = { begun, isMaintenance, statements: new Set() };
+    busy.set(connection, use);
     try {
       return await connection.use((sql) =>
-        sql.options.prepare === isKept ? work(sql, cancel) : decide(sql).then(() => work(sql, cancel)),
+        sql.options.prepare === isKept ? work(sql, use) : decide(sql).then(() => work(sql, use)),
       );
     } catch (error) {
       // It leads to a standby: names and proxies do, for a moment, when the primary has changed.
@@ -110,13 +117,13 @@ export function createPostgresPool(
       busy.delete(connection);
       const now = performance.now();
       // A cancel request that arrives late would stop the next statement on the connection.
-      if (cancelling) void cancelling.then(() => connection.end());
+      if (use.cancelling) void use.cancelling.then(() => connection.end());
       else if (now - connection.opened > lifetime && !isClosing) void connection.end();
       else if (!connection.isLost) idle.push({ connection, since: now });
     }
   }, max);
   const withinShare = createShares(Math.max(1, Math.floor(max / 2)));
-  const use = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
+  const onConnection = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
     // Whoever waits is called by who was there before, and is to be observed as themselves.
     const bound = observe ? AsyncResource.bind(work) : work;
@@ -171,25 +178,30 @@ export function createPostgresPool(
       : on.unsafe(text, parameters, { prepare: true, simple: false } as { prepare: true });
   };
 
-  /** Waits for a statement, and has it cancelled when it takes too long. */
-  const inTime = async <T>(
-    query: PromiseLike<T> & { state?: CancelKey },
-    cancel: (key: CancelKey) => void,
-    { isMaintenance = false }: Sending,
-  ) => {
-    if (isMaintenance || timeout === Number.POSITIVE_INFINITY) return query;
-    // A pooler ignores the request while the statement is still waiting in it for a server, so the request is repeated.
-    const stop = () => {
-      if (query.state) cancel(query.state);
-      timer = setTimeout(stop, 1_000);
-    };
-    let timer = setTimeout(stop, timeout);
+  /** Waits for a statement, which {@link cancelSlow} cancels when it takes too long. */
+  const inTime = async <T>(query: PromiseLike<T> & { state?: CancelKey }, { isMaintenance, statements }: Use) => {
+    if (isMaintenance) return query;
+    const statement = { query, deadline: performance.now() + timeout };
+    statements.add(statement);
     try {
       return await query;
     } finally {
-      clearTimeout(timer);
+      statements.delete(statement);
     }
   };
+  const cancelSlow = () => {
+    const now = performance.now();
+    for (const [connection, use] of busy) {
+      for (const statement of use.statements) {
+        const { query, deadline } = statement;
+        if (now < deadline || !query.state) continue;
+        // A pooler ignores the request while the statement is still waiting in it for a server, so the request is repeated.
+        statement.deadline = now + 1_000;
+        use.cancelling = connection.cancel(query.state).catch((error) => connection.destroy(error as Error));
+      }
+    }
+  };
+  let cancellation: NodeJS.Timeout | undefined;
 
   /** A statement that is sent when it is awaited, like the driver's own. */
   const lazily = ([text]: Statement, rows: () => Promise<unknown>, values: () => Promise<unknown>) => {
@@ -200,33 +212,31 @@ export function createPostgresPool(
       values: () => run(values),
     };
   };
-  type Cancel = Parameters<Work<unknown>>[1];
-  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, cancel: Cancel, sending: Sending) =>
-    inTime(send(on, statement), cancel, sending);
-  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, cancel: Cancel, sending: Sending) =>
-    inTime(send(on, statement).values(), cancel, sending);
+  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) => inTime(send(on, statement), use);
+  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
+    inTime(send(on, statement).values(), use);
 
   /** Drizzle sets no option that says more than `prepare`, which is decided here. */
   const client = {
     options: types,
-    unsafe: (text: Statement[0], parameters?: Statement[1], sending: Sending = {}) => {
+    unsafe: (text: Statement[0], parameters?: Statement[1], sending?: Sending) => {
       const statement: Statement = [text, parameters];
       return lazily(
         statement,
-        () => use((sql, cancel) => rowsOf(sql, statement, cancel, sending), sending),
-        () => use((sql, cancel) => valuesOf(sql, statement, cancel, sending), sending),
+        () => onConnection((sql, use) => rowsOf(sql, statement, use), sending),
+        () => onConnection((sql, use) => valuesOf(sql, statement, use), sending),
       );
     },
-    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending: Sending = {}) =>
-      use(
-        (sql, cancel) =>
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: Sending) =>
+      onConnection(
+        (sql, use) =>
           sql.begin((tx) => {
             const own = { unsafe: tx.unsafe };
             const unsafe = (...statement: Statement) =>
               lazily(
                 statement,
-                () => rowsOf(own, statement, cancel, sending),
-                () => valuesOf(own, statement, cancel, sending),
+                () => rowsOf(own, statement, use),
+                () => valuesOf(own, statement, use),
               );
             return work(Object.assign(tx, { unsafe }));
           }),
@@ -242,7 +252,7 @@ export function createPostgresPool(
     }) as unknown as postgres.Sql;
 
   const runScript = (text: string) =>
-    use(async (sql) => {
+    onConnection(async (sql) => {
       try {
         const results = await sql.unsafe(text).simple();
         const first = Array.isArray(results[0]) ? results[0] : results;
@@ -256,6 +266,7 @@ export function createPostgresPool(
   async function close(): Promise<void> {
     isClosing = true;
     clearInterval(housekeeping);
+    clearInterval(cancellation);
     const giveUp = setTimeout(() => {
       for (const connection of busy.keys()) connection.destroy(tooSlow());
     }, 5_000);
@@ -270,6 +281,8 @@ export function createPostgresPool(
     maintenanceClient: clientFor({ isMaintenance: true }),
     limitWaiting: (statementTimeout = Number.POSITIVE_INFINITY) => {
       timeout = statementTimeout;
+      clearInterval(cancellation);
+      if (Number.isFinite(timeout)) cancellation = setInterval(cancelSlow, Math.min(1_000, timeout / 5)).unref();
       // A statement may be silent for as long as it may run.
       patience = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
     },

@@ -21,7 +21,7 @@ export function createShares(most: number): WithinShare {
     try {
       return await work();
     } finally {
-      // The next one takes over this place. If there is none, the place is free.
+      // The place is handed to the next in line, so `running` does not change.
       const next = share.waiting.shift();
       if (next) next();
       else if (--share.running === 0) shares.delete(caller);

@@ -45,20 +45,28 @@ export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
   return address === undefined ? 'unknown' : normalizeIP(withoutZone(address), 64);
 }
 
-function clientOf(request: FastifyRequest): Client {
-  const userAgent = request.headers['user-agent'];
-  let abandoned: AbortSignal | undefined;
-  return {
-    ip: isIP(request.ip) === 0 ? null : withoutZone(request.ip),
+class RequestClient implements Client {
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly network: string;
+  readonly requestId: string;
+  readonly #response: FastifyReply['raw'] | null;
+  #abandoned: AbortSignal | undefined;
+
+  constructor(request: FastifyRequest) {
+    const userAgent = request.headers['user-agent'];
+    this.ip = isIP(request.ip) === 0 ? null : withoutZone(request.ip);
     // No half of a character: JSON with one is refused by the database.
-    userAgent: userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null,
-    network: networkOf(request),
-    requestId: request.id,
-    get abandoned() {
-      abandoned ??= abandonmentOf(request.response);
-      return abandoned;
-    },
-  };
+    this.userAgent = userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null;
+    this.network = networkOf(request);
+    this.requestId = request.id;
+    this.#response = request.response;
+  }
+
+  get abandoned(): AbortSignal {
+    this.#abandoned ??= abandonmentOf(this.#response);
+    return this.#abandoned;
+  }
 }
 
 function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
@@ -74,12 +82,13 @@ export const clientPlugin = plugin(
   async (app) => {
     app.decorateRequest('knownClient', null);
     app.decorateRequest('response', null);
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', (request, reply, done) => {
       request.response = reply.raw;
+      done();
     });
     app.decorateRequest('client', {
       getter(this: FastifyRequest): Client {
-        this.knownClient ??= clientOf(this);
+        this.knownClient ??= new RequestClient(this);
         return this.knownClient;
       },
     });

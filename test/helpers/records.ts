@@ -19,8 +19,7 @@ export async function createUser(
   app: FastifyInstance,
   values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[] } = {},
 ): Promise<TestUser> {
-  const { token, policies: own = [], ...columns } = values;
-  const id = randomUUID();
+  const { token, policies: own = [], id = randomUUID(), ...columns } = values;
   const email = columns.email ?? `user-${id}@example.com`;
   await app.db.insert(users).values({
     id,

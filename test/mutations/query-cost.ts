@@ -129,8 +129,8 @@ export const queryCost: readonly Mutation[] = [
     edits: [
       {
         file: 'db/postgres/pool.ts',
-        find: '      if (query.state) cancel(query.state);\n',
-        replace: '',
+        find: 'if (now < deadline || !query.state) continue;',
+        replace: 'continue;',
       },
     ],
     tests: ['test/items/connections.test.ts'],
@@ -214,8 +214,8 @@ export const queryCost: readonly Mutation[] = [
     edits: [
       {
         file: 'db/postgres/pool.ts',
-        find: 'if (isMaintenance || timeout === Number.POSITIVE_INFINITY) return query;',
-        replace: 'if (timeout === Number.POSITIVE_INFINITY) return query;',
+        find: '    if (isMaintenance) return query;\n',
+        replace: '',
       },
     ],
     tests: ['test/items/connections.test.ts'],

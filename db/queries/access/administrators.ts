@@ -32,8 +32,8 @@ const canLogIn = sql`u.status = 'active'
   and (u.password is not null or u.token_hash is not null or u.provider <> 'default')`;
 
 /**
- * Whether an active user with admin access is left who can get in: with something to log in by, and from any address, for
- * one tied to addresses may be shut out.
+ * Whether at least one active administrator can still log in: one who has a password, a static token or a provider, and whose
+ * admin access is not limited to certain IP addresses.
  */
 export async function hasActiveAdministrator(executor: Executor): Promise<boolean> {
   const found = await rows(executor, sql`${administrators(canLogIn, sql`p.ip_access is null`)} limit 1`);

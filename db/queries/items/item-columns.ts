@@ -2,7 +2,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import { keepFew } from '../../bounded-cache.js';
 import { writeStatement } from '../../fixed-statement.js';
 import { seesAll } from '../../query-language/access-view.js';
-import { type Collection, collections, type ListField, type ValueField } from '../../query-language/collections.js';
+import {
+  type Collection,
+  collections,
+  type Field,
+  type ListField,
+  type ValueField,
+} from '../../query-language/collections.js';
 import { type Compiler, createCompiler, type Row } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
 
@@ -40,16 +46,39 @@ const written = keepFew<SQL>(200);
 
 /** The same for callers who see everything. It contains no values, so the text for a set of fields is reused. */
 export const writtenColumns = (collection: Collection, fields: FieldTree, options: ColumnOptions): SQL =>
-  written(`${collection.name} ${nameOf(fields)} ${options.mostBytes} ${options.withId}`, () => {
+  written(`${collection.name} ${nameOf(collection, fields)} ${options.mostBytes} ${options.withId}`, () => {
     const compiler = createCompiler(seesAll);
     const query = writeStatement(selectColumns(compiler, compiler.row(collection), fields, options));
     if (query.params.length > 0) throw new Error('There are values among the columns.');
     return sql.raw(query.sql);
   });
 
-/** Of a relation, only whether it is followed: the statement has its keys. */
-const nameOf = (fields: FieldTree): string =>
-  [...fields].map(([name, subtree]) => (subtree ? `${name}()` : name)).join();
+/** Of a relation that is followed, the statement has only the keys. */
+const nameOf = ({ fields }: Collection, tree: FieldTree): string =>
+  [...tree]
+    .map(([name, subtree]) => {
+      const target = inlineTarget(fields.get(name), subtree);
+      return subtree ? `${name}(${target ? nameOf(target, subtree) : ''})` : name;
+    })
+    .join();
+
+/** Longest text, in characters, that is read again for each row that refers to it. */
+const maxInlineLength = 255;
+
+/**
+ * The collection of a related item that is read together with the row, not in a statement of its own: one item of which only
+ * short values are wanted. Undefined for all other fields.
+ */
+export function inlineTarget(field: Field | undefined, subtree: FieldTree | null): Collection | undefined {
+  if (subtree === null || field?.kind !== 'value' || field.target === undefined) return undefined;
+  const target = collections[field.target];
+  const isShort = ([name, inner]: [string, FieldTree | null]) => {
+    const found = target.fields.get(name);
+    if (inner !== null || found?.kind !== 'value' || found.type === 'json') return false;
+    return found.type !== 'text' || (found.maxLength ?? Number.POSITIVE_INFINITY) <= maxInlineLength;
+  };
+  return subtree.size > 0 && [...subtree].every(isShort) ? target : undefined;
+}
 
 /** The fields whose values may be long: those without a maximum length. */
 function largeFields({ fields }: Collection, tree: FieldTree): [string, ValueField][] {
@@ -88,7 +117,7 @@ export function rowSize(compiler: Compiler, row: Row, fields: FieldTree): SQL {
   return sizes.length === 0 ? sql`0` : sql.join(sizes, sql` + `);
 }
 
-/** What is returned for a field: its value, or the keys of the items behind it. */
+/** What is returned for a field: its value, the item behind it if that is read together with the row, or the keys of the items behind it. */
 export function output(compiler: Compiler, row: Row, name: string, subtree: FieldTree | null, mostBytes?: number): SQL {
   const field = row.collection.fields.get(name);
   if (field?.kind === 'list') return listOutput(compiler, row, name, field, subtree !== null);
@@ -98,7 +127,16 @@ export function output(compiler: Compiler, row: Row, name: string, subtree: Fiel
     return compiler.masked(row, name, sql`case when ${isLong} then ${instead} else ${compiler.column(row, name)} end`);
   }
   const value = compiler.field(row, name);
+  const target = inlineTarget(field, subtree);
+  if (target && subtree) return inlineItem(compiler, compiler.row(target), subtree, value);
   return field?.type === 'timestamp' ? iso(value) : value;
+}
+
+/** A related item, as JSON; null if the caller may not see it. */
+function inlineItem(compiler: Compiler, row: Row, fields: FieldTree, key: SQL): SQL {
+  const pairs = [...fields.keys()].map((name) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, null)}`);
+  const item = sql`json_build_object(${sql.join(pairs, sql`, `)})`;
+  return sql`(select ${item} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)} and ${compiler.visible(row)})`;
 }
 
 /** @param isFollowed whether the items are returned rather than their keys */
@@ -114,14 +152,10 @@ function listOutput(compiler: Compiler, row: Row, name: string, list: ListField,
   return compiler.masked(row, name, found);
 }
 
-/** One item by its key, as JSON inside another statement, with these fields, for callers who may see all of it. */
+/** The same for callers who may see all of it, with these fields. */
 export function itemAsJson(collection: Collection, fields: readonly string[], key: SQL): SQL {
   const compiler = createCompiler(seesAll);
-  const row = compiler.row(collection);
-  // The names are those of the map of fields.
-  const pairs = fields.map((name) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, null)}`);
-  const shown = sql`json_build_object(${sql.join(pairs, sql`, `)})`;
-  return sql`(select ${shown} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)})`;
+  return inlineItem(compiler, compiler.row(collection), new Map(fields.map((name) => [name, null])), key);
 }
 
 export const iso = (moment: SQL) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

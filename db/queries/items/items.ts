@@ -10,7 +10,16 @@ import { invalidQuery } from '../../query-language/invalid-query.js';
 import type { Aggregate, Query, Selection, SortKey } from '../../query-language/query.js';
 import { mayContain, searchedTexts } from '../../query-language/search-text.js';
 import { countAllUsers } from '../users/user-counts.js';
-import { hasLarge, idColumn, iso, output, rowSize, selectColumns, writtenColumns } from './item-columns.js';
+import {
+  hasLarge,
+  idColumn,
+  inlineTarget,
+  iso,
+  output,
+  rowSize,
+  selectColumns,
+  writtenColumns,
+} from './item-columns.js';
 
 export type Item = Record<string, unknown>;
 type Key = string | number;
@@ -94,7 +103,8 @@ interface Weight {
 
 /**
  * The items that a query asks for; without fields, their keys as `id`. One statement reads the rows, and one more for each
- * relation that is followed reads what is behind it, once for each key, however many rows have that key.
+ * relation that is followed reads what is behind it, once for each key, however many rows have that key. Short items come with
+ * the rows.
  * @throws {ApiError} INVALID_QUERY when the response would become too large, before it is in memory
  */
 export async function readItems(
@@ -243,8 +253,8 @@ async function follow(
   for (const [name, subtree] of tree) {
     const field = collection.fields.get(name);
     const keysOf = (item: Item) => (item[name] ?? []) as readonly Key[];
-    // Where only keys are requested, the row has them already.
-    if (subtree === null || field?.target === undefined) continue;
+    // Where only keys are requested, or the item is short, the row has it already.
+    if (subtree === null || field?.target === undefined || inlineTarget(field, subtree)) continue;
     if (field.kind === 'list') {
       each((item, weight) => {
         weight.listed += keysOf(item).length;
