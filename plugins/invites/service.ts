@@ -146,8 +146,9 @@ export function createInvites(deps: {
     accept: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.invite);
       const { email, firstName, lastName } = requireOpen(claims, await findRecipient(db, claims.id));
-      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }]);
-      const hash = await passwords.hash(password, { userId: claims.id, client });
+      const from = { userId: claims.id, client };
+      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }], from);
+      const hash = await passwords.hash(password, from);
       await db.transaction(async (tx) => {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
         await activate(tx, user.id, hash, clock());

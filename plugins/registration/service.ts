@@ -107,9 +107,12 @@ export function createRegistration(deps: {
   const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
   const { allowList, linkLifetime, answerAfter, onRefusal } = deps;
 
-  const isGood = async ({ password, email, firstName, lastName }: NewRegistration): Promise<boolean> => {
+  const isGood = async (
+    { password, email, firstName, lastName }: NewRegistration,
+    client: Client,
+  ): Promise<boolean> => {
     try {
-      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }]);
+      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }], { userId: null, client });
       return true;
     } catch (error) {
       if (error instanceof ApiError && error.code !== 'SERVICE_UNAVAILABLE') return false;
@@ -173,11 +176,11 @@ export function createRegistration(deps: {
     const origin = { userId: null, client };
     const event = { action: 'register', collection: 'users' } as const;
     const settings = await readSettings(db);
-    const isAcceptable = await isGood(registration);
-    // Also for nothing: it is most of the work.
-    const hash = await passwords.hash(registration.password, origin);
     try {
       if (!settings.public_registration) throw new Refusal('registration is switched off');
+      const isAcceptable = await isGood(registration, client);
+      // Even if the password is refused: hashing is most of the work, and the time must not tell.
+      const hash = await passwords.hash(registration.password, origin);
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
       const item = await db.transaction(async (tx) => {
         const user = await admit(tx, settings, registration, hash, client.network);
@@ -256,8 +259,8 @@ export function createRegistration(deps: {
         return activate(claims, client, (own) => own);
       }
       const { firstName, lastName } = pending;
-      await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }]);
       const from = { userId: claims.id, client };
+      await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }], from);
       const isOwn = await passwords.verify(pending.password, password, from);
       if (isOwn) return activate(claims, client, (own) => own);
       // Someone who does not know its password may not have typed its names either.

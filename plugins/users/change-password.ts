@@ -39,7 +39,7 @@ export function createChangePassword(deps: {
     const former = await ownPassword.read(caller);
     await stepUp.requireProofForOwnRow(caller, currentPassword);
     const [own] = await readOwnTexts(db, [userId]);
-    await passwordRules.check([{ password, ownTexts: own?.texts ?? [] }]);
+    await passwordRules.check([{ password, ownTexts: own?.texts ?? [] }], caller);
     const hash = await passwords.hash(password, caller);
     await db.transaction(async (tx) => {
       const current = await lockTwoFactorUser(tx, userId);

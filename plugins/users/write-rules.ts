@@ -144,7 +144,8 @@ export function createUserWriteRules(deps: {
       const renewed = changes.filter(({ input }) => typeof input.password === 'string');
       const plain = renewed.map(({ input }) => String(input.password));
       const ownTexts = await ownTextsOf(db, renewed);
-      await passwordRules.check(plain.map((password, index) => ({ password, ownTexts: ownTexts[index] ?? [] })));
+      const candidates = plain.map((password, index) => ({ password, ownTexts: ownTexts[index] ?? [] }));
+      await passwordRules.check(candidates, caller);
       const hashes = await passwords.hashMany(plain, caller);
       renewed.forEach(({ payload }, index) => {
         payload.columns.password = hashes[index];

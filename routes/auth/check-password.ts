@@ -21,8 +21,10 @@ export function checkPassword(app: App): void {
     },
     async (request) => {
       const { password, email, first_name, last_name } = request.body;
-      await app.rateLimits.requirePasswordCheck(request.client.network);
-      const reasons = await app.passwordRules.reasonsAgainst({ password, ownTexts: [email, first_name, last_name] });
+      const { client } = request;
+      await app.rateLimits.requirePasswordCheck(client.network);
+      const candidate = { password, ownTexts: [email, first_name, last_name] };
+      const reasons = await app.passwordRules.reasonsAgainst(candidate, { userId: null, client });
       return { data: { acceptable: reasons.length === 0, reasons } };
     },
   );

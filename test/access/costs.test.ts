@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
+import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import { startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
 import { costOf } from '../helpers/costs.js';
 import { allOperations, type BodySchema } from '../helpers/operations.js';
 import { createPolicy, createUser } from '../helpers/records.js';
@@ -123,6 +125,24 @@ t.test('a write that is allowed hashes each password once', async (t) => {
   );
   t.equal(updated.statusCode, 204);
   t.equal(ofUpdated.hashes, 1, 'the same password is hashed once');
+});
+
+t.test('a link that is void, and a registration that is switched off, cost no hash', async (t) => {
+  const token = (scope: LinkTokenScope) =>
+    app.linkTokens.issue({ scope, userId: first, state: ['another state'] }, day);
+  const cases: [url: string, payload: object, status: number][] = [
+    ['/auth/password/reset', { token: token('password-reset'), password }, 403],
+    ['/users/invite/accept', { token: token('invite'), password }, 400],
+    ['/users/register/verify-email', { token: token('pending-registration'), password }, 400],
+    ['/users/register', { email: 'new@example.com', password }, 204],
+  ];
+  for (const [url, payload, status] of cases) {
+    const [response, cost] = await costOf(app, () => service.post(url, payload));
+    t.equal(response.statusCode, status, `${url}: ${response.body}`);
+    t.equal(cost.hashes, 0, `${url}: ${cost.hashes} hashes`);
+    t.equal(cost.emails, 0, `${url}: no email`);
+    t.ok(cost.statements <= 6, `${url}: ${cost.statements} statements`);
+  }
 });
 
 /** Something that a field takes. */

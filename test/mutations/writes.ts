@@ -257,6 +257,55 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'a caller keeps more than their share of the hash queue when others come',
+    edits: [
+      {
+        file: 'plugins/auth/passwords/fair-queue.ts',
+        find: 'return tasks.length > share ? owner : undefined;',
+        replace: 'return undefined;',
+      },
+    ],
+    tests: ['test/auth/passwords/service.test.ts', 'test/auth/passwords/strength.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'callers do not take turns when passwords are evaluated',
+    edits: [
+      {
+        file: 'plugins/auth/password-rules/strength.ts',
+        find: 'queue.push(from, () => ask(task))',
+        replace: 'queue.push(undefined, () => ask(task))',
+      },
+    ],
+    tests: ['test/auth/passwords/strength.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a registration hashes the password although registration is switched off',
+    edits: [
+      {
+        file: 'plugins/registration/service.ts',
+        find: "      if (!settings.public_registration) throw new Refusal('registration is switched off');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/access/costs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the queries of one caller are not limited to half of the connections',
+    edits: [
+      {
+        file: 'plugins/platform/database.ts',
+        find: 'connection.dbOf(userId ?? client.network)',
+        replace: '(userId ?? client.network) && connection.db',
+      },
+    ],
+    tests: ['test/items/connections.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
     fault: 'an update is refused without the name of the field',
     edits: [
       {

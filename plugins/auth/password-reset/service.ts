@@ -118,8 +118,9 @@ export function createPasswordReset(deps: {
       const claims = linkTokens.read(token, scopeOf.reset);
       // Looked at first, so that a link that is void costs no hashing; what counts is the look under the lock.
       const { email, firstName, lastName } = requireUsable(claims, await findRecipient(db, claims.id));
-      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }]);
-      const hash = await passwords.hash(password, { userId: claims.id, client });
+      const from = { userId: claims.id, client };
+      await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }], from);
+      const hash = await passwords.hash(password, from);
       await db.transaction(async (tx) => {
         const user = requireUsable(claims, await lockRecipient(tx, claims.id));
         await resetPassword(tx, user.id, hash, clock());

@@ -3,6 +3,7 @@ import { readPasswordSettings } from '../../../db/queries/settings/settings.js';
 import { hashStart } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { PasswordReason } from '../../../schemas/password-check.js';
+import type { From } from '../passwords/fair-queue.js';
 import type { BreachCheck } from './breaches.js';
 import { ownWordsOf } from './own-words.js';
 import type { Strength } from './strength.js';
@@ -19,12 +20,12 @@ export interface PasswordRules {
    * Refuses what must not become a password.
    * @throws {ApiError} INVALID_PAYLOAD for a hash; FAILED_VALIDATION of the field `password`; SERVICE_UNAVAILABLE
    */
-  check(passwords: readonly NewPassword[]): Promise<void>;
+  check(passwords: readonly NewPassword[], from: From): Promise<void>;
   /**
    * Why a password would be refused; empty when it would not.
    * @throws {ApiError} INVALID_PAYLOAD for a hash; SERVICE_UNAVAILABLE
    */
-  reasonsAgainst(password: NewPassword): Promise<PasswordReason[]>;
+  reasonsAgainst(password: NewPassword, from?: From): Promise<PasswordReason[]>;
 }
 
 export interface PasswordRuleOptions {
@@ -47,7 +48,11 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
   const { db, minLength, rejectCommon: rejectWeak, strength, isBreached } = options;
 
   /** The reasons against each of the passwords. */
-  const evaluate = async (passwords: readonly NewPassword[], maxWaiting?: number): Promise<PasswordReason[][]> => {
+  const evaluate = async (
+    passwords: readonly NewPassword[],
+    from: From | undefined,
+    maxWaiting?: number,
+  ): Promise<PasswordReason[][]> => {
     if (passwords.some(({ password }) => hashPattern.test(password))) {
       throw new ApiError('INVALID_PAYLOAD', { reason: 'password takes a password, not the hash of one' });
     }
@@ -59,7 +64,7 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
         password,
         ownWords: ownWordsOf([...ownTexts, projectName]),
       }));
-      const evaluations = await strength.evaluate({ candidates, policy, rejectWeak }, maxWaiting);
+      const evaluations = await strength.evaluate({ candidates, policy, rejectWeak }, from, maxWaiting);
       for (const [index, { weakness, meetsPolicy }] of evaluations.entries()) {
         const { password } = some[index] as NewPassword;
         const reasons: PasswordReason[] = [];
@@ -81,12 +86,12 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
   };
 
   return {
-    check: async (passwords) => {
+    check: async (passwords, from) => {
       if (passwords.length === 0) return;
-      const [reason] = (await evaluate(passwords)).flat();
+      const [reason] = (await evaluate(passwords, from)).flat();
       if (reason !== undefined) throw refusal(reason, minLength);
     },
-    reasonsAgainst: async (password) => (await evaluate([password], maxWaitingBeforeCheck))[0] ?? [],
+    reasonsAgainst: async (password, from) => (await evaluate([password], from, maxWaitingBeforeCheck))[0] ?? [],
   };
 }
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ApiError } from '../../../schemas/errors.js';
+import { createFairQueue, type From, noRoom } from '../passwords/fair-queue.js';
 
 /** A password that someone wants to use. */
 export interface Candidate {
@@ -31,14 +31,14 @@ export type StrengthAnswer = { number: number } & ({ evaluations: Evaluation[] }
  */
 export interface Strength {
   /**
-   * @param maxWaiting how many tasks may be ahead of this one
-   * @throws {ApiError} SERVICE_UNAVAILABLE when more are
+   * @param maxWaiting the number of tasks in the queue from which on this one is refused
+   * @throws {ApiError} SERVICE_UNAVAILABLE
    */
-  evaluate(task: Omit<StrengthTask, 'number'>, maxWaiting?: number): Promise<Evaluation[]>;
+  evaluate(task: Omit<StrengthTask, 'number'>, from: From | undefined, maxWaiting?: number): Promise<Evaluation[]>;
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface Asker {
   resolve(evaluations: Evaluation[]): void;
   reject(error: unknown): void;
 }
@@ -49,7 +49,8 @@ const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96
 const ended = () => new Error('The thread that evaluates passwords has ended.');
 
 export function createStrength(capacity = 64): Strength {
-  const waiting = new Map<number, Waiting>();
+  const queue = createFairQueue(1, capacity);
+  const askers = new Map<number, Asker>();
   let tasks = 0;
   let worker: Worker | undefined;
   let isClosed = false;
@@ -61,14 +62,14 @@ export function createStrength(capacity = 64): Strength {
     const lose = (error: Error) => {
       if (worker !== thread) return;
       worker = undefined;
-      for (const { reject } of waiting.values()) reject(error);
-      waiting.clear();
+      for (const { reject } of askers.values()) reject(error);
+      askers.clear();
     };
     return thread
       .on('message', (answer: StrengthAnswer) => {
-        const asker = waiting.get(answer.number);
-        waiting.delete(answer.number);
-        if (waiting.size === 0) thread.unref();
+        const asker = askers.get(answer.number);
+        askers.delete(answer.number);
+        if (askers.size === 0) thread.unref();
         if ('error' in answer) asker?.reject(answer.error);
         else asker?.resolve(answer.evaluations);
       })
@@ -77,19 +78,20 @@ export function createStrength(capacity = 64): Strength {
       .on('exit', () => lose(ended()));
   };
 
+  const ask = (task: Omit<StrengthTask, 'number'>): Promise<Evaluation[]> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) throw ended();
+      worker ??= start();
+      worker.ref();
+      const number = tasks++;
+      worker.postMessage({ ...task, number });
+      askers.set(number, { resolve, reject });
+    });
+
   return {
-    evaluate: (task, maxWaiting = capacity) => {
-      if (waiting.size >= maxWaiting) {
-        throw new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many passwords at once.' });
-      }
-      return new Promise((resolve, reject) => {
-        if (isClosed) throw ended();
-        worker ??= start();
-        worker.ref();
-        const number = tasks++;
-        worker.postMessage({ ...task, number });
-        waiting.set(number, { resolve, reject });
-      });
+    evaluate: async (task, from, maxWaiting = Number.POSITIVE_INFINITY) => {
+      if (queue.load().waiting >= maxWaiting) throw noRoom();
+      return queue.push(from, () => ask(task));
     },
     close: async () => {
       isClosed = true;

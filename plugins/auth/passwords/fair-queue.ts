@@ -1,4 +1,8 @@
 import { ApiError } from '../../../schemas/errors.js';
+import type { Origin } from '../../server/client-info.js';
+
+/** Where work comes from: a user, or the network of an anonymous client. Left out: the service itself. */
+export type From = Pick<Origin, 'userId' | 'client'>;
 
 interface Task {
   start(): void;
@@ -10,18 +14,20 @@ export interface FairQueue {
   /** Tasks of one owner that may wait while others wait, too. */
   readonly share: number;
   /**
-   * @param owner who causes the work
-   * @param abandoned a task that has not started by then never does
-   * @throws {ApiError} SERVICE_UNAVAILABLE when there is no room for it, or others need its place; the reason of `abandoned`
+   * Runs a task when its turn comes. If the client disconnects before that, the task never starts.
+   * @throws {ApiError} SERVICE_UNAVAILABLE when there is no room for it, or others need its place
    */
-  push<T>(owner: string, task: () => Promise<T>, abandoned?: AbortSignal): Promise<T>;
-  /** @throws {ApiError} SERVICE_UNAVAILABLE when a task of this owner would be refused */
-  requireRoom(owner: string): void;
+  push<T>(from: From | undefined, task: () => Promise<T>): Promise<T>;
+  /** @throws {ApiError} SERVICE_UNAVAILABLE when a task from there would be refused */
+  requireRoom(from: From | undefined): void;
   /** Tasks that have been started, and tasks that have not. */
   load(): { started: number; waiting: number };
 }
 
-const noRoom = () => new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many logins at once.' });
+export const noRoom = () =>
+  new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many passwords at once.' });
+
+const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 
 /**
  * The owners take turns, so nobody waits for all the work of another owner. An owner may fill the queue while no one else waits.
@@ -64,8 +70,9 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     return tasks.length > share ? owner : undefined;
   };
 
-  const requireRoom = (owner: string) => {
+  const requireRoom = (from: From | undefined) => {
     if (started < atOnce) return;
+    const owner = ownerOf(from);
     const own = queues.get(owner)?.length ?? 0;
     if (own < waiting && own >= share) throw noRoom();
     const canGetPlace = waiting < capacity || (own < waiting && greediest() !== undefined);
@@ -83,9 +90,11 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     requireRoom,
     load: () => ({ started, waiting }),
 
-    push: async (owner, work, abandoned) => {
+    push: async (from, work) => {
+      const owner = ownerOf(from);
+      const abandoned = from?.client.abandoned;
       abandoned?.throwIfAborted();
-      requireRoom(owner);
+      requireRoom(from);
       makeRoom();
       return new Promise((resolve, reject) => {
         const leave = () => {

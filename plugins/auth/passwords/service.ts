@@ -1,6 +1,5 @@
 import { hash, parseOptions } from '@node-rs/argon2';
-import type { Origin } from '../../server/client-info.js';
-import { createFairQueue } from './fair-queue.js';
+import { createFairQueue, type From } from './fair-queue.js';
 import { createHashingThreads } from './hashing-threads.js';
 
 export interface PasswordOptions {
@@ -13,9 +12,6 @@ export interface PasswordOptions {
   /** Hashes that may wait. */
   queue: number;
 }
-
-/** Where work comes from: callers take turns, and what waits for one who has disconnected is dropped. */
-type From = Pick<Origin, 'userId' | 'client'>;
 
 export interface Passwords {
   /**
@@ -61,22 +57,17 @@ export async function createPasswords({
   // Each thread has its next task already, which waits as well.
   const next = Math.min(threads.room - concurrency, capacity);
   const queue = createFairQueue(concurrency + next, capacity - next);
-  const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
-
-  const run = <T>(from: From | undefined, task: () => Promise<T>): Promise<T> =>
-    queue.push(ownerOf(from), task, from?.client.abandoned);
-
   // Not by the threads, which are for when there is more to do.
   const nobodysHash = await hash('nobody’s password', parameters);
 
   return {
-    hash: (password, from) => run(from, () => threads.hash(password)),
+    hash: (password, from) => queue.push(from, () => threads.hash(password)),
     hashMany: async (passwords, from) => {
       const hashes: string[] = [];
       let next = 0;
       const lane = async () => {
         for (let index = next++; index < passwords.length; index = next++) {
-          hashes[index] = await run(from, () => threads.hash(passwords[index] as string));
+          hashes[index] = await queue.push(from, () => threads.hash(passwords[index] as string));
         }
       };
       // As many at a time as the threads take, as long as all of them may wait: a batch is not refused because others wait.
@@ -90,7 +81,7 @@ export async function createPasswords({
       return hashes;
     },
     verify: async (stored, password, from) => {
-      const matches = await run(from, () => threads.verify(stored ?? nobodysHash, password));
+      const matches = await queue.push(from, () => threads.verify(stored ?? nobodysHash, password));
       return matches && stored !== null;
     },
     isOutdated: (stored) => {
@@ -102,7 +93,7 @@ export async function createPasswords({
         made.parallelism !== parallelism
       );
     },
-    requireRoom: (from) => queue.requireRoom(ownerOf(from)),
+    requireRoom: queue.requireRoom,
     load: () => {
       const { started, waiting } = queue.load();
       const running = Math.min(started, concurrency);

@@ -19,7 +19,7 @@ t.test('no password keeps requests waiting, however long its evaluation takes', 
   delay.enable();
   const slowPolicy = '^(.+)+$|^(a+)+!$';
   await Promise.all(
-    [...costly, `${'a'.repeat(60)}?`].map((password) => strength.evaluate(task([password], slowPolicy))),
+    [...costly, `${'a'.repeat(60)}?`].map((password) => strength.evaluate(task([password], slowPolicy), undefined)),
   );
   delay.disable();
   t.ok(delay.percentile(99) / 1e6 < 50, `${delay.percentile(99) / 1e6} ms`);
@@ -30,31 +30,48 @@ t.test('a password of 1024 characters takes no longer than one of 128', async (t
   atEndOf(t, () => strength.close());
   const time = async (length: number) => {
     const start = performance.now();
-    await strength.evaluate(task(['12'.repeat(length / 2)]));
+    await strength.evaluate(task(['12'.repeat(length / 2)]), undefined);
     return performance.now() - start;
   };
   await time(128);
   const [short, long] = [await time(128), await time(1_024)];
   t.ok(long < 5 * short + 100, `${short} ms, ${long} ms`);
-  const [evaluation] = await strength.evaluate(task([`${'12'.repeat(64)}dGhp8c7Qz2`]));
+  const [evaluation] = await strength.evaluate(task([`${'12'.repeat(64)}dGhp8c7Qz2`]), undefined);
   t.equal(evaluation?.weakness, 'too_common', 'nor does what follows make it better');
 });
 
-t.test('more than may wait are sent away', async (t) => {
-  const strength = createStrength(3);
+t.test('callers take turns, and tasks beyond the queue are refused', async (t) => {
+  const strength = createStrength(8);
   atEndOf(t, () => strength.close());
-  const taken = ['a', 'b', 'c'].map((password) => strength.evaluate(task([password])));
-  t.throws(() => strength.evaluate(task(['d'])), { code: 'SERVICE_UNAVAILABLE' });
-  await Promise.all(taken);
-  t.equal((await strength.evaluate(task(['d']))).length, 1);
-  const [one] = [strength.evaluate(task(['e']), 1)];
-  t.throws(() => strength.evaluate(task(['f']), 1), { code: 'SERVICE_UNAVAILABLE' }, 'fewer for some');
-  await one;
+  const from = (userId: string, abandoned = new AbortController().signal) => ({
+    userId,
+    client: { ip: null, userAgent: null, network: 'a network', requestId: 'a request', abandoned },
+  });
+  const evaluate = (password: string, caller = from('attacker'), maxWaiting?: number) =>
+    strength.evaluate(task([password]), caller, maxWaiting);
+  const order: string[] = [];
+  const flood = Array.from({ length: 9 }, (_, index) =>
+    evaluate(`flood ${index}`).then(
+      () => order.push('attacker'),
+      () => order.push('refused'),
+    ),
+  );
+  await t.rejects(evaluate('one more'), { code: 'SERVICE_UNAVAILABLE' });
+  await t.rejects(evaluate('a check', from('a user'), 4), { code: 'SERVICE_UNAVAILABLE' }, 'a lower limit');
+  const disconnected = new AbortController();
+  const dropped = evaluate('never evaluated', from('a user'), undefined);
+  const gone = evaluate('abandoned', from('somebody else', disconnected.signal));
+  disconnected.abort(new Error('disconnected'));
+  await t.rejects(gone, { message: 'disconnected' }, 'the task of a client that disconnects is dropped');
+  await dropped.then(() => order.push('user'));
+  await Promise.all(flood);
+  t.ok(order.indexOf('user') <= 4, `another user does not wait for the flood: ${order}`);
+  t.equal(order.filter((outcome) => outcome === 'refused').length, 2, 'which loses places that others need');
 });
 
 t.test('what is not answered when it is closed fails', async (t) => {
   const strength = createStrength();
-  const open = strength.evaluate(task(['a']));
+  const open = strength.evaluate(task(['a']), undefined);
   await Promise.all([t.rejects(open), strength.close()]);
-  await t.rejects(strength.evaluate(task(['a'])));
+  await t.rejects(strength.evaluate(task(['a']), undefined));
 });
