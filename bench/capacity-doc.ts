@@ -36,7 +36,7 @@ export function capacityTables(results: CapacityResults): Record<string, string>
   return {
     setting,
     hashing: table(
-      ['passwords at a time', 'verified a second', 'of one'],
+      ['concurrent passwords', 'verified per second', 'compared with one'],
       hashing.map(({ concurrency, rate }) => [
         concurrency,
         rate.toFixed(1),
@@ -44,7 +44,7 @@ export function capacityTables(results: CapacityResults): Record<string, string>
       ]),
     ),
     operations: table(
-      ['', 'statements', 'transactions', 'rows written', 'write-ahead log', 'requests a second and connection'],
+      ['', 'statements', 'transactions', 'rows written', 'write-ahead log', 'requests per second per connection'],
       operations.map(({ name, statements, commits, rowsWritten, wal }) => [
         code(name),
         statements,
@@ -55,7 +55,7 @@ export function capacityTables(results: CapacityResults): Record<string, string>
       ]),
     ),
     sizes: table(
-      ['a row of', 'in the table', 'in its indexes', 'together'],
+      ['one row of', 'table', 'indexes', 'total'],
       sizes.map(({ table: name, heap, indexes }) => [
         code(name),
         `${heap.toFixed(0)} B`,
@@ -146,11 +146,11 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
       ['users, on disk', `100 M × ${bytes('users')} B`, size(given.users * bytes('users'))],
       [
         'sessions, on disk',
-        `100 M × ${given.weeklyShare} a week × ${given.devices} devices = ${m(sessions)}; × ${bytes('sessions')} B`,
+        `100 M × ${given.weeklyShare} per week × ${given.devices} devices = ${m(sessions)}; × ${bytes('sessions')} B`,
         size(sessions * bytes('sessions')),
       ],
       [
-        'networks known, on disk',
+        'known networks, on disk',
         `100 M × ${given.networks} = ${m(networks)}; × ${bytes('known_networks')} B`,
         size(networks * bytes('known_networks')),
       ],
@@ -159,20 +159,20 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
         `${m(daily)} × ${given.loginsADay} logins × ${1 + given.refusedOf100 / 100} × ${given.auditDays} days = ${m(auditRows)}; × ${bytes('activity')} B`,
         size(auditRows * bytes('activity')),
       ],
-      ['logins a second', `${m(daily)} × ${given.loginsADay} ÷ 86,400 × ${given.peak}`, number(logins)],
+      ['logins per second', `${m(daily)} × ${given.loginsADay} ÷ 86,400 × ${given.peak}`, number(logins)],
       [
-        'refreshes a second',
+        'refreshes per second',
         `${m(daily)} × ${given.refreshesADay} ÷ 86,400 × ${given.peak}`,
         number(rates['POST /auth/refresh']),
       ],
       [
-        'other requests a second',
+        'other requests per second',
         `${m(daily)} × ${given.requestsADay} ÷ 86,400 × ${given.peak}`,
         number(rates['GET /users/me']),
       ],
       [
         'processors for hashing',
-        `${number(logins)} ÷ ${number(hash)} a second ÷ ${given.load} busy`,
+        `${number(logins)} ÷ ${number(hash)} per second ÷ ${given.load} busy`,
         String(Math.ceil(hashCores)),
       ],
       [
@@ -185,10 +185,10 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
         `(${database.text}) ms ÷ 1,000 ÷ ${given.load} busy`,
         String(Math.ceil(database.sum / 1_000 / given.load)),
       ],
-      ['rows written a second', written.text, number(written.sum)],
-      ['write-ahead log a second', `(${wal.text}) kB`, size(wal.sum * 1_000)],
+      ['rows written per second', written.text, number(written.sum)],
+      ['write-ahead log per second', `(${wal.text}) kB`, size(wal.sum * 1_000)],
       [
-        'connections at work at once',
+        'busy connections',
         `(${busy.text}) ms ÷ 1,000`,
         `${number(busy.sum / 1_000)}; \`default_pool_size\` ${Math.max(20, Math.ceil((4 * busy.sum) / 1_000))}`,
       ],

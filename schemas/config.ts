@@ -510,7 +510,7 @@ const mail = {
   }),
   EMAIL_SMTP_IGNORE_TLS: flag({
     default: false,
-    description: 'Whether STARTTLS is not used even if the server offers it.',
+    description: 'Whether to ignore STARTTLS even if the server offers it.',
   }),
   EMAIL_SENDMAIL_PATH: text({
     default: '/usr/sbin/sendmail',
@@ -530,7 +530,7 @@ const mail = {
   EMAIL_RETRY_LIMIT: integer(0, 16, {
     default: 14,
     description:
-      'Number of retries for an email before it counts as failed. Failed emails are kept (see [Email](operations.md#mails)).',
+      'Number of retries for an email before it counts as failed. Failed emails are kept (see [Emails](operations.md#emails)).',
   }),
   EMAIL_RETRY_DELAY: lifetime({
     default: '5s',
@@ -594,7 +594,7 @@ export const configGroups = {
   Limits: limits,
   'Login by provider': providers,
   'Invitation, registration, password reset': links,
-  Mail: mail,
+  Email: mail,
   Metrics: metrics,
   Tracing: tracing,
 };
