@@ -61,21 +61,21 @@ import { accessMap, beforeTfa, directusOperations, needs, recordedAs, routes, un
 import { formats, namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
-/** What a process or a test brings of its own. */
+/** Options that a process or a test can set in addition to the configuration. */
 export interface Overrides {
-  /** Done when all is done that was left for after the start. */
+  /** Called when the work that was deferred until after the start is done. */
   onSettled?: () => Promise<void>;
   clock?: Clock;
   database?: DatabaseLocation;
   logger?: NonNullable<FastifyServerOptions['logger']>;
   mailTransport?: MailTransport;
-  /** Whether there is a terminal on which the first password of the administrator can be shown. */
+  /** Whether the first password of the administrator can be displayed on a terminal. */
   showsPassword?: boolean;
 }
 
 /**
- * Builds the whole service, ready to listen or to be asked by `inject`. The order below is the order in which things
- * happen to a request.
+ * Builds the whole service, ready to listen or to receive requests through `inject`. The plugins below are registered in the
+ * order in which they handle a request.
  */
 export async function buildApp(config: Config, overrides: Overrides = {}): Promise<FastifyInstance> {
   const compilers = createLazyCompilers();
@@ -89,19 +89,19 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     logger: started.tracing && typeof logger === 'object' ? { ...logger, mixin: started.tracing.ids } : logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdsBy(trustsProxy),
-    // A function makes Fastify look at each hop, which is not needed when none is trusted.
+    // With a function, Fastify evaluates each hop, which is unnecessary when no proxy is trusted.
     trustProxy: config.TRUST_PROXY === false ? false : trustsProxy,
     bodyLimit: config.MAX_PAYLOAD_SIZE,
     requestTimeout: 30_000,
-    // A start waits as long as it must: for a slow disk, a long migration, another instance that is migrating.
+    // No timeout: a start may have to wait for a slow disk, a long migration, or another instance that is migrating.
     pluginTimeout: 0,
     forceCloseConnections: 'idle',
-    // A request that has arrived is answered as ever; no new connections are taken.
+    // While the service closes, requests that have already arrived get their normal response; new connections are not accepted.
     return503OnClosing: false,
     http: { requireHostHeader: false },
     routerOptions: {
       ignoreTrailingSlash: true,
-      // A key that is too long is a key that no item has, and answered as such.
+      // An overlong key gets the same response as a key that no item has.
       maxParamLength: 65_536,
       querystringParser: (text) => qs.parse(text, queryLimits),
     },
@@ -113,7 +113,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     clientErrorHandler: answerBrokenRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  // After the start, so that no client waits for it either.
+  // After the start, so that neither the start nor a client has to wait for it.
   app.addHook('onListen', () => {
     const settled = compilers.compileAll().then(overrides.onSettled);
     settled.catch((error: unknown) => app.log.error(error));
@@ -130,7 +130,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(rateLimitsPlugin);
     await app.register(localesPlugin);
     await app.register(errorsPlugin);
-    // Before anything can be refused: errors carry them too.
+    // Before any plugin that can reject a request: error responses need these headers, too.
     await app.register(headersPlugin);
     await app.register(httpFaultsPlugin);
     await app.register(corsPlugin);
@@ -186,9 +186,9 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
 }
 
 /**
- * What goes past these limits is left in a form that no parameter has, and is refused where it is read. Nothing may be
- * left out, lest a condition be lost and more be answered than was asked for: there are more parameters than fit into a
- * request line, and names that objects have of themselves are kept.
+ * Parameters beyond these limits are kept in a form that no parameter accepts, and are rejected when they are parsed. Nothing may
+ * be dropped, because a query without one of its conditions could return more than the client requested. So the limits allow more
+ * parameters than fit into a request line, and names that are properties of every object are kept.
  */
 const queryLimits: qs.IParseOptions = {
   depth: 60,
@@ -196,7 +196,7 @@ const queryLimits: qs.IParseOptions = {
   arrayLimit: 1000,
   ignoreQueryPrefix: false,
   plainObjects: true,
-  // The parser drops `__proto__` without a word; in any other spelling it is a name that nobody knows, and refused.
+  // The parser silently drops `__proto__`. In any other spelling it is an unknown name, which is rejected.
   decoder: (text, decode, charset, type) => {
     const decoded = decode(text, decode, charset);
     return type === 'key' ? decoded.replaceAll('__proto__', '__proto__ ') : decoded;

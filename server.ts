@@ -1,4 +1,4 @@
-// Before all else is loaded.
+// Must be the first import.
 import './plugins/platform/v8-tuning.js';
 import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
@@ -32,14 +32,14 @@ async function listen(app: FastifyInstance): Promise<string> {
   try {
     return await app.listen({ host: HOST, port: PORT, listenTextResolver: (address) => `listening on ${address}` });
   } catch (error) {
-    // The account has been created all the same, and the next start will not show the password.
+    // The account exists nevertheless, and the next start will not show the password.
     if (app.madeAdministrator?.password) tell(app, administratorOf(app), 'Administrator account created.');
     await app.close();
     throw error;
   }
 }
 
-/** Says where the service listens and, at the first start only, how to log in. */
+/** Prints where the service listens and, on the first start only, how to log in. */
 function announce(app: FastifyInstance, address: string): void {
   const { PORT, PUBLIC_URL } = app.config;
   const location = databaseLocation(app.config);
@@ -56,7 +56,7 @@ function announce(app: FastifyInstance, address: string): void {
   tell(app, facts, `Gatehouse is ready.${created}`);
 }
 
-/** The administrator, if this start created one, and where their generated password is. */
+/** The administrator, if this start created one, and where to find the generated password. */
 function administratorOf({ madeAdministrator }: FastifyInstance): Record<string, string> {
   if (!madeAdministrator) return {};
   const { email, password, passwordFile } = madeAdministrator;
@@ -67,7 +67,7 @@ function administratorOf({ madeAdministrator }: FastifyInstance): Record<string,
   };
 }
 
-/** Text for people on a terminal, whatever LOG_LEVEL is; a line of the log otherwise, which never has a password. */
+/** Prints to a terminal, whatever LOG_LEVEL is. Without a terminal, writes a log line, which never contains a password. */
 function tell(app: FastifyInstance, facts: Record<string, string>, message: string): void {
   if (!process.stdout.isTTY) {
     const { password: _never, ...logged } = facts;

@@ -1,4 +1,4 @@
-/** The tables of `docs/capacity.md` that come from `bench/results/capacity.json`, and the arithmetic on them. */
+/** Generates the tables of `docs/capacity.md` from `bench/results/capacity.json`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { InstancesResult } from './instances.js';
 import type { ConnectionResult, OperationResult } from './operations.js';
@@ -12,7 +12,7 @@ export interface CapacityResults {
   users: number;
   rounds: number;
   seconds: number;
-  /** Password verifications a second, so many at a time. */
+  /** Password verifications per second, for each concurrency. */
   hashing: { concurrency: number; rate: number }[];
   operations: OperationResult[];
   sizes: SizeResult[];
@@ -24,12 +24,12 @@ const row = (...cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
 const table = (head: string[], rows: (string | number)[][]) =>
   [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n');
 const code = (text: string) => `\`${text}\``;
-/** Three digits that count. */
+/** Rounds to three significant digits. */
 const number = (value: number) =>
   value === 0 ? '0' : Number(value.toPrecision(3)).toLocaleString('en-US', { maximumFractionDigits: 4 });
 const size = (bytes: number) => (bytes >= 1e9 ? `${number(bytes / 1e9)} GB` : `${number(bytes / 1e6)} MB`);
 
-/** Each part of the document between `<!-- measured: name -->` and `<!-- end -->`, by its name. */
+/** The content of each section of the document between `<!-- measured: name -->` and `<!-- end -->`, by name. */
 export function capacityTables(results: CapacityResults): Record<string, string> {
   const { machine, users, rounds, seconds, hashing, operations, sizes, connections, instances } = results;
   const setting = `${machine.at.slice(0, 10)}, Node ${machine.node}, PostgreSQL ${machine.postgres}, ${machine.processors} processors (${machine.model}), ${number(users)} users; medians of ${rounds} rounds of ${seconds} seconds.`;
@@ -81,7 +81,7 @@ export function capacityTables(results: CapacityResults): Record<string, string>
   };
 }
 
-/** What is taken for granted of the hundred million: yours is different. */
+/** Assumptions about a hundred million users. Yours will differ. */
 const given = {
   users: 100e6,
   dailyShare: 0.1,
@@ -119,7 +119,7 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
   const logins = rates['POST /auth/login'];
   const hashCores = logins / hash / given.load;
   const hashMs = 1_000 / hash;
-  // Of a login the hashing is reckoned above.
+  // The hashing of a login is counted separately above.
   const serviceMs = (name: keyof typeof rates) =>
     Math.max(0, (processor(name)?.services ?? 0) - (name === 'POST /auth/login' ? hashMs : 0));
   const service = over(serviceMs);
@@ -127,7 +127,7 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
   const operation = (name: string) => operations.find((one) => one.name === name);
   const written = over((name) => operation(name)?.rowsWritten ?? 0);
   const wal = over((name) => (operation(name)?.wal ?? 0) / 1_000);
-  // A login holds a connection for as long as its statements take, which are more by this than those of a refresh.
+  // A login holds a connection while its statements run. The time is estimated from that of a refresh, in proportion to the statements.
   const held = (name: keyof typeof rates) => {
     const own = connections.find((one) => one.name === name)?.rate;
     if (own) return 1_000 / own;
@@ -196,7 +196,7 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
   );
 }
 
-/** The document with its tables as the results have them. */
+/** Returns the document with its tables updated from the results. */
 export function capacityDoc(): string {
   const tables = capacityTables(JSON.parse(readFileSync(resultsFile, 'utf8')) as CapacityResults);
   const left = new Set(Object.keys(tables));

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:capacity`: what `docs/capacity.md` reckons with, on a PostgreSQL that nobody else uses meanwhile, and with an
- * nginx and a Redis of its own. Writes `bench/results/capacity.json`, and the tables of the document from it.
+ * `npm run bench:capacity`: takes the measurements behind `docs/capacity.md`, on a PostgreSQL that nothing else uses during the
+ * run, and with an nginx and a Redis that it starts. Writes `bench/results/capacity.json`, and updates the tables of the
+ * document.
  *
  *   DATABASE_URL=postgres://… npm run bench:capacity -- [--users 100000] [--rounds 3] [--seconds 5]
  */

@@ -4,7 +4,7 @@ const [width, left, line, top] = [820, 330, 46, 56];
 const title = 'Share of the floor (dashed: what is wanted; line: lowest to highest round)';
 const asText = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 
-/** The share of the floor that the service reaches, a bar a case, with what is wanted and the spread of the rounds. */
+/** A bar for each case: the share of the floor that the service reaches, with the target and the spread of the rounds. */
 export function chart(results: readonly PairedResult[]): string {
   const scale = (width - left - 60) / Math.max(1, ...results.map(({ ratio }) => ratio.highest));
   const at = (share: number) => (left + share * scale).toFixed(1);

@@ -3,13 +3,13 @@ import type { Place } from './growth.js';
 import { median } from './statistics.js';
 
 export interface CountingResult {
-  /** Medians in milliseconds: the request, and PostgreSQL's own count(*) of the table. */
+  /** Median times in milliseconds: of the request, and of PostgreSQL's own `count(*)` on the table. */
   service: number;
   floor: number;
   ratio: number;
 }
 
-/** `meta=total_count` against what PostgreSQL takes to count the same. */
+/** Compares `meta=total_count` with the time that PostgreSQL takes to count the same rows. */
 export async function measureCounting({ database, service, admin }: Place): Promise<CountingResult> {
   const sql = postgres(database.place, { max: 1, onnotice() {} });
   const times = { service: [] as number[], floor: [] as number[] };

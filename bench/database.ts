@@ -11,7 +11,7 @@ import { serviceFile, startServer } from './processes.js';
 
 export type Engine = 'postgres' | 'embedded';
 
-/** The administrator of each database here, and the password of every user in it. */
+/** The administrator of each benchmark database. All users have the same password. */
 export const admin = { email: 'admin@example.com', password: 'the password of everybody here' };
 export const secret = 'a secret for measurements, long enough';
 
@@ -19,17 +19,17 @@ export const secret = 'a secret for measurements, long enough';
 export interface FilledDatabase {
   engine: Engine;
   users: number;
-  /** Of sessions that nobody uses yet: some for each who will use them up. */
+  /** Refresh tokens of unused sessions, a separate set for each consumer. */
   refreshTokens: Record<'service' | 'floor' | 'growth', readonly string[]>;
-  /** For PostgreSQL its URL, else the folder that the service keeps it in. */
+  /** For PostgreSQL its URL; otherwise, the folder of the embedded database. */
   place: string;
-  /** What a service on it needs to be told. */
+  /** The environment variables of a service on this database. */
   variables: Readonly<Record<string, string>>;
-  /** Where a second server can use it at the same time: the same place, or a copy of it. */
+  /** Where a second server can use the database at the same time: the same place, or a copy of it. */
   secondPlace(): string;
   /**
-   * Has the server write out what was filled in, so that it does not do so beside what is measured. From then on the first change
-   * of each page is logged as a whole. Where we may not, so be it.
+   * Makes the server write the new data to disk, so that it does not do so during the measurements. After that, the first change
+   * of each page is logged as a full page. Does nothing if the role may not run a checkpoint.
    */
   writeOut(): Promise<void>;
   drop(): Promise<void>;
@@ -37,10 +37,10 @@ export interface FilledDatabase {
 
 const unusedSessions = 2_500;
 
-/** The e-mail address of one of the active users; there is one of them for each twenty users. */
+/** The email address of one of the active users; there is one such user for every twenty users. */
 export const memberEmail = (number: number) => `member${number * 20 + 1}@example.com`;
 
-/** Makes a database with so many users, who have what users of a grown project have: roles, sessions, a last access. */
+/** Creates a database with this number of users, and with the data of a mature project: roles, sessions, times of last access. */
 export async function fillDatabase(engine: Engine, users: number): Promise<FilledDatabase> {
   const made = engine === 'postgres' ? await createOnServer() : createFolder();
   const variables = {
@@ -50,12 +50,12 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
     ADMIN_PASSWORD: admin.password,
     LOG_LEVEL: 'warn',
     ACCESS_TOKEN_TTL: '1d',
-    // Of one client that asks as fast as it can there is nothing to be limited here.
+    // Rate limits must not slow down a single client that sends requests as fast as it can.
     RATE_LIMITER_ENABLED: 'false',
     RATE_LIMITER_REGISTRATION_ENABLED: 'false',
     RATE_LIMITER_MAIL_ENABLED: 'false',
   };
-  // The first start makes the tables.
+  // The first start creates the tables.
   await (await startServer(serviceFile, variables)).stop();
   const unused = Array.from({ length: 3 * unusedSessions }, () => randomUUID());
   const tokens = unused.map((sessionId) => issuing.issue({ sessionId, generation: 0 }));
@@ -130,8 +130,8 @@ const oneOf = (words: string, of: string) => {
 };
 
 /**
- * Twenty roles with the rights of an app user; of twenty users one is suspended and one is invited, one in ten has never
- * come; every active one has a session; whoever has a role has it at random.
+ * Twenty roles with the rights of an app user, assigned to the users in rotation. Of twenty users, one is suspended and one is
+ * invited. One in ten has never used the API. Every active user has a session.
  */
 async function filling(users: number): Promise<string[]> {
   const password = await hash(admin.password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
@@ -152,7 +152,7 @@ async function filling(users: number): Promise<string[]> {
   ];
 }
 
-/** Sessions of the first active users, one each. @param rows id, hash of the token, and number */
+/** Sessions of the first active users, one each. @param rows id, token hash and number of each session */
 const sessionsOf = (
   rows: string[],
 ) => `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)

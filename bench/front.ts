@@ -5,16 +5,16 @@ import { readGuide } from '../test/helpers/guide.js';
 import { freePort } from '../test/helpers/ports.js';
 import { type Server, startProgram } from './processes.js';
 
-/** What stands before several instances, and beside them. */
+/** A program that runs in front of several instances, or next to them. */
 export interface Front {
-  /** Where so many of the instances are reached together. */
+  /** The URL at which the given number of instances can be reached together. */
   urlOf: ReadonlyMap<number, string>;
-  /** Of its processes. */
+  /** The process id. */
   pid: number | undefined;
   stop(): Promise<void>;
 }
 
-/** nginx as the guide has it but for TLS, with a port for each number of instances. */
+/** Starts nginx with the configuration of the deployment guide except for TLS, with a port for each number of instances. */
 export async function startNginx(instances: readonly Server[], counts: readonly number[]): Promise<Front> {
   const example = readGuide('docs/deployment.md').find(({ language }) => language === 'nginx')?.text ?? '';
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
@@ -30,7 +30,7 @@ export async function startNginx(instances: readonly Server[], counts: readonly 
       .replace('listen 443 ssl', `listen 127.0.0.1:${port}`);
   });
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`);
-  // A connection that nginx closes after a thousand requests is a failure to the client of the measurements, at times.
+  // By default, nginx closes a connection after a thousand requests, which the load generator sometimes counts as an error.
   const http = 'access_log off; keepalive_requests 100000000;';
   const whole = `daemon off; pid nginx.pid; worker_processes 1; events {} http { ${http} ${folders.join(' ')}\n${servers.join('\n')}\n}\n`;
   writeFileSync(join(directory, 'nginx.conf'), whole);

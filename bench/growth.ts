@@ -4,7 +4,7 @@ import { type Server, serviceFile, startServer } from './processes.js';
 import { startRecorder } from './statements.js';
 import { median } from './statistics.js';
 
-/** A service on a database, and who calls it there. */
+/** A service on a database, with credentials of its callers. */
 export interface Place {
   database: FilledDatabase;
   service: Server;
@@ -15,7 +15,7 @@ export interface Place {
 
 export interface GrowthResult {
   name: string;
-  /** Medians in milliseconds. */
+  /** Median times in milliseconds. */
   few: number;
   many: number;
   ratio: number;
@@ -30,7 +30,7 @@ export interface Asked {
 
 const filter = (value: object) => encodeURIComponent(JSON.stringify(value));
 
-/** What must not become slower as users become more: each finds as much among few as among many. */
+/** Requests that must not become slower as the number of users grows. Each finds the same number of items in both databases. */
 export const growthCases: { name: string; times: number; ask(place: Place): Asked }[] = [
   {
     name: 'GET /users/me',
@@ -82,7 +82,7 @@ export async function startPlace(database: FilledDatabase): Promise<Place> {
   return { ...place, database, service, unusedRefreshTokens: [...database.refreshTokens.growth] };
 }
 
-/** One request after the other, few and many in turn. */
+/** Sends one request after the other, alternating between the small and the large database. */
 export async function measureGrowth(few: Place, many: Place, rounds: number): Promise<GrowthResult[]> {
   const results: GrowthResult[] = [];
   for (const { name, times, ask } of growthCases) {

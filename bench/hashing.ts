@@ -1,10 +1,10 @@
-/** How many Argon2 verifications, or hashes, a second this machine does with nothing around them. */
+/** Measures how many Argon2 verifications or hashes per second this machine can do without any other work. */
 import { hash, verify } from '@node-rs/argon2';
 import { inputOfProgram } from './processes.js';
 
 export interface HashingInput {
   seconds: number;
-  /** How many at a time. */
+  /** Number of operations at a time. */
   concurrency: number;
   work: 'verify' | 'hash';
 }
@@ -22,7 +22,7 @@ const lane = async () => {
     count++;
   }
 };
-// The first ones find memory that has never been touched.
+// Warm up: the first operations use memory that has never been accessed.
 for (let warming = 0; warming < 20; warming++) await verify(stored, password);
 const start = performance.now();
 end = start + seconds * 1000;

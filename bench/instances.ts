@@ -5,13 +5,16 @@ import { type Load, type LoadResult, load } from './load.js';
 import { processorTimes, type Server, serviceFile, startServer, timeBetween } from './processes.js';
 import { median } from './statistics.js';
 
-/** How many instances are behind the proxy; 0: one, and no proxy. */
+/** Number of instances behind the proxy; 0: one instance without a proxy. */
 const counts = [0, 1, 2, 4] as const;
 const connections = 16;
-/** Logins of so few: an account that has logged in before is not counted for a stranger's. */
+/**
+ * Number of accounts that log in. Few, so that each has logged in before and its attempts are not counted as those of an unknown
+ * network.
+ */
 const accounts = 100;
 
-/** Milliseconds of a processor, for each answer. */
+/** CPU time per response, in milliseconds. */
 export interface ProcessorTimes {
   services: number;
   postgres: number;
@@ -27,12 +30,12 @@ export interface InstancesResult {
   /** In milliseconds. */
   median: number;
   p99: number;
-  /** Of the rate without the proxy. */
+  /** Relative to the rate without the proxy. */
   share: number;
   processor: ProcessorTimes;
 }
 
-/** One, two and four instances on one PostgreSQL and one Redis, which counts every request; they take turns, round by round. */
+/** Measures one, two and four instances in turn, round by round. They share one PostgreSQL and one Redis, which counts every request. */
 export async function measureInstances(
   database: FilledDatabase,
   { rounds, seconds }: { rounds: number; seconds: number },
@@ -78,7 +81,7 @@ export async function measureInstances(
             redis: each('redis'),
             nginx: each('nginx'),
           };
-          // What is measured first finds nothing warm.
+          // The first round only warms up the caches.
           if (round >= 0) measured.get(count)?.push({ ...result, processor });
         }
       }

@@ -6,26 +6,26 @@ export interface Load {
   method?: 'GET' | 'POST';
   connections: number;
   seconds: number;
-  /** Requests a second, where not as many as there can be. */
+  /** Requests per second; without it, as many as possible. */
   rate?: number;
-  /** What the next request brings along. */
+  /** Returns the token and the body of the next request. */
   next(): { token?: string; body?: object };
-  /** Told of each answer of success. */
+  /** Called with the body of each successful response. */
   onSuccess?(body: string): void;
 }
 
 export interface LoadResult {
-  /** Answers of success a second. */
+  /** Successful responses per second. */
   rate: number;
-  /** How often each status was answered. */
+  /** Number of responses with each status. */
   statuses: Record<string, number>;
-  /** Answers of 503 that do not say when to come back. */
+  /** Responses with status 503 that lack a `Retry-After` header. */
   withoutRetryAfter: number;
-  /** How long answers took, in whole milliseconds. */
+  /** Response times in whole milliseconds. */
   latency: { median: number; p99: number };
 }
 
-/** Asks for some seconds, on each connection one request after the other. @throws when a connection fails */
+/** Sends requests for some seconds, one after the other on each connection. @throws when a connection fails */
 export async function load({ url, path, method = 'GET', next, onSuccess, ...options }: Load): Promise<LoadResult> {
   let withoutRetryAfter = 0;
   const request: autocannon.Request = {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures the service against what cannot be left out, on databases of its own (README.md).
+ * `npm run bench`: compares the service with the floor, on databases that it creates for the run (README.md).
  *
  *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 9] [--seconds 4]
  */

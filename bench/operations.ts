@@ -5,10 +5,10 @@ import { load } from './load.js';
 import { serviceFile, startServer } from './processes.js';
 import { startRecorder } from './statements.js';
 
-/** What one request of a kind makes PostgreSQL do. */
+/** The work that one request of a kind causes in PostgreSQL. */
 export interface OperationResult {
   name: string;
-  /** Those that the request waits for. */
+  /** Statements that the request waits for. */
   statements: number;
   commits: number;
   rowsWritten: number;
@@ -18,14 +18,14 @@ export interface OperationResult {
 
 export interface ConnectionResult {
   name: string;
-  /** Requests a second for each connection, as many as there can be. */
+  /** Maximum requests per second for each connection. */
   rate: number;
 }
 
 const agent = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 const operations = { me: 'GET /users/me', refresh: 'POST /auth/refresh', login: 'POST /auth/login' };
 
-/** Counts what happens in the database, on a server that nobody else uses. */
+/** Measures the activity of the database, on a server that nothing else uses. */
 export async function measureOperations(database: FilledDatabase, sql: postgres.Sql): Promise<OperationResult[]> {
   const statements = await countStatements(database);
   const service = await startServer(serviceFile, database.variables);
@@ -52,7 +52,7 @@ export async function measureOperations(database: FilledDatabase, sql: postgres.
   };
   const times = { me: 500, refresh: 500, login: 150 };
   const counters = async () => {
-    // Until what follows a request is done, and told: by a session that has nothing to do, ten seconds after it at the latest.
+    // Wait until work after the responses is done and reported: an idle session reports its statistics within ten seconds.
     await sleep(11_000);
     const [found] =
       await sql`select xact_commit::float8 as commits, (tup_inserted + tup_updated + tup_deleted)::float8 as written,
@@ -60,11 +60,11 @@ export async function measureOperations(database: FilledDatabase, sql: postgres.
     return { at: performance.now(), ...(found as unknown as { commits: number; written: number; wal: number }) };
   };
   try {
-    // What the service does anyhow is what happens in the quietest of some seconds: the server itself is at work in others.
+    // Background activity of the service: the quieter of two intervals, because the database server may be busy in the other one.
     const first = await counters();
     const second = await counters();
     const third = await counters();
-    const anyhow = (what: 'commits' | 'written' | 'wal') =>
+    const background = (what: 'commits' | 'written' | 'wal') =>
       Math.min(
         (second[what] - first[what]) / (second.at - first.at),
         (third[what] - second[what]) / (third.at - second.at),
@@ -74,9 +74,9 @@ export async function measureOperations(database: FilledDatabase, sql: postgres.
     for (const [key, name] of Object.entries(operations) as [keyof typeof operations, string][]) {
       for (let time = 0; time < times[key]; time++) await works[key]();
       const after = await counters();
-      // Without what the service does anyhow, such as looking for mails.
+      // Subtract the background activity, such as polling for emails.
       const each = (what: 'commits' | 'written' | 'wal') =>
-        Math.max(0, after[what] - before[what] - anyhow(what) * (after.at - before.at)) / times[key];
+        Math.max(0, after[what] - before[what] - background(what) * (after.at - before.at)) / times[key];
       const result = { name, statements: statements[key], commits: each('commits') };
       results.push({ ...result, rowsWritten: each('written'), wal: each('wal') });
       before = after;
@@ -111,7 +111,10 @@ async function countStatements(database: FilledDatabase) {
   }
 }
 
-/** How many requests a connection serves: of two, as an instance has at least, under more clients than these can take. */
+/**
+ * Measures how many requests one connection serves. The pool has two connections, the minimum for an instance, and more clients
+ * than they can serve.
+ */
 export async function measureConnections(
   database: FilledDatabase,
   { rounds, seconds }: { rounds: number; seconds: number },

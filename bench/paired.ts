@@ -6,26 +6,26 @@ import { runProgram } from './processes.js';
 import { reads, type Setting } from './setting.js';
 import { mean, median } from './statistics.js';
 
-/** A case that is measured in turn on the service and on what cannot be left out of it. */
+/** A case that is measured alternately on the service and on the floor. */
 export interface PairedCase {
   name: string;
-  /** What the service is measured by. */
+  /** A description of the floor. */
   floor: string;
   unit: 'requests/s' | 'hashes/s';
-  /** The share of the floor that is wanted. */
+  /** The target share of the floor. */
   target: number;
-  /** @returns how many a second */
+  /** @returns the number of operations per second */
   measure(side: 'service' | 'floor', seconds: number): Promise<number>;
 }
 
 export interface PairedResult extends Pick<PairedCase, 'name' | 'floor' | 'unit' | 'target'> {
-  /** One value a round. */
+  /** One value per round. */
   rounds: { service: number; floor: number; ratio: number }[];
   ratio: { median: number; lowest: number; highest: number };
 }
 
 const connections = 16;
-/** Passwords at a time: as many as the service hashes by default. */
+/** Passwords at a time: the default concurrency of the service. */
 export const concurrency = loadConfig({ SECRET: secret }).PASSWORD_HASH_CONCURRENCY;
 
 /** The cases of a setting. */
@@ -57,7 +57,7 @@ export function pairedCases(setting: Setting): PairedCase[] {
       unit: 'requests/s',
       target: 0.6,
       measure: async (side, seconds) => {
-        // Each session in turn, as many clients would: not one session a hundred times a second.
+        // Rotate through the sessions, as many clients would, instead of refreshing one session a hundred times per second.
         const waiting = unused[side];
         const result = await load({
           url: setting[side].url,
@@ -103,12 +103,12 @@ function only({ rate, statuses }: { rate: number; statuses: Record<string, numbe
   return rate;
 }
 
-/** Measures the two sides in turn, and turns about which of them is first, so that what changes on the machine meets both. */
+/** Measures the two sides alternately and swaps their order each round, so that changes on the machine affect both. */
 export async function measurePaired(
   { name, floor, unit, target, measure }: PairedCase,
   { rounds: count, seconds }: { rounds: number; seconds: number },
 ): Promise<PairedResult> {
-  // Code that has hardly run yet is slow, on either side.
+  // Warm up both sides: code is slow until it has run often enough.
   for (const side of ['service', 'floor'] as const) await measure(side, seconds);
   const rounds: PairedResult['rounds'] = [];
   for (let round = 0; round < count; round++) {
@@ -121,7 +121,7 @@ export async function measurePaired(
   const ratio = { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
   const average = (side: 'service' | 'floor') => Math.round(mean(rounds.map((round) => round[side])));
   console.log(
-    `${name}: ${average('service')} of ${average('floor')} ${unit}, ${percent(ratio.median)} (wanted: ${percent(target)})`,
+    `${name}: ${average('service')} of ${average('floor')} ${unit}, ${percent(ratio.median)} (target: ${percent(target)})`,
   );
   return { name, floor, unit, target, rounds, ratio };
 }

@@ -5,7 +5,7 @@ import { startRecorder } from './statements.js';
 
 const folder = 'bench/plans';
 
-/** Writes how PostgreSQL goes about each query of {@link growthCases}: a file a case, with the statements and their plans. */
+/** Writes PostgreSQL's plan for each query of {@link growthCases}: a file per case, with the statements and their plans. */
 export async function writePlans(place: Place): Promise<void> {
   const recorder = await startRecorder(place.database.variables);
   const sql = postgres(place.database.place, { max: 1, onnotice() {} });
@@ -18,7 +18,7 @@ export async function writePlans(place: Place): Promise<void> {
     const parts: string[] = [`${name}\n${method} ${decodeURIComponent(path)}\n${place.database.users} users`];
     for (const { text, parameters } of sent) {
       if (!/^\s*(select|with|insert|update|delete)/i.test(text)) continue;
-      // Rolled back: what is explained is not to be done.
+      // The transaction only explains the statement.
       const plan = await sql
         .begin(async (tx) => {
           const found = await tx.unsafe(`explain (costs off) ${text}`, parameters as never[]);

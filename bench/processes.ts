@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../test/helpers/ports.js';
 import * as proc from '../test/helpers/proc.js';
 
-/** Something that is measured: a server in a process of its own. */
+/** A server in a separate process, to be measured. */
 export interface Server {
   url: string;
-  /** Resident memory in MB, now and at its highest; undefined where there is no /proc. */
+  /** Resident memory in MB, current and peak; undefined where there is no /proc. */
   memory(): { now: number; highest: number } | undefined;
   pid: number | undefined;
   stop(): Promise<void>;
@@ -25,7 +25,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a server and waits until it answers /server/ping. Its environment is `variables` and little else. */
+/** Starts a server and waits until /server/ping responds. The environment contains `variables` and little else. */
 export async function startServer(file: string, variables: Readonly<Record<string, string>>): Promise<Server> {
   const port = await freePort();
   const child = start(file, { HOST: '127.0.0.1', PORT: String(port), ...variables });
@@ -46,7 +46,7 @@ export async function startServer(file: string, variables: Readonly<Record<strin
   };
 }
 
-/** Runs a program to its end. @returns what it wrote, which is JSON */
+/** Runs a program until it exits. @returns its output, parsed as JSON */
 export async function runProgram<Result>(file: string, input: object): Promise<Result> {
   const child = start(dist(file), {}, ['pipe', 'pipe', 'inherit']);
   child.stdin?.end(JSON.stringify(input));
@@ -59,7 +59,7 @@ export async function runProgram<Result>(file: string, input: object): Promise<R
   return JSON.parse(written) as Result;
 }
 
-/** What a program was given to do by {@link runProgram}. */
+/** The input that {@link runProgram} passed to this program. */
 export const inputOfProgram = <Input>(): Input => JSON.parse(readFileSync(process.stdin.fd, 'utf8')) as Input;
 
 function start(
@@ -85,7 +85,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Starts a program that is no server of ours, and waits until its port is open. Stopped by what it gives. */
+/** Starts a program other than the service, and waits until its port is open. */
 export async function startProgram(command: string, parameters: readonly string[], port: number) {
   const child = spawn(command, parameters, { stdio: ['ignore', 'ignore', 'inherit'] });
   running.add(child);
@@ -119,14 +119,14 @@ const isOpen = (port: number) =>
     socket.once('connect', () => socket.destroy());
   });
 
-/** Seconds of a processor that each of these processes has had, and each of their children; none where there is no /proc. */
+/** CPU seconds that each of these processes and each of their children have used; 0 where there is no /proc. */
 export function processorTimes(pids: readonly (number | undefined)[]): ReadonlyMap<number, number> {
   const own = pids.filter((pid) => pid !== undefined);
   const all = own.flatMap((pid) => [pid, ...(orNothing(() => proc.childrenOf(pid)) ?? [])]);
   return new Map(all.map((pid) => [pid, orNothing(() => proc.processorTime(pid)) ?? 0]));
 }
 
-/** Seconds of a processor between two moments. What has ended meanwhile is left out, or its past would be taken from the others. */
+/** CPU seconds between two readings. Processes that have ended in between are ignored; otherwise their time would be subtracted. */
 export const timeBetween = (before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number =>
   [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 

@@ -15,7 +15,7 @@ export interface Results {
   counting?: CountingResult;
 }
 
-/** Writes JSON, a table and a picture to `bench/results`. @returns the table */
+/** Writes JSON, a table and a chart to `bench/results`. @returns the table */
 export function writeResults(results: Results): string {
   const folder = 'bench/results';
   mkdirSync(folder, { recursive: true });

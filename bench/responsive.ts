@@ -7,7 +7,7 @@ import type { Setting } from './setting.js';
 import { median, quantile } from './statistics.js';
 import type { SteadyInput, SteadyResult } from './steady.js';
 
-/** How long others wait for their answers, in milliseconds. */
+/** Response times of other requests, in milliseconds. */
 export interface Waiting {
   median: number;
   p99: number;
@@ -16,7 +16,7 @@ export interface Waiting {
 
 export interface ResponsiveResult {
   unloaded: Waiting;
-  /** While logins come at twice what can be hashed. */
+  /** While logins arrive at twice the rate at which passwords can be verified. */
   flood: { waiting: Waiting; offered: number; statuses: Record<string, number>; withoutRetryAfter: number };
   /** A thousand users with passwords in one request. */
   batch: { rounds: { service: number; floor: number; ratio: number }[]; ratio: number; waiting: Waiting };
@@ -25,7 +25,7 @@ export interface ResponsiveResult {
 
 const rate = 100;
 
-/** Whether others get their answers while the processors are busy with passwords. */
+/** Measures whether other requests are answered while the processors are busy hashing passwords. */
 export async function measureResponsive(
   { service, tokens, database }: Setting,
   { seconds, rounds: count }: { seconds: number; rounds: number },
@@ -41,7 +41,7 @@ export async function measureResponsive(
     return (await runProgram<{ rate: number }>('bench/hashing.js', input)).rate;
   };
 
-  // Long enough that one pause of the server is not all that is seen of it.
+  // Long enough that a single pause of the server does not dominate the result.
   const long = 3 * seconds;
   await wait(2);
   const unloaded = await wait(long);
@@ -54,12 +54,12 @@ export async function measureResponsive(
   }));
   const [flooded, waiting] = await Promise.all([
     ask({ url: `${service.url}/auth/login`, bodies: bodies.slice(0, 2_000), rate: offered, seconds: long + 5 }),
-    // Once the queue is full.
+    // Wait until the queue is full.
     sleep(4_000).then(() => wait(long)),
   ]);
   const flood = { waiting, offered, statuses: flooded.statuses, withoutRetryAfter: flooded.withoutRetryAfter };
   console.log(
-    `… while ${offered} logins a second come: p99 ${waiting.p99.toFixed(1)} ms (wanted: ${(5 * unloaded.p99).toFixed(1)}); logins ${JSON.stringify(flooded.statuses)}`,
+    `… while ${offered} logins a second arrive: p99 ${waiting.p99.toFixed(1)} ms (target: ${(5 * unloaded.p99).toFixed(1)}); logins ${JSON.stringify(flooded.statuses)}`,
   );
 
   const batch = async () => {
@@ -87,7 +87,7 @@ export async function measureResponsive(
   const ratio = median(rounds.map((round) => round.ratio));
   const [meanwhile] = await Promise.all([wait(4), batch()]);
   console.log(
-    `POST /users with 1,000 users: ${(ratio * 100).toFixed(1)} % of hashing alone (wanted: 90 %), others' p99 ${meanwhile.p99.toFixed(1)} ms`,
+    `POST /users with 1,000 users: ${(ratio * 100).toFixed(1)} % of hashing alone (target: 90 %), others' p99 ${meanwhile.p99.toFixed(1)} ms`,
   );
   return { unloaded, flood, batch: { rounds, ratio, waiting: meanwhile }, memory: service.memory() };
 }

@@ -7,7 +7,7 @@ import { floorFile, type Server, serviceFile, startServer } from './processes.js
 import { type Recorder, startRecorder } from './statements.js';
 import { decodeClaims } from './tokens.js';
 
-/** What is read by GET, and how the floor makes an answer of the rows. */
+/** The GET requests to measure, and how the floor builds its answer from the rows. */
 export const reads = {
   me: { path: '/users/me', caller: 'member', answer: 'own row' },
   list: { path: '/users?limit=100', caller: 'admin', answer: 'rows' },
@@ -20,7 +20,7 @@ export const reads = {
 
 const memberCount = 20;
 
-/** A filled database with the service and the floor on it. */
+/** A filled database with the service and the floor running on it. */
 export interface Setting {
   database: FilledDatabase;
   service: Server;
@@ -29,7 +29,7 @@ export interface Setting {
   stop(): Promise<void>;
 }
 
-/** Records what the service does on the database, and starts it and the floor there. */
+/** Records what the service sends to the database, then starts the service and the floor on it. */
 export async function startSetting(database: FilledDatabase, variables: Record<string, string> = {}): Promise<Setting> {
   const recorder = await startRecorder(database.variables);
   const tokens = {
@@ -46,7 +46,7 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
     reads: [],
     refresh: await recordRefresh(recorder),
   };
-  // Times of use are written a moment after the requests, and are part of what is read.
+  // Times of use are written shortly after the requests, and they are part of the rows that are read.
   await sleep(500);
   const expected = new Map<string, string>();
   for (const { path, caller, answer } of Object.values(reads)) {
@@ -92,7 +92,7 @@ async function logIn(recorder: Recorder, email: string): Promise<{ access_token:
   return JSON.parse((await recorder.record({ method: 'POST', url: '/auth/login', payload })).body).data;
 }
 
-/** What the service sends for it when it is warm. */
+/** Records the statements that a warm service sends for this request. */
 async function recordRead(recorder: Recorder, url: string, token: string) {
   const options = { url, headers: { authorization: `Bearer ${token}` } };
   await recorder.record(options);
@@ -101,7 +101,7 @@ async function recordRead(recorder: Recorder, url: string, token: string) {
 
 async function recordRefresh(recorder: Recorder): Promise<FloorSpecification['refresh']> {
   let { refresh_token: token } = await logIn(recorder, memberEmail(memberCount));
-  // So that the number of the generation is no number that stands in a statement for something else.
+  // Use a later generation, so that its number cannot be mistaken for another value in the statement.
   for (let generation = 0; ; generation++) {
     const { body, headers, sent } = await recorder.record({
       method: 'POST',

@@ -3,7 +3,7 @@ import type postgres from 'postgres';
 export interface SizeResult {
   table: string;
   rows: number;
-  /** Bytes a row, on the average. */
+  /** Average number of bytes per row. */
   heap: number;
   indexes: number;
 }
@@ -11,7 +11,7 @@ export interface SizeResult {
 const digest = `md5(n::text) || md5(n::text || 'and')`;
 const moment = `now() + n * interval '10 milliseconds'`;
 
-/** What a copy of a row has of its own; all else it has from the row that the service wrote. */
+/** Columns that differ in each copy of a row; all others come from the row that the service wrote. */
 const own: Record<string, Record<string, string>> = {
   sessions: {
     id: 'gen_random_uuid()',
@@ -21,7 +21,7 @@ const own: Record<string, Record<string, string>> = {
     last_used_at: moment,
     expires_at: moment,
   },
-  // Ids of version 7 are in the order of their making.
+  // UUIDs of version 7 sort by the time of their creation.
   activity: {
     id: `(lpad(to_hex(n), 8, '0') || '-0000-7000-8000-' || substr(md5(n::text), 1, 12))::uuid`,
     user: 'gen_random_uuid()',
@@ -35,7 +35,10 @@ const own: Record<string, Record<string, string>> = {
   known_networks: { user: 'gen_random_uuid()', last_login_at: moment },
 };
 
-/** What users take as they are, and what the rows take that come with them, in so many copies of one that the service wrote. */
+/**
+ * Measures the users table as it is. For the tables whose rows come with users, copies one row that the service wrote and
+ * measures the copies.
+ */
 export async function measureSizes(sql: postgres.Sql, copies: number): Promise<SizeResult[]> {
   const results = [await sizeOf(sql, 'users', 'users')];
   for (const [table, values] of Object.entries(own)) {

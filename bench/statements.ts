@@ -5,14 +5,14 @@ import { hearStatements, type Sent } from '../test/helpers/statements.js';
 
 export type { Sent } from '../test/helpers/statements.js';
 
-/** An app on a database, and what it sends there. Close it when done. */
+/** An app on a database, and a record of the statements that it sends. Close it when done. */
 export interface Recorder {
-  /** @returns the answer, with the headers that are ours, and the statements before it */
+  /** @returns the response with the service's own headers, and the statements sent before it */
   record(options: InjectOptions): Promise<{ body: string; headers: Record<string, string>; sent: Sent[] }>;
   close(): Promise<void>;
 }
 
-/** The floor sends what the service sends; here it is listened to, so that the two never drift apart. */
+/** Records what the service sends, so that the floor sends the same and the two never drift apart. */
 export async function startRecorder(variables: Readonly<Record<string, string>>): Promise<Recorder> {
   const app = await buildApp(loadConfig({ ...variables, LOG_LEVEL: 'silent' }));
   await app.ready();
@@ -23,7 +23,7 @@ export async function startRecorder(variables: Readonly<Record<string, string>>)
       sent = [];
       const { statusCode, body, headers } = await app.inject(options);
       if (statusCode !== 200) throw new Error(`${options.method ?? 'GET'} ${options.url}: ${statusCode} ${body}`);
-      // Times of use, written behind the answers: maybe that of a request before.
+      // Times of use are written after the response, so these updates may belong to the previous request.
       const isLater = ({ text }: Sent) => /\bupdate "(users|sessions)" r set last_(access|used_at)\b/.test(text);
       return { body, headers: ownHeaders(headers), sent: sent.filter((statement) => !isLater(statement)) };
     },
@@ -31,7 +31,7 @@ export async function startRecorder(variables: Readonly<Record<string, string>>)
   };
 }
 
-/** Those that any server sends by itself. */
+/** Headers that any server adds. */
 const serversHeaders = new Set(['connection', 'content-length', 'date', 'keep-alive']);
 
 const ownHeaders = (headers: Record<string, unknown>): Record<string, string> =>

@@ -1,6 +1,6 @@
 /**
- * Asks at a steady pace, whether or not the answers come: how long those take whose turn it is while others keep the
- * server busy. In a process of its own, so that nothing but the server can hold it up.
+ * Sends requests at a steady pace, whether or not responses arrive, and measures how long they take while other clients keep the
+ * server busy. Runs in a process of its own, so that only the server can delay it.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,13 +8,13 @@ import { inputOfProgram } from './processes.js';
 
 export interface SteadyInput {
   url: string;
-  /** After a first one that does not count: a process that has just been started is slow itself, and slows others down. */
+  /** How long to measure, after a first second that is ignored: a new process is slow itself and slows others down. */
   seconds: number;
   /** Requests a second. */
   rate: number;
   /** Sent with GET. */
   token?: string;
-  /** Sent with POST, in turn. */
+  /** Sent with POST, one after another in rotation. */
   bodies?: object[];
 }
 
@@ -22,7 +22,7 @@ export interface SteadyResult {
   /** Milliseconds. */
   times: number[];
   statuses: Record<string, number>;
-  /** Answers of 503 that do not say when to come back. */
+  /** Responses with status 503 that lack a `Retry-After` header. */
   withoutRetryAfter: number;
 }
 

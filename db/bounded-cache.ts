@@ -1,6 +1,6 @@
 /**
- * What was made for a name is kept for the next time, but not for more than so many names: callers have a hand in them.
- * @param most how many are kept; what comes when all places are taken is made anew each time
+ * Caches a value for each name. The cache is bounded, because callers can influence the names.
+ * @param most maximum number of cached values; once the cache is full, values for further names are created each time
  */
 export function keepFew<Value>(most: number): (name: string, make: () => Value) => Value {
   const kept = new Map<string, Value>();

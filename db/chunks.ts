@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** As many items as are worked on before others get their turn: a few milliseconds' worth, on either engine. */
+/** Number of items processed before other requests get their turn: a few milliseconds of work on either engine. */
 const chunkSize = 100;
 
 /**
- * Works through a long list chunk by chunk, and lets other requests go on in between: the embedded engine runs on our own
- * thread, so that one statement for thousands of rows would keep everybody waiting.
+ * Processes a long list in chunks and lets other requests run in between. The embedded engine runs on the service's own thread,
+ * so one statement for thousands of rows would delay every other request.
  */
 export async function inChunks<T, R>(
   list: readonly T[],

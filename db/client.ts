@@ -9,26 +9,27 @@ import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
 
-/** The database or a transaction on it, whichever engine is under it: what every query takes as its first argument. */
+/** The database or a transaction on it, on either engine. Every query accepts it as its first argument. */
 export type Executor = PgDatabase<PgQueryResultHKT, typeof schema>;
 
 export interface DatabaseConnection {
   readonly db: Executor;
   readonly engine: 'postgres' | 'embedded';
-  /** The database for one caller, who never holds more than half of the connections. The embedded engine has only one. */
+  /** The database for one caller, limited to half of the connections. The embedded engine has only one connection. */
   dbOf(caller: string): Executor;
   /** The database for maintenance, whose statements may take longer than those of requests. */
   readonly maintenanceDb: Executor;
   /**
-   * From now on, a connection is closed when a response takes too long. Migrations run before that, and may take longer.
-   * @param statementTimeout milliseconds after which PostgreSQL is told to stop a statement, unless it is one of maintenance
+   * Starts to enforce time limits: a connection is closed when a response takes too long. Migrations run before this call and may
+   * take longer.
+   * @param statementTimeout milliseconds after which PostgreSQL is asked to cancel a statement, except for maintenance
    */
   limitWaiting(statementTimeout: number): void;
-  /** Runs statements without parameters, a whole script of them maybe. @returns the rows of the first */
+  /** Runs one or more statements without parameters. @returns the rows of the first statement */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** Work that has a connection to itself, and that waits for one; undefined on the embedded engine. */
+  /** The number of tasks that hold a connection and that wait for one; undefined on the embedded engine. */
   load(): { running: number; waiting: number } | undefined;
-  /** To be called every few seconds where it is there: a little of what a database has to do besides. */
+  /** Performs a small part of the database's maintenance. If present, it must be called every few seconds. */
   readonly keepUp?: () => Promise<void>;
   close(): Promise<void>;
 }
@@ -36,10 +37,10 @@ export interface DatabaseConnection {
 export type DatabaseLocation =
   | { kind: 'postgres'; url: string; poolMax: number }
   | { kind: 'embedded'; dataDir: string }
-  /** An embedded database that lives in memory only. One that is brought along is left open. */
+  /** An embedded database that exists only in memory. A `client` passed by the caller is not closed. */
   | { kind: 'memory'; client?: PGlite };
 
-/** Opens the database at `location`. Nothing is migrated yet. */
+/** Opens the database at `location`. Does not run migrations. */
 export async function openDatabase(
   location: DatabaseLocation,
   observe?: ObserveStatement,
@@ -65,7 +66,7 @@ async function openEmbedded(
 ): Promise<DatabaseConnection> {
   const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
   try {
-    // Loaded here, so that a service on PostgreSQL never pays for an engine that it does not use.
+    // Loaded lazily, so that a service on PostgreSQL does not load an engine that it does not use.
     const [{ PGlite }, { drizzle }] = await Promise.all([import('@electric-sql/pglite'), import('drizzle-orm/pglite')]);
     const lent = location.kind === 'memory' ? location.client : undefined;
     const client =
@@ -97,7 +98,7 @@ async function openEmbedded(
       limitWaiting: () => {},
       runScript,
       load: () => undefined,
-      // What is in memory only is gone soon.
+      // An in-memory database does not live long enough to need maintenance.
       ...(location.kind === 'embedded' && {
         keepUp: () => {
           upkeep = keepUp(client);
@@ -112,7 +113,7 @@ async function openEmbedded(
   }
 }
 
-/** Runs a statement that the query builder has no words for, and gives its rows on either engine. */
+/** Runs a statement that the query builder cannot express, and returns its rows on either engine. */
 export async function rows<Row extends object>(executor: Executor, statement: SQL): Promise<Row[]> {
   const result = (await executor.execute(statement)) as unknown as Row[] | { rows: Row[] };
   return Array.isArray(result) ? result : result.rows;

@@ -1,9 +1,9 @@
-/** What went wrong in the database, told apart by SQLSTATE and by the driver's own codes, for either engine. */
+/** Classifies database failures by SQLSTATE and by the driver's own codes, for either engine. */
 
-/** What a server answers to a write that only reads: a standby, or one that was told to. */
+/** SQLSTATE of a write on a read-only server: a standby, or a primary that is set to read-only. */
 const readOnlyState = '25006';
 
-/** The same, found out before anything was written. */
+/** The same failure, detected before anything was written. */
 export class ReadOnlyError extends Error {
   readonly code = readOnlyState;
   constructor() {
@@ -12,10 +12,10 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** The code of a statement that was cancelled. */
+/** SQLSTATE of a cancelled statement. */
 const cancelledState = '57014';
 
-/** A query that took too long and was ended between two of its parts. Has the same code. */
+/** A query that took too long and was stopped between two of its steps. Has the same code. */
 export class QueryTimeoutError extends Error {
   readonly code = cancelledState;
   constructor() {
@@ -24,7 +24,10 @@ export class QueryTimeoutError extends Error {
   }
 }
 
-/** SQLSTATE classes and codes that say "not now": connection lost (08), cancelled (57014), shutting down (57P0x), out of connections, read-only standby. */
+/**
+ * SQLSTATEs that mean "try again later": connection lost (08), cancelled (57014), shutting down (57P0x), out of connections,
+ * read-only standby.
+ */
 const unavailableStates = /^(08...|57014|57P0[1-5]|53300|25006)$/;
 
 const unavailableDriverCodes = new Set([
@@ -44,7 +47,7 @@ const unavailableDriverCodes = new Set([
   'ENOENT',
 ]);
 
-/** The code of the error or of what caused it: the query builder wraps what the driver throws. */
+/** The codes of the error and of its causes: the query builder wraps what the driver throws. */
 function codesOf(error: unknown): string[] {
   const codes: string[] = [];
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
@@ -55,13 +58,13 @@ function codesOf(error: unknown): string[] {
   return codes;
 }
 
-/** The embedded engine gives no codes when it is not there to answer, only a sentence. */
+/** When the embedded engine is closed, its errors have no code, only a message. */
 function isEngineClosed(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return /^PGlite is clos(ed|ing)/.test(error.message) || isEngineClosed(error.cause);
 }
 
-/** Whether the database could not be reached or would not serve: worth another try, and nobody's fault here. */
+/** Whether the database could not be reached or refused to serve. The caller may try again; the request was not at fault. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const codes = codesOf(error);
   return (
@@ -69,7 +72,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
-/** Codes of a database that could not be reached, or that took nothing on. */
+/** Codes that prove that the database did nothing: it could not be reached, or it rejected the work. */
 const nothingWasDone = new Set([
   'CONNECT_TIMEOUT',
   'CONNECTION_CONNECT_TIMEOUT',
@@ -85,7 +88,7 @@ const nothingWasDone = new Set([
   readOnlyState,
 ]);
 
-/** Whether the database went away without saying what became of a statement: it was done, or it was not. */
+/** Whether the connection was lost without a result, so that the statement may or may not have taken effect. */
 export function isPerhapsDone(error: unknown): boolean {
   return isDatabaseUnavailable(error) && !codesOf(error).some((code) => nothingWasDone.has(code));
 }
@@ -98,16 +101,16 @@ export function sqlStateOf(error: unknown): string | undefined {
 /** Whether a statement was stopped because it took too long. */
 export const isCancelled = (error: unknown): boolean => codesOf(error).includes(cancelledState);
 
-/** Whether the database only reads. */
+/** Whether the database is read-only. */
 export const isReadOnlyFailure = (error: unknown): boolean => codesOf(error).includes(readOnlyState);
 
-/** A constraint of a table that a statement would have broken. */
+/** A table constraint that a statement would have violated. */
 export interface BrokenConstraint {
   kind: 'unique' | 'foreign-key';
   name: string;
 }
 
-/** Which constraint was broken; undefined when the failure is of another kind. */
+/** The constraint that was violated; undefined for any other failure. */
 export function brokenConstraint(error: unknown): BrokenConstraint | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     const { code, constraint, constraint_name } = current as {

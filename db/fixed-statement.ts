@@ -2,7 +2,7 @@ import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Executor } from './client.js';
 
-/** A statement that is always the same but for its values. */
+/** A statement whose text never changes; only its values do. */
 export type FixedStatement<Values extends Record<string, unknown>, Row> = (
   executor: Executor,
   values: Values,
@@ -14,8 +14,9 @@ const dialect = new PgDialect();
 export const writeStatement = (statement: SQL): ReturnType<PgDialect['sqlToQuery']> => dialect.sqlToQuery(statement);
 
 /**
- * Writes a statement once, when it is first asked, instead of at each request: for those on which every request waits.
- * @param write gets what stands for a value in the statement, by its name
+ * Builds the text of a statement once, on first use, instead of on every request. For statements that are on the path of every
+ * request.
+ * @param write receives a function that returns the placeholder of a value, given its name
  */
 export function fixedStatement<Values extends Record<string, unknown>, Row extends object>(
   write: (value: (name: keyof Values & string) => Placeholder) => SQL,

@@ -2,7 +2,7 @@ import PgBoss from 'pg-boss';
 import type { DatabaseConnection, Executor } from './client.js';
 import { oneAtATime } from './migrate.js';
 
-/** A piece of work that waits in the database until somebody has done it. */
+/** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {
   id: string;
   data: Data;
@@ -13,42 +13,42 @@ export interface Job<Data extends object> {
 export interface QueueOptions {
   /** Attempts after the first. */
   retryLimit: number;
-  /** Seconds before the second attempt; twice as long before each further one, and up to as much again by chance. */
+  /** Seconds before the second attempt. The delay doubles with each further attempt, and up to the same time again is added at random. */
   retryDelay: number;
-  /** Seconds after which an attempt that nobody has ended counts as failed: its process is gone. */
+  /** Seconds after which an unfinished attempt counts as failed, because its process is gone. */
   expireInSeconds: number;
 }
 
-/** Jobs are taken by priority, then by age. */
+/** Jobs are processed by priority, then by age. */
 export type JobPriority = keyof typeof priorities;
 const priorities = { normal: 0, low: -1 };
 
 export interface JobQueue<Data extends object> {
-  /** Makes the tables of the queue, if they are not there yet, and begins to keep them in order. */
+  /** Creates the tables of the queue if they do not exist, and starts their maintenance. */
   start(): Promise<void>;
-  /** Puts a job into the queue, in the transaction of what it is about. */
+  /** Adds a job to the queue, in the same transaction as the change that it belongs to. */
   send(tx: Executor, data: Data): Promise<void>;
   /** The same for many jobs, in one statement. */
   sendAll(tx: Executor, list: readonly Data[], priority?: JobPriority): Promise<void>;
-  /** Takes up to `count` jobs; nobody else gets them. */
+  /** Claims up to `count` jobs; no other process gets them. */
   take(count: number): Promise<Job<Data>[]>;
   complete(id: string): Promise<void>;
-  /** The job is tried again later, or, after the last attempt, kept with its reason. */
+  /** Schedules the job for another attempt or, after the last attempt, keeps it with the reason. */
   fail(id: string, reason: string): Promise<void>;
-  /** Puts a job that was given up into the queue again, in a transaction. @returns whether there was such a job */
+  /** Adds a job that has failed for good to the queue again, in a transaction. @returns whether there was such a job */
   retry(tx: Executor, id: string): Promise<boolean>;
   stop(): Promise<void>;
 }
 
 const day = 86_400;
 
-/** What was under way is due again at once: it has not failed, its process has. */
+/** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. */
 const takeBackAll = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
 
 /**
- * A queue in the database itself (pg-boss), on either engine. Any number of processes share it; a job is lost with none
- * of them.
- * @param onError told of what goes wrong in the upkeep of the tables
+ * A queue in the database itself (pg-boss), on either engine. Any number of processes can share it, and no job is lost when
+ * one of them crashes.
+ * @param onError called with errors that occur during maintenance of the tables
  */
 export function createJobQueue<Data extends object>(
   connection: DatabaseConnection,
@@ -74,11 +74,11 @@ export function createJobQueue<Data extends object>(
     start: () =>
       oneAtATime(connection, async () => {
         await boss.start();
-        // Of the units that pg-boss takes for a single job, a queue knows this one only.
+        // pg-boss accepts several units for a single job, but only this one for a queue.
         const queue = { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 };
         await boss.createQueue(name, queue);
         await boss.updateQueue(name, queue);
-        // What was left behind by a process that is gone by now: on the embedded engine all of it.
+        // Recover jobs of processes that are gone. On the embedded engine, these are all active jobs.
         if (connection.engine === 'embedded') await connection.runScript(takeBackAll);
         else await boss.expire();
       }),
@@ -104,13 +104,13 @@ export function createJobQueue<Data extends object>(
   };
 }
 
-/** What the drivers have in common below Drizzle, which does not pass a finished statement with its parameters on. */
+/** What the drivers below Drizzle have in common. Drizzle itself cannot run a finished statement with its parameters. */
 interface RawClient {
   unsafe?(text: string, values: unknown[]): Promise<unknown[]>;
   query?(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Runs a statement with `$1`, `$2`, … in it, in a transaction if the executor is one. */
+/** Runs a statement that contains `$1`, `$2`, …; in a transaction if the executor is one. */
 async function runStatement(executor: Executor, text: string, values: readonly unknown[]): Promise<unknown[]> {
   const { client } = (executor as unknown as { session: { client: RawClient } }).session;
   const parameters = values.map(written);
@@ -118,7 +118,7 @@ async function runStatement(executor: Executor, text: string, values: readonly u
   return (await client.query?.(text, parameters))?.rows ?? [];
 }
 
-/** Lists and objects as PostgreSQL writes them. The only lists here are of UUIDs. */
+/** Formats lists and objects the way PostgreSQL expects them. The only lists here contain UUIDs. */
 function written(value: unknown): unknown {
   if (value === undefined) return null;
   if (Array.isArray(value)) return `{${value.join(',')}}`;

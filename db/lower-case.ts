@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 
 /**
- * A text in lower case, by the rules of "C" and not of the database's locale: a Turkish one, say, has another lower case for `I`.
- * Indexes have it and queries ask for it, word for word: an index on anything else would not be used.
+ * A text in lower case, by the rules of the "C" collation instead of the database's locale: a Turkish locale, for example, maps
+ * `I` to another letter. Indexes and queries must use exactly this expression; otherwise the index is not used.
  */
 export const inLowerCase = (text: SQLWrapper): SQL => sql`lower(${text} collate "C")`;

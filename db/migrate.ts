@@ -9,17 +9,17 @@ import { sumUpUserCounts } from './queries/users/user-counts.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
-/** Any number that no other program on the same database is likely to lock. */
+/** An arbitrary number that no other program on the same database is likely to lock. */
 const lockKey = 0x6761_7465;
 
-/** Milliseconds after which an instance looks again whether another is done. */
+/** Milliseconds until an instance checks again whether another one has finished. */
 const lookAgainAfter = 100;
 
 /**
- * Does what every start does to the tables. On PostgreSQL any number of instances may start at once: one does the work
- * while the others wait, and find it done. Its lock is that of a transaction of its own, which needs a second connection but
- * works behind a pooler, too. Who waits holds no connection meanwhile: a pooler may have no more than two for all. The embedded
- * database has one process only, by the lock on its directory.
+ * Runs the work that every start does on the tables. On PostgreSQL, any number of instances may start at the same time: one does
+ * the work while the others wait, and then find it done. The lock belongs to a separate transaction, which needs a second
+ * connection but also works behind a pooler. A waiting instance holds no connection, because a pooler may have only two in total.
+ * The embedded database is used by a single process, thanks to the lock on its directory.
  */
 export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
   if (engine === 'embedded') return work();
@@ -33,14 +33,14 @@ export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: ()
   }
 }
 
-/** Runs the migrations of a folder that have not been run yet, all in one transaction. */
+/** Runs all pending migrations of a folder in one transaction. */
 export async function migrateTables({ db, engine }: DatabaseConnection, folder = migrationsFolder): Promise<void> {
   const options = { migrationsFolder: folder };
   if (engine === 'embedded') await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], options);
   else await migratePostgres(db as Parameters<typeof migratePostgres>[0], options);
 }
 
-/** Brings the tables up to date, then runs `bootstrap`; each in a transaction, so a crash leaves nothing half done. */
+/** Brings the tables up to date, then runs `bootstrap`. Each step is a transaction, so a crash leaves nothing half done. */
 export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx: Executor) => Promise<T>): Promise<T> {
   const { db, engine } = connection;
   return oneAtATime(connection, async () => {

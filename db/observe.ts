@@ -1,9 +1,9 @@
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 
-/** Runs each statement, with a look at how long that takes. Its text has `$1`, `$2`, … in the place of values. */
+/** Runs each statement and can measure how long it takes. The text has `$1`, `$2`, … in place of values. */
 export type ObserveStatement = <T>(text: string, run: () => Promise<T>) => Promise<T>;
 
-/** An embedded database of which every statement of ours is observed, also those in transactions. */
+/** An embedded database on which every statement of the service is observed, including those in transactions. */
 export function observed(client: PGlite, observe: ObserveStatement): PGlite {
   return replacing(client, {
     query: queryOf(client, observe),
@@ -17,7 +17,7 @@ const queryOf =
   (text, ...rest) =>
     observe(text, () => on.query(text, ...rest));
 
-/** The same object, but for some methods. */
+/** A proxy of the object that replaces some of its methods. */
 function replacing<T extends object>(target: T, methods: Record<string, unknown>): T {
   return new Proxy(target, {
     get: (_target, name) => {

@@ -38,7 +38,7 @@ export const policies = pgTable('policies', {
   name: varchar('name', { length: 100 }).notNull(),
   icon: varchar('icon', { length: 64 }),
   description: text('description'),
-  /** CIDR ranges from which the policy counts; null: from anywhere. */
+  /** CIDR ranges from which the policy applies; null: from anywhere. */
   ipAccess: jsonb('ip_access').$type<string[]>(),
   enforceTfa: boolean('enforce_tfa').notNull().default(false),
   adminAccess: boolean('admin_access').notNull().default(false),
@@ -74,7 +74,7 @@ export const users = pgTable(
     id: key(),
     firstName: varchar('first_name', { length: 50 }),
     lastName: varchar('last_name', { length: 50 }),
-    /** As it was given; compared in lower case. Null only for users of a provider that tells none. */
+    /** As entered; compared in lower case. Null only for users of a provider that does not supply it. */
     email: varchar('email', { length: 128 }),
     /** Argon2id hash in PHC string format; null: no login by password. */
     password: text('password'),
@@ -89,14 +89,14 @@ export const users = pgTable(
     tfaSecret: text('tfa_secret'),
     /** The TOTP time step of the last accepted code: a code works once (RFC 6238, 5.2). */
     tfaLastStep: integer('tfa_last_step'),
-    /** How many codes in a row were wrong. */
+    /** Number of consecutive wrong codes. */
     tfaFailures: integer('tfa_failures').notNull().default(0),
-    /** Until when no further code is looked at; null: one is. */
+    /** The time until which no further code is checked; null: no lock. */
     tfaLockedUntil: moment('tfa_locked_until'),
     status: varchar('status', { length: 16 }).notNull().default('active'),
     /**
-     * Links in emails are bound to it. A trigger adds one whenever the status, address, password or provider changes
-     * (`void_links` in `migrations/`), so links that were sent before never work again.
+     * Links in emails are bound to this number. A trigger increments it whenever the status, address, password or provider
+     * changes (`void_links` in `migrations/`), so links that were sent before stop working for good.
      */
     usedLinks: integer('used_links').notNull().default(0),
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
@@ -116,7 +116,7 @@ export const users = pgTable(
     themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
     createdAt: moment('created_at').notNull().defaultNow(),
-    /** When the user last proved that they read the mailbox of `email`; null: never, or the address changed since. */
+    /** When the user last proved that they read the mailbox of `email`; null: never, or the address has changed since. */
     emailVerifiedAt: moment('email_verified_at'),
   },
   (table) => [
@@ -124,7 +124,7 @@ export const users = pgTable(
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, table.externalIdentifier),
     index('users_role_index').on(table.role),
-    // The latest first, then by id: as lists are sorted by it.
+    // Latest first, then by id: the order in which lists are sorted by this column.
     index('users_last_access_index').on(sql`${table.lastAccess} desc`, table.id),
     check(
       'users_status_check',
@@ -134,8 +134,8 @@ export const users = pgTable(
 );
 
 /**
- * How many users there are, in parts: their sum. For each statement that adds users or takes them away, a trigger of `users`
- * adds a row (`migrations/0007_user_counts.sql`): in the same transaction, and without waiting for anybody else's.
+ * The number of users, as the sum of these rows. For each statement that adds or deletes users, a trigger on `users` inserts a
+ * row (`migrations/0007_user_counts.sql`), in the same transaction and without waiting for other transactions.
  */
 export const userCounts = pgTable('user_counts', {
   id: key(),
@@ -175,8 +175,8 @@ export const userPolicies = pgTable(
 );
 
 /**
- * One row is one login: the family of all the refresh tokens (or session cookies) that follow from it. Refreshing
- * rewrites the row, logging out deletes it, and with it goes every token of the family.
+ * Each row is one login: the family of all refresh tokens (or session cookies) that follow from it. A refresh updates the row. A
+ * logout deletes it, which invalidates every token of the family.
  */
 export const sessions = pgTable(
   'sessions',
@@ -185,14 +185,14 @@ export const sessions = pgTable(
     user: uuid('user')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** SHA-256 of the only refresh token that counts, in hex; null in mode `session`, which has none. */
+    /** SHA-256 of the only valid refresh token, in hex; null in mode `session`, which has none. */
     tokenHash: varchar('token_hash', { length: 64 }),
-    /** How often the session was refreshed; names the token that counts. */
+    /** Number of times the session was refreshed; identifies the valid token. */
     generation: integer('generation').notNull().default(0),
-    /** When the generation before was replaced, by the database's clock (see `advanceSession`); null: this is the first. */
+    /** When the previous generation was replaced, by the database's clock (see `advanceSession`); null: this is the first generation. */
     replacedAt: moment('replaced_at'),
     createdAt: moment('created_at').notNull(),
-    /** When the user last proved their identity in this session: by the login, or by authenticating again. */
+    /** When the user last proved their identity in this session: at login, or by authenticating again. */
     authenticatedAt: moment('authenticated_at').notNull().defaultNow(),
     lastUsedAt: moment('last_used_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
@@ -219,7 +219,7 @@ export const registrations = pgTable(
     lastName: varchar('last_name', { length: 50 }),
     /** SHA-256 of the cookie of the browser that registered, in hex. */
     browserHash: varchar('browser_hash', { length: 64 }),
-    /** The verification_url that was given; null: the default page. */
+    /** The `verification_url` from the request; null: the default page. */
     url: text('url'),
     createdAt: moment('created_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
@@ -230,14 +230,14 @@ export const registrations = pgTable(
   ],
 );
 
-/** Changes of address that wait for a confirmation from the new address. A newer request replaces the older one. */
+/** Changes of email address that await confirmation from the new address. A newer request replaces the older one. */
 export const emailChanges = pgTable(
   'email_changes',
   {
     user: uuid('user')
       .primaryKey()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** Names this request: links of an older one are void. */
+    /** Identifies this request; links of an older request are void. */
     id: uuid('id').notNull().defaultRandom(),
     email: varchar('email', { length: 128 }).notNull(),
     createdAt: moment('created_at').notNull(),
@@ -247,18 +247,18 @@ export const emailChanges = pgTable(
 );
 
 /**
- * Attempts at the password of an account, real or not, since it was last right. Rows may go when nobody has tried for a
- * while.
+ * Attempts on the password of an account, real or not, since the last correct one. Rows may be deleted when there has been no
+ * attempt for a while.
  */
 export const loginAttempts = pgTable(
   'login_attempts',
   {
-    /** SHA-256 of what is counted together, in hex: an account, or an account from one network. */
+    /** SHA-256, in hex, of what is counted together: an account, or an account from one network. */
     key: varchar('key', { length: 64 }).primaryKey(),
-    /** The key of the account as a whole, in all its rows; null in rows from before there was this column. */
+    /** The key of the account as a whole, in all its rows; null in rows from before this column existed. */
     account: varchar('account', { length: 64 }),
     failures: integer('failures').notNull(),
-    /** Until when no further password is looked at; null: one is. */
+    /** The time until which no further password is checked; null: no lock. */
     lockedUntil: moment('locked_until'),
     lastAttemptAt: moment('last_attempt_at').notNull(),
   },
@@ -268,14 +268,14 @@ export const loginAttempts = pgTable(
   ],
 );
 
-/** From where a user has logged in: attempts from there are counted apart from those of strangers. */
+/** The networks from which a user has logged in. Attempts from there are counted separately from those from unknown networks. */
 export const knownNetworks = pgTable(
   'known_networks',
   {
     user: uuid('user')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** An IPv4 address, or the first of a /64 of IPv6. */
+    /** An IPv4 address, or the first address of an IPv6 /64. */
     network: varchar('network', { length: 45 }).notNull(),
     lastLoginAt: moment('last_login_at').notNull(),
   },
@@ -285,7 +285,7 @@ export const knownNetworks = pgTable(
   ],
 );
 
-/** Codes that stand in for the authenticator app, each once: the row goes when its code is used. */
+/** Codes that can replace the authenticator app. Each can be used once: using a code deletes its row. */
 export const recoveryCodes = pgTable(
   'recovery_codes',
   {
@@ -299,8 +299,8 @@ export const recoveryCodes = pgTable(
 );
 
 /**
- * Who a user is at the providers: one row for each account elsewhere that logs them in. The primary one is what
- * `provider` and `external_identifier` of the user say, and kept in step with them.
+ * The identities of a user at providers: one row for each external account that logs them in. The primary one matches `provider`
+ * and `external_identifier` of the user and is kept in sync with them.
  */
 export const identities = pgTable(
   'identities',
@@ -310,9 +310,9 @@ export const identities = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     provider: varchar('provider', { length: 128 }).notNull(),
-    /** Identifier of the user at the provider, exactly as the provider spells it unless it is set to ignore case. */
+    /** Identifier of the user at the provider, exactly as the provider spells it, unless the provider is configured to ignore case. */
     identifier: varchar('identifier', { length: 255 }).notNull(),
-    /** As the provider tells it, for people to recognise the account by. Nothing is decided by it. */
+    /** As the provider supplies it, so that people can recognise the account. It affects no decision. */
     email: text('email'),
     isPrimary: boolean('is_primary').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
@@ -327,7 +327,7 @@ export const identities = pgTable(
   ],
 );
 
-/** Logins by provider that came back already: each may do so once. Rows may go when they have expired. */
+/** Logins through a provider that have already returned: each may return only once. Expired rows may be deleted. */
 export const spentStates = pgTable(
   'spent_states',
   {
@@ -353,14 +353,14 @@ export const settings = pgTable(
     publicPolicy: uuid('public_policy').references(() => policies.id, { onDelete: 'set null' }),
     authPasswordPolicy: text('auth_password_policy'),
     authLoginAttempts: integer('auth_login_attempts').default(25),
-    /** Whether users may change their own profile, address and linked accounts, and take their data with them. */
+    /** Whether users may change their own profile, address and linked accounts, and export their data. */
     selfService: boolean('self_service').notNull().default(true),
     selfDeletion: boolean('self_deletion').notNull().default(false),
   },
   (table) => [check('settings_single_row', sql`${table.id} = 1`)],
 );
 
-/** Mails that went nowhere: what the service would have sent, for development. */
+/** Emails that were not sent: what the service would have sent, for development. */
 export const mailbox = pgTable(
   'mailbox',
   {
@@ -377,8 +377,8 @@ export const mailbox = pgTable(
 );
 
 /**
- * What has happened: one row for each event and item that it is about. Rows point to nothing, so that they outlive what
- * they tell of, and are never changed but for the place that they get in the chain.
+ * The audit log: one row for each event and affected item. Rows have no foreign keys, so that they outlive what they describe.
+ * They are never changed, except that they receive their position in the chain.
  */
 export const activity = pgTable(
   'activity',
@@ -388,23 +388,23 @@ export const activity = pgTable(
     timestamp: moment('timestamp').notNull(),
     action: varchar('action', { length: 32 }).notNull(),
     outcome: varchar('outcome', { length: 16 }).$type<'success' | 'failure'>().notNull(),
-    /** The error code: why it was refused. */
+    /** The error code: why the action was rejected. */
     code: varchar('code', { length: 32 }),
-    /** Who did it; null: somebody who has not proved who they are. */
+    /** The user who did it; null: an anonymous caller. */
     user: uuid('user'),
-    /** What it was done to. */
+    /** The item that was affected. */
     collection: varchar('collection', { length: 16 }),
     item: varchar('item', { length: 64 }),
     ip: varchar('ip', { length: 45 }),
     userAgent: varchar('user_agent', { length: 255 }),
     requestId: varchar('request_id', { length: 128 }),
-    /** Names of the fields that were written; never what was written. */
+    /** Names of the fields that were written; never their values. */
     changed: jsonb('changed').$type<string[]>(),
-    /** HMAC of all that stands before it. */
+    /** HMAC of all columns before this one. */
     seal: varchar('seal', { length: 64 }).notNull(),
-    /** The place in the chain; null until the row has been linked. */
+    /** The position in the chain; null until the row has been linked. */
     position: bigint('position', { mode: 'number' }),
-    /** HMAC of the place, the seal, and the hash of the row before. */
+    /** HMAC of the position, the seal, and the hash of the previous row. */
     hash: varchar('hash', { length: 64 }),
   },
   (table) => [
@@ -417,25 +417,25 @@ export const activity = pgTable(
   ],
 );
 
-/** A single row: where the chain of activity begins and ends. Without it, rows could be cut off at either end. */
+/** A single row: where the chain of activity begins and ends. Without it, rows could be removed at either end without a trace. */
 export const activityChain = pgTable(
   'activity_chain',
   {
     id: integer('id').primaryKey().default(1),
-    /** The place of the oldest row that is kept. */
+    /** The position of the oldest row that is kept. */
     firstPosition: bigint('first_position', { mode: 'number' }).notNull(),
-    /** The hash of the row before it, which is gone; empty when there never was one. */
+    /** The hash of the row before it, which has been deleted; empty when there never was one. */
     anchorHash: varchar('anchor_hash', { length: 64 }).notNull(),
-    /** The place of the newest row; one less than the first when there is none. */
+    /** The position of the newest row; one less than the first position when there are no rows. */
     headPosition: bigint('head_position', { mode: 'number' }).notNull(),
     headHash: varchar('head_hash', { length: 64 }).notNull(),
-    /** HMAC of all that stands before it. */
+    /** HMAC of all columns before this one. */
     seal: varchar('seal', { length: 64 }).notNull(),
   },
   (table) => [check('activity_chain_single_row', sql`${table.id} = 1`)],
 );
 
-/** Key pairs that access tokens are signed with. Which of them signs, their times tell; all of them verify. */
+/** Key pairs that sign access tokens. Their times determine which one signs; all of them verify. */
 export const signingKeys = pgTable(
   'signing_keys',
   {
@@ -445,9 +445,9 @@ export const signingKeys = pgTable(
     /** Sealed (encrypted); PKCS #8, in PEM. The public key is part of it. */
     privateKey: text('private_key').notNull(),
     createdAt: moment('created_at').notNull(),
-    /** From when on it may sign: until then it is only made known. */
+    /** The time from which the key may sign; until then it is only published. */
     signsFrom: moment('signs_from').notNull(),
-    /** Until when somebody may come back with a token that it has signed, as far as that is known by now. */
+    /** The time until which a token signed with this key may still be presented, as far as is known by now. */
     neededUntil: moment('needed_until').notNull(),
   },
   (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256')`)],

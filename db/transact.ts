@@ -4,7 +4,7 @@ import { sqlStateOf } from './failures.js';
 const deadlock = '40P01';
 const mostAttempts = 5;
 
-/** Does work anew that the database ended because it and another waited for each other: a transaction, or a statement by itself. */
+/** Repeats work that the database aborted because of a deadlock. The work must be a transaction or a single statement. */
 export async function beginAnewOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -15,11 +15,11 @@ export async function beginAnewOnDeadlock<T>(work: () => Promise<T>): Promise<T>
   }
 }
 
-/** A transaction that is begun anew when it ends in a deadlock. */
+/** Runs a transaction, and repeats it if it is aborted by a deadlock. */
 export const transact = <T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> =>
   beginAnewOnDeadlock(() => db.transaction(work));
 
-/** Does work in a transaction that is then rolled back: it throws what would keep the work from being done. */
+/** Runs work in a transaction that is then rolled back. Throws the error that would prevent the work from being done. */
 export async function rehearse<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
   const outcome: { result?: T } = {};
   const end = new Error('The rehearsal is over.');

@@ -1,5 +1,5 @@
-// Walks the audit log and says whether it is as it was written: `npm run audit:verify [-- --head=<position>:<hash>]`.
-// Ends with 0 when it is, with 1 at the first fault, and with 2 when it could not be read.
+// Verifies that the audit log is unaltered: `npm run audit:verify [-- --head=<position>:<hash>]`. Exits with 0 if it is, with 1
+// at the first fault, and with 2 if it could not be read.
 import { parseArgs } from 'node:util';
 import { createSeals } from '../plugins/activity/hmac-signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../plugins/activity/verify.js';
@@ -21,7 +21,7 @@ async function verify(noted: NotedHead | undefined): Promise<Verdict> {
   const config = loadConfig();
   const seals = createSeals(keysFor(config, 'activity'));
   return withServiceDatabase(config, (db) =>
-    // One moment of it, though the service goes on.
+    // Read a consistent snapshot, although the service keeps running.
     db.transaction((tx) => verifyActivity(tx, seals, noted), {
       isolationLevel: 'repeatable read',
       accessMode: 'read only',
@@ -29,7 +29,7 @@ async function verify(noted: NotedHead | undefined): Promise<Verdict> {
   );
 }
 
-/** A head that was noted at an earlier time. */
+/** A head that was noted during an earlier run. */
 function readHead(): NotedHead | undefined {
   const { values } = parseArgs({ options: { head: { type: 'string' } } });
   if (values.head === undefined) return undefined;

@@ -1,6 +1,6 @@
-// Turns the TypeScript sources into `dist/`: file by file for tests and scripts, and `dist/server.js` in one file with what it
-// needs of its libraries, for to find and read more than a thousand files is what a start would take most of its time for.
-// Types are checked by `npm run typecheck`; here they are only taken away.
+// Compiles the TypeScript sources to `dist/`: file by file for tests and scripts, and `dist/server.js` as a single file that
+// includes the libraries it needs, because finding and reading more than a thousand files would take most of the start time.
+// Types are checked by `npm run typecheck`; this script only removes them.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,9 +8,9 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test', 'bench']
-  // A container is built without the tests and measurements.
+  // The container image is built without the tests and benchmarks.
   .filter((folder) => existsSync(join(root, folder)));
-/** What the service reads besides its code. */
+/** The files, other than code, that the service reads. */
 const assets = [
   'db/migrations',
   'locales',
@@ -18,7 +18,7 @@ const assets = [
   'plugins/mail/templates',
   'plugins/mail/mailbox/templates',
 ];
-/** What the pages load in the browser: each a bundle of its own. */
+/** The files that the pages load in the browser, each in a separate bundle. */
 const browserEntryPoints = ['visitor.ts', 'signed-in.ts', 'account.css'];
 const outdir = join(root, 'dist');
 
@@ -29,7 +29,7 @@ const sources = folders.flatMap((folder) =>
 );
 const entryPoints = [join(root, 'app.ts'), ...sources];
 
-/** What older libraries expect to be there. */
+/** Globals that older CommonJS libraries expect. */
 const commonJs = `import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
@@ -48,7 +48,7 @@ const { outputFiles: serviceFiles } = await build({
   entryPoints: [join(root, 'server.ts')],
   outdir,
   bundle: true,
-  // They have files of their own besides code: binaries, WebAssembly, pages.
+  // These packages contain files other than code: binaries, WebAssembly, pages.
   external: ['@electric-sql/pglite', '@fastify/swagger-ui', '@node-rs/argon2', 'fs-native-extensions'],
   banner: { js: commonJs },
   plugins: [
@@ -60,7 +60,7 @@ const { outputFiles: serviceFiles } = await build({
   format: 'esm',
   sourcemap: true,
   legalComments: 'none',
-  // What is not read need not be kept; names are left, for the stacks of errors.
+  // Remove what nobody reads, but keep the names for stack traces.
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: 160,
@@ -86,7 +86,7 @@ copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
 
-/** Lets modules find the files beside them although they are all in one file. */
+/** Lets modules find the files next to their source, although they are all bundled into one file. */
 function keepPlaces({ onLoad }) {
   onLoad({ filter: /\.ts$/ }, ({ path }) => {
     if (path.includes('node_modules')) return;
@@ -96,13 +96,13 @@ function keepPlaces({ onLoad }) {
   });
 }
 
-/** What a start loads only if it is asked for stays outside, where the first build, or its package, has put it. */
+/** Code that a start loads only on demand stays outside the bundle, where the first build or its package has put it. */
 function leaveForLater({ onLoad, onResolve }) {
   onResolve({ filter: /^\.\/sdk\.js$/ }, ({ kind, resolveDir }) => {
     if (kind !== 'dynamic-import') return;
     return { path: `./${join(relative(root, resolveDir), 'sdk.js').replaceAll('\\', '/')}`, external: true };
   });
-  // The query builder, which is loaded on demand itself, imports the embedded database: the bundle would do so at its start.
+  // The query builder, which is itself loaded on demand, imports the embedded database. The bundle would load that at every start.
   onResolve({ filter: /^@electric-sql\/pglite$/ }, ({ kind, path }) =>
     kind === 'import-statement' ? { path, namespace: 'later' } : undefined,
   );
@@ -112,14 +112,14 @@ function leaveForLater({ onLoad, onResolve }) {
 }
 
 /**
- * The bundler escapes what is not ASCII, but for regular expressions. One such character, and V8 keeps the whole text of several
- * megabytes with two bytes for each character.
+ * The bundler escapes non-ASCII characters, except in regular expressions. A single such character makes V8 store the whole text
+ * of several megabytes with two bytes per character.
  */
 function inAscii(text) {
   return text.replaceAll(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Leaves alone what is right, and replaces the rest at a stroke: another service may be starting from here just now. */
+/** Leaves unchanged files alone and replaces the others atomically: another service may be starting from this folder right now. */
 function writeIfChanged(path, contents) {
   if (existsSync(path) && readFileSync(path).equals(contents)) return;
   mkdirSync(dirname(path), { recursive: true });
@@ -128,7 +128,7 @@ function writeIfChanged(path, contents) {
   renameSync(draft, path);
 }
 
-/** Copies a file to the same place under `dist/`; or all files of a folder, which has no others then. */
+/** Copies a file to the same place under `dist/`; or all files of a folder, and deletes any others there. */
 function copyIfChanged(path) {
   const source = join(root, path);
   if (!statSync(source).isDirectory()) return writeIfChanged(join(outdir, path), readFileSync(source));
@@ -139,7 +139,7 @@ function copyIfChanged(path) {
     if (!entries.includes(entry)) rmSync(join(target, entry), { recursive: true });
 }
 
-/** Deletes what an earlier build left behind of sources that are gone, so that no stale test runs. */
+/** Deletes the output of sources that no longer exist, so that no stale test runs. */
 function removeOrphans() {
   const made = [...serviceFiles, ...browserFiles].map(({ path }) => relative(outdir, path));
   const kept = new Set([...entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')), ...made]);

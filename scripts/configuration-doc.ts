@@ -37,7 +37,7 @@ export function configurationDoc(): string {
     .concat('\n');
 }
 
-/** The variables that each provider has. */
+/** The variables of each provider. */
 function providerVariables(): string[] {
   return [
     'Each provider has its own variables. Replace `<P>` with the name of the provider in capital letters, and each `-` in it with `_`: the',
@@ -57,5 +57,5 @@ function row(name: string, schema: unknown): string {
   return `| \`${name}\` | ${shown} | ${cell(description)} | ${cell(expected.replace(/; .*$/, ''))} |`;
 }
 
-/** Text for a cell of a table, where a bar would end it. */
+/** Escapes text for a table cell, where a vertical bar would end the cell. */
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 export const conformanceFile = 'docs/conformance.md';
 
-/** As much of an OpenAPI document as tells what each operation can answer. */
+/** The part of an OpenAPI document that describes the possible responses of each operation. */
 export interface Described {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, DescribedResponse> }>>;
   components: { schemas: Record<string, Part> };
@@ -22,13 +22,13 @@ interface Part {
   properties?: Record<string, Part>;
 }
 
-/** What an operation can answer, in one word: `login 401 INVALID_OTP`; `-` in place of a code where there is none. */
+/** A possible response of an operation as a text, such as `login 401 INVALID_OTP`; `-` replaces a missing error code. */
 export type Outcome = string;
 
 export const outcomeOf = (operation: string, status: number | string, code?: string): Outcome =>
   `${operation} ${status} ${code ?? '-'}`;
 
-/** Every outcome that a document declares, in its order. */
+/** Every outcome that a document declares, in the document's order. */
 export function declaredOutcomes(document: Described): Outcome[] {
   return Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))
@@ -42,7 +42,7 @@ export function declaredOutcomes(document: Described): Outcome[] {
     );
 }
 
-/** The codes of an error body; of any other body, one that is undefined. */
+/** The error codes of an error body; for any other body, a single undefined entry. */
 function codesIn(schema: Part, document: Described): (string | undefined)[] {
   const resolve = (part: Part): Part =>
     part.$ref ? (document.components.schemas[part.$ref.split('/').at(-1) ?? ''] ?? {}) : part;
@@ -54,10 +54,10 @@ function codesIn(schema: Part, document: Described): (string | undefined)[] {
   });
 }
 
-/** Where the tests of a suite note what they have seen: a line for each outcome and test file. */
+/** The folder where the tests of a suite record the outcomes they have seen: a line for each outcome and test file. */
 export const outcomesFolder = (suite: string): string => join('.tmp', 'outcomes', suite);
 
-/** What is drawn at random proves nothing: the next run draws something else. */
+/** Tests with random input prove nothing, because the next run uses other input. */
 const randomTests = /\/(fuzz|http\/hostile)\.test\.ts$/;
 
 /** The test files that have seen each outcome in the last run of a suite. */
@@ -73,7 +73,7 @@ export function seenOutcomes(suite: string): Map<Outcome, Set<string>> {
   return seen;
 }
 
-/** `docs/conformance.md`: each outcome, and the first of the tests, by name, that prove it. */
+/** `docs/conformance.md`: each outcome with the test that proves it, the first one by name. */
 export function conformanceTable(
   declared: readonly Outcome[],
   seen: ReadonlyMap<Outcome, ReadonlySet<string>>,
@@ -100,12 +100,12 @@ export function conformanceTable(
   ].join('\n');
 }
 
-/** What a document in the repository declares. */
+/** Reads the OpenAPI document of the repository. */
 export const readDocument = (): Described => parse(readFileSync('openapi.yaml', 'utf8')) as Described;
 
 /**
- * The lines of `docs/conformance.md` that the last run of a suite has not borne out, and the outcomes of `openapi.yaml` that
- * it has no line for.
+ * The lines of `docs/conformance.md` that the last run of a suite has not confirmed, and the outcomes of `openapi.yaml` that it
+ * does not list.
  */
 export function missingProofs(suite: string): string[] {
   const seen = seenOutcomes(suite);

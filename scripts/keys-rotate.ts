@@ -1,5 +1,5 @@
-// Makes a new key for access tokens, which takes over from the present one: `npm run keys:rotate [-- --after=<duration>]`.
-// `--revoke` instead removes all present keys, and with them whatever they have signed. docs/access-tokens.md says more.
+// Creates a new key for access tokens, which replaces the current one: `npm run keys:rotate [-- --after=<duration>]`. `--revoke`
+// deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
 import { createSeals } from '../plugins/activity/hmac-signatures.js';
@@ -27,12 +27,12 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
       db,
       clock: systemClock,
       seals: createSeals(keysFor(config, 'activity')),
-      // A command refuses nobody, and is not measured.
+      // A command rejects no requests and has no metrics.
       rateLimits: { mayRecordRefusal: async () => 'no' },
       count: () => {},
     });
-    const store = createKeyStore({ config, activity, onUnreadable: tellUnreadable });
-    if (isRevocation) return told(await revoke(db, store, algorithm, systemClock()));
+    const store = createKeyStore({ config, activity, onUnreadable: reportUnreadable });
+    if (isRevocation) return describeRevocation(await revoke(db, store, algorithm, systemClock()));
     if (algorithm === 'HS256') {
       throw new CommandError(
         'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key made from SECRET. To change that one, see "Changing the secret" in docs/operations.md.',
@@ -52,7 +52,7 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
   });
 }
 
-function told({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
+function describeRevocation({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
   const gone = removed.length === 1 ? '1 key is removed' : `${removed.length} keys are removed`;
   return [
     `${gone}. Within five seconds no instance takes what was signed with it.`,
@@ -60,7 +60,7 @@ function told({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
   ].join('\n');
 }
 
-function tellUnreadable(kid: string): void {
+function reportUnreadable(kid: string): void {
   process.stderr.write(`The key ${kid} was sealed with a SECRET that is neither in SECRET nor in PREVIOUS_SECRETS.\n`);
 }
 

@@ -1,5 +1,5 @@
-// Lints openapi.yaml: `npm run lint:openapi`. Redocly by redocly.yaml, and Spectral by its OpenAPI ruleset.
-// Their cores do it, which are what their command lines run, without the hundreds of packages that those bring along.
+// Lints openapi.yaml: `npm run lint:openapi`. Runs Redocly with redocly.yaml, and Spectral with its OpenAPI ruleset. Uses the
+// core packages that their command lines use, without the hundreds of packages that the command lines depend on.
 import { readFileSync } from 'node:fs';
 import { formatProblems, getTotals, lint, loadConfig } from '@redocly/openapi-core';
 import core from '@stoplight/spectral-core';

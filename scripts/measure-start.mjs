@@ -1,5 +1,6 @@
-// Measures the service as an operator meets it: `npm run measure:start [runs]`. Start to first answer on an empty and on
-// a filled data directory and, when DATABASE_URL is set, on PostgreSQL; and the memory it has after ten idle seconds.
+// Measures the service the way an operator experiences it: `npm run measure:start [runs]`. Measures the time to the first
+// response on an empty and on a filled data directory and, if DATABASE_URL is set, on PostgreSQL, and the memory after ten idle
+// seconds.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -39,14 +40,14 @@ if (DATABASE_URL) {
   await sql.unsafe(`drop database ${database} with (force)`);
   await sql.end();
 } else {
-  console.error('DATABASE_URL is not set: PostgreSQL is left out.');
+  console.error('DATABASE_URL is not set: PostgreSQL is skipped.');
 }
 for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 
 console.log(`\nNode ${process.version}, ${availableParallelism()} processors, ${runs} runs each\n`);
 console.table(Object.fromEntries(report));
 
-/** @param prepare gives the environment of one start */
+/** @param prepare returns the environment of one start */
 async function measure(name, targetMs, prepare, targetMb) {
   const times = [];
   for (let run = 0; run < runs; run++) times.push(await startOnce(await prepare()));
@@ -64,7 +65,7 @@ async function measure(name, targetMs, prepare, targetMb) {
   ]);
 }
 
-/** Milliseconds from the start of the process to its first answer. */
+/** Milliseconds from the start of the process to its first response. */
 async function startOnce(variables) {
   const { ms, stop } = await start(variables);
   await stop();

@@ -1,6 +1,6 @@
-// Puts the faults of `test/mutations` in, one after the other, each into a copy of the tree, and runs the tests that must see
-// it: `npm run test:mutations [part of an id, of a file or of a fault …]`. A fault that no test with its advisory in the title
-// sees survives; there must be none. Faults that only PostgreSQL shows need DATABASE_URL, and are left out without it.
+// Applies the faults of `test/mutations` one after the other, each in a copy of the tree, and runs the tests that must detect it:
+// `npm run test:mutations [part of an id, of a file or of a fault …]`. A fault survives if no test with its advisory in the title
+// detects it; no fault may survive. Faults that only PostgreSQL reveals require DATABASE_URL and are skipped without it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ const matching = mutations.filter(({ ids, fault, edits, tests }) => {
 });
 const chosen = matching.filter(({ engine }) => engine !== 'postgres' || DATABASE_URL);
 const titled = titledTests(root);
-/** Those that have failed for a fault. */
+/** Tests that have failed for at least one fault. */
 const seen = new Set<(typeof titled)[number]>();
-/** Milliseconds for one file of tests. */
+/** Time limit for one test file, in milliseconds. */
 const patience = 240_000;
 const workspaces = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
 const running = new Set<ChildProcess>();
@@ -39,7 +39,7 @@ interface Run {
   output: string;
 }
 
-/** A copy of the tree to work on: the sources, and what is quicker to copy than to make. */
+/** A copy of the tree to work on: the sources, and files that are faster to copy than to create. */
 function makeWorkspace(number: number): string {
   const copy = join(workspaces, String(number));
   const leftOut = new Set(['node_modules', '.git', '.tmp', 'data']);
@@ -75,10 +75,10 @@ function runNode(
   });
 }
 
-/** One engine, and nothing that a shell has been told about the service. */
+/** The environment selects one engine and inherits none of the shell's settings for the service. */
 function environment(engine: Engine): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
-  // In seconds: on a busy machine a test takes its time, and one that is given up has seen nothing.
+  // In seconds. Generous, because tests are slow on a busy machine, and one that times out detects nothing.
   const variables = { PATH, HOME, TMPDIR, TEST_ENGINE: engine, TAP_TIMEOUT: String(patience / 1000) };
   return engine === 'postgres' ? { ...variables, DATABASE_URL } : variables;
 }
@@ -93,7 +93,7 @@ const build = (workspace: string) => runNode(workspace, ['scripts/build.mjs']);
 
 const isOnce = (text: string, part: string) => text.split(part).length === 2;
 
-/** Puts a fault in. @returns what cannot be done; and a way to take it out again */
+/** Applies a fault. @returns `fault`: why it cannot be applied; `undo`: a function that reverts it */
 function apply(workspace: string, edits: readonly Edit[]): { fault?: string; undo(): void } {
   const originals = new Map<string, string>();
   const undo = () => {
@@ -112,7 +112,7 @@ function apply(workspace: string, edits: readonly Edit[]): { fault?: string; und
   return { undo };
 }
 
-/** @returns why the fault survives; nothing when the tests have seen it */
+/** @returns why the fault survives; undefined when the tests have detected it */
 async function survives(workspace: string, { ids, edits, tests, engine }: Mutation): Promise<string | undefined> {
   const { fault, undo } = apply(workspace, edits);
   try {
@@ -127,7 +127,7 @@ async function survives(workspace: string, { ids, edits, tests, engine }: Mutati
       for (const one of seeing) seen.add(one);
       const expected = ids.filter((id) => titled.some((one) => one.file === source && one.ids.includes(id)));
       const unseen = expected.filter((id) => !seeing.some((one) => one.ids.includes(id)));
-      // A file without any of the advisories sees the fault by any of its tests.
+      // For a file without any of the advisories, a failure of any of its tests counts.
       const isSeen = expected.length === 0 ? red.length > 0 : unseen.length === 0;
       if (isSeen) continue;
       const instead = isGreen
@@ -143,7 +143,7 @@ async function survives(workspace: string, { ids, edits, tests, engine }: Mutati
   }
 }
 
-/** Does all of the work, two at a time on two cores. */
+/** Processes all items, one at a time in each workspace. */
 async function inParallel<T>(items: readonly T[], work: (workspace: string, item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   await Promise.all(
@@ -166,12 +166,12 @@ const copies = Array.from({ length: Math.min(availableParallelism(), chosen.leng
   makeWorkspace(number),
 );
 
-// A test that is red without a fault sees nothing.
-const sick: string[] = [];
+// A test that fails without a fault detects nothing.
+const redWithoutFault: string[] = [];
 let tested = 0;
 await inParallel(sources, async (workspace, { source, engine }) => {
   const run = await test(workspace, source, engine);
-  if (!run.isGreen) sick.push(`${source}: ${run.red.slice(0, 5).join('; ') || run.output.slice(-500)}`);
+  if (!run.isGreen) redWithoutFault.push(`${source}: ${run.red.slice(0, 5).join('; ') || run.output.slice(-500)}`);
   console.log(`[${++tested}/${sources.length}] ${source}, without a fault: ${run.isGreen ? 'green' : 'RED'}`);
 });
 
@@ -185,12 +185,12 @@ await inParallel(chosen, async (workspace, mutation) => {
 });
 
 for (const { fault } of matching.filter((one) => !chosen.includes(one)))
-  console.log(`Left out without DATABASE_URL: ${fault}`);
+  console.log(`Skipped without DATABASE_URL: ${fault}`);
 const unseen = wanted.length > 0 ? [] : titled.filter((one) => !seen.has(one));
 for (const { file, title } of unseen) console.log(`\nNever red: ${file}: ${title}`);
-for (const line of sick) console.log(`\nRed without a fault: ${line}`);
+for (const line of redWithoutFault) console.log(`\nRed without a fault: ${line}`);
 console.log(
   `\n${chosen.length} faults, ${chosen.length - survivors.length} seen. Survivors: ${survivors.length || 'none'}`,
 );
 for (const survivor of survivors) console.log(`- ${survivor}`);
-process.exit(survivors.length + sick.length + unseen.length > 0 ? 1 : 0);
+process.exit(survivors.length + redWithoutFault.length + unseen.length > 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-// Makes a release ready to be committed: `npm run release`, as docs/releasing.md says. Whatever is not right ends it with 1,
+// Prepares a release to be committed: `npm run release`, as described in docs/releasing.md. Exits with 1 at the first problem,
 // before anything is written.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { makeSbom, npm, readJson, sbomFile } from './sbom.mjs';
@@ -17,7 +17,7 @@ try {
 }
 console.log(`Commit docs/releases/${version}.yaml, tag v${version}, and add ${sbomFile} to the release.`);
 
-/** Nothing may be known against any dependency; and not to know is no answer. */
+/** No dependency may have a known vulnerability. A failed audit counts as a failure, too. */
 function requireAudit() {
   const { stdout, stderr } = npm(['audit', '--json', '--package-lock-only']);
   const report = parsed(stdout);

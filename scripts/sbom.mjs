@@ -1,4 +1,4 @@
-// Writes down what the service is made of, as CycloneDX: `npm run sbom [file]`, to sbom.cdx.json unless told otherwise.
+// Writes a CycloneDX SBOM of the service: `npm run sbom [file]`. The default file is sbom.cdx.json.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 export const sbomFile = 'sbom.cdx.json';
 
 /**
- * What package.json and the lockfile here say, whether or not it is installed. `npm sbom --omit dev` leaves out whatever is
- * needed for development as well: so npm is shown a lockfile in which there is nothing for development alone.
+ * Reads package.json and the lockfile, whether or not the packages are installed. `npm sbom --omit dev` also omits packages that
+ * are needed both in production and for development. So npm runs on a lockfile without the packages that only development needs.
  */
 export function makeSbom() {
   const { devDependencies: _tools, ...manifest } = readJson('package.json');
@@ -19,7 +19,7 @@ export function makeSbom() {
 
   const folder = mkdtempSync(join(tmpdir(), 'sbom-'));
   try {
-    // npm calls the whole after the folder that it is in.
+    // npm names the SBOM after the folder that contains the project.
     const project = join(folder, manifest.name);
     mkdirSync(project);
     writeJson(join(project, 'package.json'), manifest);
@@ -33,13 +33,13 @@ export function makeSbom() {
   }
 }
 
-/** Runs npm to its end. */
+/** Runs npm and waits for it to exit. */
 export function npm(args, cwd = process.cwd()) {
   const isWindows = process.platform === 'win32';
   return spawnSync('npm', args, { cwd, encoding: 'utf8', maxBuffer: 64_000_000, shell: isWindows });
 }
 
-/** An SBOM with gaps is worse than none. */
+/** Rejects an incomplete SBOM, which would be worse than none. */
 function checked(text, { name, version, dependencies }) {
   const { dependencies: graph = [] } = JSON.parse(text);
   const direct = graph.find(({ ref }) => ref === `${name}@${version}`)?.dependsOn ?? [];

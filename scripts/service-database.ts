@@ -6,13 +6,13 @@ import { databaseLocation } from '../plugins/platform/database.js';
 import { explainStartFailure } from '../plugins/platform/startup-errors.js';
 import type { Config } from '../schemas/config.js';
 
-/** Why a command cannot do its work, in a sentence of our own. */
+/** Explains why a command cannot run, in a message written for the operator. */
 export class CommandError extends Error {}
 
-/** Runs a command on the database of the service, which must have made it. */
+/** Runs a command on the database of the service, which must already exist. */
 export async function withServiceDatabase<T>(config: Config, work: (db: Executor) => Promise<T>): Promise<T> {
   const location = databaseLocation(config);
-  // To open it would be to make it.
+  // Opening an embedded database would create it.
   if (location.kind === 'embedded' && !existsSync(join(location.dataDir, 'database'))) {
     throw new CommandError(
       `There is no database in ${location.dataDir}: set DATA_DIR or DATABASE_URL as the service has it.`,
@@ -26,7 +26,7 @@ export async function withServiceDatabase<T>(config: Config, work: (db: Executor
   }
 }
 
-/** What went wrong, for the person who runs the command. */
+/** Explains a failure to the person who runs the command. */
 export function explainFailure(error: unknown): string {
   const isMistyped = error instanceof TypeError && /^ERR_PARSE_ARGS_/.test((error as NodeJS.ErrnoException).code ?? '');
   if (error instanceof CommandError || isMistyped) return error.message;

@@ -1,4 +1,4 @@
-// Clients generated from openapi.yaml compile, and work against a service that listens: `npm run test:clients`.
+// Checks that clients generated from openapi.yaml compile and work with a running service: `npm run test:clients`.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -68,18 +68,18 @@ async function timed(what, work) {
 function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
-        said += chunk;
+        output += chunk;
       });
     }
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')}:\n${said}`))));
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')}:\n${output}`))));
   });
 }
 
-/** The service, with a data directory that is gone afterwards. */
+/** Starts the service with a temporary data directory. */
 async function start() {
   const built = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
   if (built.status !== 0) process.exit(1);

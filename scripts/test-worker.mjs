@@ -1,5 +1,5 @@
-// Runs one test file after the other in a process of its own kind: tap starts as many as there are cores. To start a process
-// for each file would cost more than most files do: the embedded engine alone is compiled anew in each.
+// Runs test files one after the other in one process; tap starts about as many of these processes as there are cores. A separate
+// process for each file would take longer than most files do: the embedded engine alone would be compiled in each.
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,8 +16,8 @@ for (const file of files.split('\n')) {
   process.env.TEST_FILE = file;
   try {
     await import(pathToFileURL(file).href);
-    // Comes after all the tests that the file has put in line.
-    await t.test(`${relative('dist/test', file)} has come to its end`, async (t) => {
+    // Runs after all the tests that the file has queued.
+    await t.test(`${relative('dist/test', file)} ends cleanly`, async (t) => {
       await endFile();
       t.pass('nothing is left running');
     });
@@ -27,12 +27,12 @@ for (const file of files.split('\n')) {
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   writeFileSync(join(queue, `${markOf(file)}.done`), `${relative('dist/test', file)} (${seconds} s)`);
 }
-await t.test('the process has come to its end', async (t) => {
+await t.test('the process ends cleanly', async (t) => {
   await endProcess();
   t.pass('nothing is left running');
 });
 
-/** Whoever makes the mark first has the file. */
+/** The process that creates the marker first runs the file. */
 function isMine(file) {
   try {
     closeSync(openSync(join(queue, markOf(file)), 'wx'));

@@ -1,7 +1,7 @@
-// Runs tests and closes with one line of numbers: `node scripts/test.mjs embedded|postgres|process|browser [files]`.
-// `embedded` and `postgres` are the suite, on one engine or the other. `process` are the proofs that start and kill services in
-// processes of their own, on the embedded engine or that of TEST_ENGINE; `browser` those that need a browser, on PostgreSQL, which
-// starts faster, if there is one.
+// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser [files]`. `embedded` and
+// `postgres` run the suite on the respective engine. `process` runs the tests that start and kill services in separate processes,
+// on the embedded engine or that of TEST_ENGINE. `browser` runs the tests that need a browser; on PostgreSQL if it is available,
+// because that starts faster.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -22,9 +22,9 @@ const [suite = 'embedded', ...chosen] = process.argv.slice(2);
 const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine = { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted }[suite] ?? suite;
 const cores = availableParallelism();
-/** In a process of their own: what measures time or memory, lest it measure others too, and what a start makes anew. */
+/** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
 const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
-/** Of the proofs with processes, those that have little to do with the engine: run on one of them, or on the one that asks more. */
+/** Process tests that hardly depend on the engine. Each runs on one engine only, or on the more demanding one. */
 const onOneEngine = {
   embedded: ['container', 'hostile-requests', 'release', 'start', 'tracing'],
   postgres: ['audit-verify', 'keys-rotate', 'proxies', 'rotation-under-load'],
@@ -40,7 +40,7 @@ run(['scripts/build.mjs']);
 mkdirSync(`${root}.tmp`, { recursive: true });
 const report = `${root}.tmp/${suite}.tap`;
 rmSync(report, { force: true });
-// tap is put together anew when its plugins are others than before, but only for the run after the next.
+// tap rebuilds itself when its set of plugins has changed, but only for the run after the next.
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
 const status = chosen.length > 0 ? await runFiles() : await runAll();
@@ -49,32 +49,32 @@ const missing = status === 0 && chosen.length === 0 ? await missingProofs() : []
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
 const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
-// Once more at the end, where they are found: the single checks that failed, without the tests around them.
+// Repeat the failures at the end, where they are easy to find: single failed assertions, without the surrounding tests.
 const failures = lines
   .split(/^(?=\s*not ok )/m)
   .filter((part) => /^\s*not ok /.test(part) && !/^\s*not ok .*# time=/.test(part));
 for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
 if (missing.length > 0) {
-  console.log('\nThese lines of docs/conformance.md have not been proved. Where tests have moved: npm run conformance');
+  console.log('\nThese lines of docs/conformance.md have not been proved. If tests have moved, run npm run conformance.');
   console.log(missing.join('\n'));
 }
 console.log(`\nEngine: ${engine}`);
 console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
 process.exit(missing.length > 0 ? 1 : status);
 
-/** What the document declares, and no test of the suite has got for an answer (`docs/conformance.md`). */
+/** Outcomes that the document declares but that no test of the suite has received (`docs/conformance.md`). */
 async function missingProofs() {
   if (engine !== suite) return [];
   const { missingProofs } = await import('../dist/scripts/conformance.js');
   return missingProofs(suite);
 }
 
-/** The files that were asked for, each in a process of its own. */
+/** Runs the requested files, each in a separate process. */
 function runFiles() {
   return tap(['--reporter=terse', ...chosen]);
 }
 
-/** As many processes as there are cores, which take the files one by one. */
+/** Starts about as many processes as there are cores; they take the files from a queue. */
 async function runAll() {
   const all = filesOf(suite);
   const alone = all.filter((file) => loners.some((name) => file.endsWith(name)));
@@ -102,7 +102,7 @@ async function runAll() {
   return status;
 }
 
-/** The larger ones first, so that the processes come to their end together. */
+/** Larger files first, so that the processes finish at about the same time. */
 function filesOf(suite) {
   const ending = suite === 'browser' ? '.browser.js' : '.test.js';
   const others = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
@@ -114,7 +114,7 @@ function filesOf(suite) {
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }
 
-/** Runs tap. Told nothing, it would leave a core free, which on a small machine is half of it. */
+/** Runs tap. By default it would leave one core unused, which is half of a small machine. */
 function tap(args, environment = {}) {
   const options = [`--jobs=${cores + 1}`, `--output-file=${report}`, ...args];
   const child = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...options], {

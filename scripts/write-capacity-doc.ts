@@ -2,5 +2,5 @@
 import { existsSync } from 'node:fs';
 import { resultsFile, writeCapacityDoc } from '../bench/capacity-doc.js';
 
-// Until it has been measured on some machine, there is nothing to write.
+// Skipped if there are no results on this machine.
 if (existsSync(resultsFile)) writeCapacityDoc();

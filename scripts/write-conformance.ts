@@ -10,7 +10,7 @@ import {
 
 const suite = 'embedded';
 if (!existsSync(outcomesFolder(suite))) {
-  console.error('There is no run of the suite to take the proofs from: run npm test first.');
+  console.error('The results of a test run are missing: run npm test first.');
   process.exit(1);
 }
 const declared = declaredOutcomes(readDocument());

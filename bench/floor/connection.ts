@@ -3,14 +3,14 @@ import postgres from 'postgres';
 
 type Query = (text: string, parameters: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** A driver with nothing around it. */
+/** A database driver without any additional layers. */
 export interface Connection {
   query: Query;
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** As many connections to PostgreSQL as the service has by default; of the embedded database there is one. */
+/** For PostgreSQL, opens as many connections as the service does by default; for the embedded database, only one. */
 export async function openConnection({
   engine,
   place,

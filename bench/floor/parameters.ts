@@ -1,9 +1,9 @@
 import type { Sent } from '../statements.js';
 
-/** What stood in the parameters of the recorded request, and what stands there instead. */
+/** The values that were used in the parameters of the recorded request, or the values that replace them. */
 export interface Standing {
   session: string;
-  /** Of the refresh token that was shown. */
+  /** Hash of the refresh token that was presented. */
   tokenHash?: string;
   generation?: number;
   /** Milliseconds since 1970. */
@@ -12,7 +12,7 @@ export interface Standing {
 
 const [hash, moment] = [/^[0-9a-f]{64}$/, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/];
 
-/** The parameters of a recorded statement for another caller, at another time. @param nextHash of the next refresh token */
+/** The parameters of a recorded statement for another caller at another time. @param nextHash hash of the next refresh token */
 export function parametersFor({ parameters }: Sent, was: Standing, is: Standing, nextHash?: string): unknown[] {
   return parameters.map((value) => {
     if (value === was.session) return is.session;

@@ -1,6 +1,7 @@
 /**
- * The floor: a bare server that does only what cannot be left out. It verifies the token with the same library, sends the
- * statements that the service would send, and answers with the same bytes, headers included. What the service takes beyond that is ours.
+ * The floor: a bare server that does only what is indispensable. It verifies the token with the same library, sends the
+ * statements that the service would send, and responds with the same bytes, including headers. Any additional time is the
+ * overhead of the service.
  */
 import jwt from '@fastify/jwt';
 import fastify from 'fastify';
@@ -10,19 +11,19 @@ import type { Sent } from '../statements.js';
 import { type Connection, openConnection } from './connection.js';
 import { parametersFor, type Standing } from './parameters.js';
 
-/** A request to the service, as it was answered. */
+/** A request to the service and how it was handled. */
 interface Recorded {
   headers: Record<string, string>;
   sent: Sent[];
   recorded: Standing;
 }
 
-/** What the floor is told, as JSON in FLOOR. */
+/** The input of the floor, as JSON in the variable FLOOR. */
 export interface FloorSpecification {
   engine: 'postgres' | 'embedded';
   place: string;
   secret: string;
-  /** What is answered to GET: the statements for it, and how their rows make the answer. */
+  /** The responses to GET requests: their statements, and how the rows become the response. */
   reads: (Recorded & { path: string; answer: 'own row' | 'rows' })[];
   /** The two statements of a refresh. */
   refresh: Recorded;

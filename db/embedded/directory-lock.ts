@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 
-/** Another process works on the data directory. */
+/** Another process is using the data directory. */
 export class DirectoryInUseError extends Error {
   constructor(directory: string) {
     super(
@@ -13,9 +13,9 @@ export class DirectoryInUseError extends Error {
 }
 
 /**
- * Takes the exclusive lock of a data directory, making the directory when it is missing. It is a lock of the
- * operating system on an open file: it ends with the process, however that ends, so nothing stale is ever left behind.
- * @returns gives the lock back
+ * Acquires the exclusive lock of a data directory, and creates the directory if it is missing. The operating system holds the
+ * lock on an open file and releases it when the process ends, even after a crash, so a stale lock is never left behind.
+ * @returns a function that releases the lock
  * @throws {DirectoryInUseError}
  */
 export function lockDirectory(directory: string): () => void {

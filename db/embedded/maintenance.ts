@@ -1,16 +1,16 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-/** Bytes of the log after which there is a checkpoint: few enough that it takes some tens of milliseconds. */
+/** Bytes of the write-ahead log that trigger a checkpoint: few enough that it takes some tens of milliseconds. */
 const mostLog = 32 * 1024 * 1024;
 
-/** Rows of a table that have changed, besides a fifth of it, before it is looked after. */
+/** Changed rows, in addition to a fifth of the table, that trigger a vacuum or an analyze. */
 const mostChanges = 200;
 
 const logSize = 'select pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn)::float8 as size from pg_control_checkpoint()';
 
 interface DueTable {
   name: string;
-  /** Whether rows that are gone take up room, and whether the planner has an old idea of it. */
+  /** `has_gaps`: deleted rows take up space. `is_unknown`: the planner's statistics are outdated. */
   has_gaps: boolean;
   is_unknown: boolean;
 }
@@ -23,15 +23,15 @@ const dueTable = `select * from (
   where has_gaps or is_unknown limit 1`;
 
 /**
- * Does what PostgreSQL has processes of its own for, and the embedded engine, which is one, does not do by itself: checkpoints,
- * without which the write-ahead log grows for as long as it runs, and the start after a crash goes through all of it; vacuum,
- * without which the room of rows that are gone is never used again; and statistics for the planner. It runs on our own thread,
- * so each call does little: one table at the most. Waits for a transaction that is under way.
+ * Does the work for which PostgreSQL has background processes and the single-process embedded engine has none. Without
+ * checkpoints, the write-ahead log would keep growing, and the start after a crash would replay all of it. Without vacuum, the
+ * space of deleted rows would never be reused. The planner also needs statistics. The engine runs on the service's own thread, so
+ * each call does little: at most one table. Waits for a running transaction.
  */
 export async function keepUp(client: PGlite): Promise<void> {
   const { rows: tables } = await client.query<DueTable>(dueTable, [mostChanges]);
   for (const { name, has_gaps: hasGaps, is_unknown: isUnknown } of tables) {
-    // Each by itself: several statements at once are a transaction, in which a vacuum cannot be done.
+    // Run separately: several statements in one call form a transaction, in which vacuum is not allowed.
     if (hasGaps) await client.exec(`vacuum ${name}`);
     if (isUnknown) await client.exec(`analyze ${name}`);
   }
@@ -40,8 +40,8 @@ export async function keepUp(client: PGlite): Promise<void> {
 }
 
 /**
- * For a session on our own thread, where whatever takes its time keeps all waiting: a new file of the log is not written full of
- * zeros first, which takes a tenth of a second for 16 MB; and statistics are gathered from a quarter of the rows that it usually
- * is.
+ * Settings for a session on the service's own thread, where every slow operation delays all requests. A new log file is not
+ * filled with zeros first, which takes a tenth of a second for 16 MB. Statistics are gathered from a quarter of the usual number
+ * of rows.
  */
 export const sessionSettings = 'set wal_init_zero = off; set default_statistics_target = 25';

@@ -4,16 +4,16 @@ import type { PostgresServers } from './servers.js';
 import { createSession, type PostgresSession, type TypeHandlers } from './session.js';
 import { ConnectionError, type PostgresServer, tooSlow } from './socket.js';
 
-/** A session with whichever server takes writes. When it is lost it stays lost: another is to be opened. */
+/** A session with the first server that accepts writes. Once lost, it stays lost, and a new one must be opened. */
 export interface PostgresConnection extends PostgresSession {
   /** On the clock of `performance.now()`. */
   readonly opened: number;
 }
 
-/** A connection that is opened by its first use. */
+/** A connection that is opened on first use. */
 export function createConnection(servers: PostgresServers, types: TypeHandlers): PostgresConnection {
   const opened = performance.now();
-  /** The latest that was tried. */
+  /** The most recent attempt. */
   let session: PostgresSession | undefined;
   let isOpen = false;
   let fault: Error | undefined;
@@ -58,8 +58,9 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
 }
 
 /**
- * Why a server will not do just now; it is left then. Undefined: it takes writes.
- * @throws what another server would say as well, such as a wrong password
+ * Checks whether a server accepts writes, and closes the session if it does not.
+ * @returns the reason why the server cannot be used right now; undefined when it accepts writes
+ * @throws errors that another server would return as well, such as a wrong password
  */
 async function refusalOf(session: PostgresSession, timeout: number): Promise<Error | undefined> {
   const giveUp = setTimeout(() => session.destroy(tooSlow()), timeout);
@@ -75,7 +76,7 @@ async function refusalOf(session: PostgresSession, timeout: number): Promise<Err
   }
 }
 
-/** Standbys only read, and so does a primary that was told to. */
+/** Standbys are read-only, and so is a primary that is set to read-only. */
 async function requireWrites(sql: postgres.Sql): Promise<void> {
   const [row] = await sql.unsafe('show transaction_read_only');
   if (row?.transaction_read_only !== 'off') throw new ReadOnlyError();

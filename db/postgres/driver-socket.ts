@@ -3,16 +3,16 @@ import type { Socket } from 'node:net';
 import { closedByPeer } from './socket.js';
 
 /**
- * What postgres.js is given for a socket. Its connections (3.4.9) are not fit to be used again once their socket has
- * closed: a statement that is written then ends the process, and answers may go to the wrong statement after it has
- * connected anew. So the driver learns that its line is dead only when `onLost` has seen to it that it writes no more.
+ * The socket that is passed to postgres.js. Its connections (3.4.9) cannot be reused safely once their socket has closed: a
+ * statement written then crashes the process, and after a reconnect, responses may be matched to the wrong statement. The driver
+ * therefore learns that its line is dead only after `onLost` has made sure that it writes nothing more.
  */
 export class Line extends EventEmitter {
   readonly #socket: Socket;
   #isEndedByDriver = false;
   #heard = performance.now();
 
-  /** @param onLost told why, before the driver is told at all */
+  /** @param onLost called with the reason, before the driver learns of the loss */
   constructor(socket: Socket, onLost: (error: Error) => Promise<void>) {
     super();
     this.#socket = socket;
@@ -33,7 +33,7 @@ export class Line extends EventEmitter {
       });
   }
 
-  /** When something last came, on the clock of `performance.now()`. */
+  /** When data last arrived, on the clock of `performance.now()`. */
   get heard(): number {
     return this.#heard;
   }

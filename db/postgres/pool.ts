@@ -11,35 +11,35 @@ import { createShares } from './shares.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
 export interface PostgresPool {
-  /** As much of a postgres.js client as Drizzle uses. Each statement, and each transaction, has a connection to itself. */
+  /** The part of a postgres.js client that Drizzle uses. Each statement and each transaction has a connection to itself. */
   readonly client: postgres.Sql;
-  /** The same for one caller, who never holds more than half of the connections. */
+  /** The same for one caller, limited to half of the connections. */
   clientOf(caller: string): postgres.Sql;
   /** The same for maintenance: its statements are not cancelled, and a connection may be silent for longer. */
   readonly maintenanceClient: postgres.Sql;
   /**
-   * From now on, a connection is closed when a response takes too long.
+   * Starts to enforce time limits: a connection is closed when a response takes too long.
    * @param statementTimeout milliseconds after which a statement is cancelled
    */
   limitWaiting(statementTimeout?: number): void;
   /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** Work that has a connection to itself, and that waits for one. */
+  /** The number of tasks that hold a connection and that wait for one. */
   load(): { running: number; waiting: number };
-  /** Lets what is under way come to its end, for a while, and closes all connections. */
+  /** Waits a limited time for running work to finish, then closes all connections. */
   close(): Promise<void>;
 }
 
 export interface PoolOptions {
-  /** Connections at a time; whoever comes when all are in use waits in turn. */
+  /** Maximum number of connections. When all are in use, further work waits in a queue. */
   max: number;
-  /** Milliseconds in which a server must have let us in. */
+  /** Milliseconds within which a server must accept a new connection. */
   connectTimeout?: number;
-  /** Milliseconds after which a connection is closed that nobody uses. */
+  /** Milliseconds after which an unused connection is closed. */
   idleTimeout?: number;
-  /** Milliseconds after which a connection in use is given up when nothing came on it, and work that has not been begun. */
+  /** Milliseconds after which a connection in use is closed if no data arrives, and after which waiting work is rejected. */
   answerTimeout?: number;
-  /** Milliseconds after which a connection is replaced: servers move, and sessions grow. */
+  /** Milliseconds after which a connection is replaced: servers move, and the memory of sessions grows. */
   lifetime?: number;
   observe?: ObserveStatement;
 }
@@ -47,36 +47,36 @@ export interface PoolOptions {
 /** A text with its parameters. */
 type Statement = [text: string, parameters?: Parameters<postgres.Sql['unsafe']>[1]];
 
-/** For whom the work is done. */
+/** Who the work is for. */
 interface Sending {
   caller?: string;
   isMaintenance?: boolean;
 }
 
-/** Work that waits for a connection, and since when. */
+/** Work that waits for a connection, and the time since when it has waited. */
 interface Waiting {
   work: Work<unknown>;
   since: number;
   isMaintenance: boolean;
 }
 
-/** What is done on a connection. */
+/** Work that runs on a connection. */
 type Work<T> = (sql: postgres.Sql, use: Use) => Promise<T>;
 
-/** A connection in use. Moments are on the clock of `performance.now()`. */
+/** A connection in use. Times are on the clock of `performance.now()`. */
 interface Use {
   begun: number;
   isMaintenance: boolean;
   /** Statements that have been sent and have a time limit. */
   statements: Set<{ query: { state?: CancelKey }; deadline: number }>;
-  /** Settled when the last cancel request has been delivered. */
+  /** Settles when the last cancel request has been delivered. */
   cancelling?: Promise<void>;
 }
 
-/** Milliseconds that a connection may be silent during maintenance: a statement that deletes many rows takes its time. */
+/** Milliseconds that a connection may be silent during maintenance: deleting many rows takes time. */
 const maintenancePatience = 60_000;
 
-/** Connections of which none is ever used again after a fault: see {@link Line}. */
+/** A pool of connections that are never reused after a fault: see {@link Line}. */
 export function createPostgresPool(
   url: string,
   {
@@ -91,7 +91,7 @@ export function createPostgresPool(
   const servers = createServers(url, connectTimeout);
   const types = { parsers: {}, serializers: {} };
   const busy = new Map<PostgresConnection, Use>();
-  /** The one used last is taken first, so that those which are not needed grow old. */
+  /** The most recently used connection is reused first, so that surplus connections become idle and are closed. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
   let patience = Number.POSITIVE_INFINITY;
   let timeout = Number.POSITIVE_INFINITY;
@@ -100,7 +100,7 @@ export function createPostgresPool(
 
   const queue = fastq.promise(async ({ work, since, isMaintenance }: Waiting) => {
     const begun = performance.now();
-    // Whoever wanted it has been told to come back by now; done all the same, it might be done twice.
+    // By now the client has been told to try again. Running the work anyway might do it twice.
     if (begun - since > 0.9 * patienceFor(isMaintenance)) throw tooSlow();
     const connection = takeIdle() ?? createConnection(servers, types);
     const use: Use = { begun, isMaintenance, statements: new Set() };
@@ -110,7 +110,7 @@ export function createPostgresPool(
         sql.options.prepare === isKept ? work(sql, use) : decide(sql).then(() => work(sql, use)),
       );
     } catch (error) {
-      // It leads to a standby: names and proxies do, for a moment, when the primary has changed.
+      // The server is a standby. Right after a failover, host names and proxies may still lead to one.
       if (isReadOnlyFailure(error)) connection.destroy(error as Error);
       throw error;
     } finally {
@@ -125,7 +125,7 @@ export function createPostgresPool(
   const withinShare = createShares(Math.max(1, Math.floor(max / 2)));
   const onConnection = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
-    // Whoever waits is called by who was there before, and is to be observed as themselves.
+    // Another request's completion starts waiting work, so bind the work to its own async context for observation.
     const bound = observe ? AsyncResource.bind(work) : work;
     const waiting = { work: bound, since: performance.now(), isMaintenance };
     const done = () => queue.push(waiting) as Promise<T>;
@@ -152,16 +152,17 @@ export function createPostgresPool(
   housekeeping.unref();
 
   const preparing = createPreparing();
-  /** Undefined until the first connection has found out; those that are opened meanwhile do without. */
+  /** Undefined until the first connection has determined it; connections opened in the meantime do not prepare statements. */
   let isKept: boolean | undefined = servers.target.prepare === false ? false : undefined;
-  /** The driver itself prepares what ends a transaction: it is told by its options. */
+  /** Sets the option on the driver, because the driver itself prepares the statements that end a transaction. */
   const decide = async (sql: postgres.Sql) => {
     if (isKept === undefined) {
       isKept = false;
       try {
         isKept = await isPreparedKept(sql);
       } catch (error) {
-        // What does not understand the question does without. All else is a fault of the connection: the next one finds out.
+        // A server that does not understand the question gets no prepared statements. Any other error is a fault of this
+        // connection, so the next one asks again.
         if (!/^(42|0A)/.test(sqlStateOf(error) ?? '')) {
           isKept = undefined;
           throw error;
@@ -171,7 +172,7 @@ export function createPostgresPool(
     Object.assign(sql.options, { prepare: isKept === true });
   };
   const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
-    // What has no parameters may be several statements, which cannot be prepared.
+    // A text without parameters may contain several statements, which cannot be prepared.
     const isScript = parameters.length === 0 && text.includes(';');
     return isScript || !preparing.wants(text)
       ? on.unsafe(text, parameters)
@@ -216,7 +217,7 @@ export function createPostgresPool(
   const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
     inTime(send(on, statement).values(), use);
 
-  /** Drizzle sets no option that says more than `prepare`, which is decided here. */
+  /** The only option that Drizzle sets is `prepare`, which is decided here. */
   const client = {
     options: types,
     unsafe: (text: Statement[0], parameters?: Statement[1], sending?: Sending) => {

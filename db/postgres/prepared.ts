@@ -1,17 +1,17 @@
 import type postgres from 'postgres';
 
-/** Which statements are worth preparing, on every connection that they are sent on. */
+/** Decides which statements are worth preparing, on every connection. */
 export interface Preparing {
-  /** Notes that a statement is about to be sent. @returns whether it is to be prepared */
+  /** Records that a statement is about to be sent. @returns whether to prepare it */
   wants(text: string): boolean;
 }
 
 /**
- * A prepared statement saves the server from reading and planning it, and the driver a round trip; but it stays on its
- * connection for as long as that lives, and callers have a hand in the texts of some. So one is prepared from its second
- * time on, and there are not many of them: what comes when all places are taken is sent as it is.
- * @param most how many may be prepared
- * @param noted how many others are remembered, to know them again
+ * A prepared statement saves the server from parsing and planning it, and the driver a round trip. But it stays on its connection
+ * for as long as the connection lives, and callers can influence the texts of some statements. So a statement is prepared from
+ * its second use on, and their number is limited: once the limit is reached, other statements are sent unprepared.
+ * @param most maximum number of prepared statements
+ * @param noted how many other statements are remembered, to recognize their second use
  */
 export function createPreparing({ most = 500, noted = 2_000 } = {}): Preparing {
   const prepared = new Set<string>();
@@ -36,14 +36,15 @@ export function createPreparing({ most = 500, noted = 2_000 } = {}): Preparing {
   };
 }
 
-/** Its own text is among those that it finds. */
+/** The statement contains the text that it searches for, so it finds itself. */
 const question = `select pg_backend_pid() as session, string_agg(name, ' ') as names
   from pg_prepared_statements where statement like '%whether it is kept here%'`;
 
 /**
- * Whether what is prepared on a connection is there when it is used again. Behind a pooler that lends sessions by the transaction
- * it may be in another one. A pooler shows by the number of the session, which it has made up; and it keeps track of prepared
- * statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) when they have other names in the session than here.
+ * Whether a statement prepared on a connection is still there when the connection is used again. Behind a pooler with transaction
+ * pooling, the next use may run in another server session. A pooler is recognized by the process id that it reported, which it
+ * has made up. A pooler that tracks prepared statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) gives them
+ * other names in the server session.
  */
 export async function isPreparedKept(sql: Pick<postgres.Sql, 'unsafe'>): Promise<boolean> {
   const options = { prepare: true, simple: false } as { prepare: true };

@@ -6,13 +6,13 @@ import { writeStatement } from '../fixed-statement.js';
 import { type UserColumn, userSearch } from '../query-language/search-text.js';
 import { users } from '../schema.js';
 
-/** Not allowed to have the extension, or it is not installed: 42501, 0A000, 58P01, 42704. */
+/** The extension is not installed or not permitted: 42501, 0A000, 58P01, 42704. */
 const unavailable = new Set(['42501', '0A000', '58P01', '42704']);
 
 const lockNotAvailable = '55P03';
 
 const column: UserColumn = (name) => sql`${sql.identifier(name)}`;
-// What waits to be sorted in is read by every search: little may wait, in kB.
+// Every search also reads the index entries that wait to be merged, so keep that list small (in kB).
 const byThreeLetters = sql`using gin (${userSearch.texts(column)} gin_trgm_ops) with (gin_pending_list_limit = 256)`;
 
 const indexes: Record<string, SQL> = {
@@ -24,10 +24,9 @@ const indexes: Record<string, SQL> = {
 const prefix = 'users_search_';
 
 /**
- * Makes the indexes by which users are searched for three letters and more (pg_trgm) and for addresses, and does away with
- * those of another version. Without them, on a server that does not let us have the extension, searches find the same and
- * take longer.
- * @returns whether they are there
+ * Creates the indexes for searches by three letters and more (pg_trgm) and by address, and drops those of other versions. On a
+ * server that does not permit the extension, searches work without the indexes but take longer.
+ * @returns whether the indexes exist
  */
 export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
   const wanted = new Map(
@@ -46,7 +45,7 @@ export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
   const outdated = [...existing].filter((name) => !wanted.has(name));
   if (missing.length + outdated.length === 0) return true;
   try {
-    // Meanwhile users can be read, and not written.
+    // While this runs, users can be read but not written.
     await db.transaction(async (tx) => {
       await tx.execute(sql`create extension if not exists pg_trgm`);
       for (const [name, definition] of missing) {
@@ -61,7 +60,10 @@ export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
   }
 }
 
-/** Nobody reads users from when this begins to wait for those who read them already: so it soon leaves it to another start. */
+/**
+ * While this waits for running reads of users to finish, all further reads wait behind it. So it stops waiting after one second
+ * and leaves the index to a later start.
+ */
 async function dropIndex(db: Executor, name: string): Promise<void> {
   try {
     await db.transaction(async (tx) => {

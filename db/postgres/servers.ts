@@ -5,19 +5,19 @@ import type { PostgresServer, PostgresTarget } from './socket.js';
 export interface PostgresServers {
   readonly url: string;
   readonly target: PostgresTarget;
-  /** Milliseconds in which each must have let us in, before the next is tried. */
+  /** Milliseconds within which each server must accept a connection, before the next one is tried. */
   readonly timeout: number;
-  /** Whether a server must show that it takes writes: one of several may be a standby. */
+  /** Whether to check that a server accepts writes: one of several may be a standby. */
   readonly mustTakeWrites: boolean;
   /** In the order in which they are to be tried. */
   inOrder(): readonly PostgresServer[];
-  /** It takes writes: it comes first from now on. */
+  /** Moves a server that accepts writes to the front of the list. */
   prefer(server: PostgresServer): void;
-  /** It does not answer, which costs time: it comes last from now on. */
+  /** Moves a server that does not respond, which costs time, to the end of the list. */
   defer(server: PostgresServer): void;
 }
 
-/** @param url any number of hosts, of which the one that takes writes is meant, whatever `target_session_attrs` says */
+/** @param url may name several hosts; the one that accepts writes is used, whatever `target_session_attrs` says */
 export function createServers(url: string, timeout: number): PostgresServers {
   const { attributes, rest } = withoutSessionAttributes(url);
   const target = readTarget(rest);
@@ -36,8 +36,8 @@ export function createServers(url: string, timeout: number): PostgresServers {
 }
 
 /**
- * Takes `target_session_attrs` away from the driver (3.4.9): a standby passes for `read-write` with it, and while there is no
- * primary it goes round and round between the others without a pause.
+ * Hides `target_session_attrs` from the driver (3.4.9), which accepts a standby as `read-write` and, while there is no primary,
+ * tries the other servers in a loop without a pause.
  */
 function withoutSessionAttributes(url: string): { attributes: string | null; rest: string } {
   const [place = '', query = ''] = url.split('?');

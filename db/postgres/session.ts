@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { Line } from './driver-socket.js';
 import { openSocket, type PostgresServer, type PostgresTarget } from './socket.js';
 
-/** How values are read and written, by the number of their type: what Drizzle sets on a client. */
+/** How to parse and serialize values, by type OID. Drizzle sets these handlers on a client. */
 export interface TypeHandlers {
   parsers: Record<string, unknown>;
   serializers: Record<string, unknown>;
@@ -15,7 +15,7 @@ export interface CancelKey {
   secret: number;
 }
 
-/** PostgreSQL's protocol, 55.7: a cancel request, which is sent on a connection of its own. */
+/** PostgreSQL's protocol, 55.7: a cancel request, which is sent on a separate connection. */
 const cancelRequest = ({ pid, secret }: CancelKey): Buffer => {
   const message = Buffer.from([0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 0, 0, 0, 0, 0]);
   message.writeUInt32BE(pid >>> 0, 8);
@@ -23,41 +23,41 @@ const cancelRequest = ({ pid, secret }: CancelKey): Buffer => {
   return message;
 };
 
-/** One session with one server. When it is lost it stays lost: another is to be opened. */
+/** One session with one server. Once lost, it stays lost, and a new one must be opened. */
 export interface PostgresSession {
   readonly isLost: boolean;
-  /** When the server was last heard, on the clock of `performance.now()`. */
+  /** When the server last sent data, on the clock of `performance.now()`. */
   readonly heard: number;
   /**
-   * Does `work` on this session. One at a time.
-   * @throws what `work` throws, or why the session was lost meanwhile
+   * Runs `work` on this session, one task at a time.
+   * @throws what `work` throws, or the reason why the session was lost in the meantime
    */
   use<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
   /** Asks the server to cancel the statement that this session is running. */
   cancel(key: CancelKey): Promise<void>;
-  /** Breaks it off: whoever uses it is told `error`. */
+  /** Ends the session immediately; running work fails with `error`. */
   destroy(error: Error): void;
-  /** Takes leave of the server. */
+  /** Closes the session gracefully. */
   end(): Promise<void>;
 }
 
-/** What every client is made with. Types and times are said here, once. */
+/** Options of every client. Type handlers and timeouts are managed here and not by the driver. */
 const clientOptions = {
   max: 1,
   idle_timeout: 0,
   max_lifetime: null,
   onnotice: () => {},
-  // A session that is lost while the driver asks for the array types of the server would end the process. Drizzle reads
-  // and writes arrays itself.
+  // Losing a session while the driver asks for the server's array types would crash the process. Drizzle parses and serializes
+  // arrays itself.
   fetch_types: false,
 };
 
-/** Reads a URL as postgres.js does, so that every parameter that it knows works. Connects to nothing. */
+/** Parses a URL the way postgres.js does, so that every parameter it supports works. Opens no connection. */
 export function readTarget(url: string): PostgresTarget {
   return postgres(url, clientOptions).options as unknown as PostgresTarget;
 }
 
-/** A session with one of the servers that a URL names, opened by its first use. @param timeout milliseconds for that */
+/** A session with one of the servers that a URL names, opened on first use. @param timeout milliseconds for opening it */
 export function createSession(
   { url, target, timeout }: { url: string; target: PostgresTarget; timeout: number },
   server: PostgresServer,
@@ -71,7 +71,7 @@ export function createSession(
   const lose = async (error: Error) => {
     isLost = true;
     failUser(error);
-    // From here on the client refuses everything, also what a transaction that was cut off goes on to ask.
+    // From here on the client rejects everything, including further statements of a transaction that was cut off.
     await client.end({ timeout: 0 });
   };
 
@@ -109,7 +109,7 @@ export function createSession(
       const socket = await openSocket(server, target, timeout);
       socket.setTimeout(timeout, () => socket.destroy());
       socket.resume().write(cancelRequest(key));
-      // The server closes the connection when it has passed the request on; PgBouncer drops it when the client does so before.
+      // The server closes the connection once it has forwarded the request. PgBouncer drops the request if the client closes first.
       if (!socket.closed) await once(socket, 'close');
     },
     destroy: (error) => {

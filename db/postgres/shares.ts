@@ -1,15 +1,15 @@
-/** Runs the work of callers. Each caller can do only a limited number of things at a time. */
+/** Runs work for callers. Each caller can run only a limited number of tasks at a time. */
 export type WithinShare = <T>(caller: string, work: () => Promise<T>) => Promise<T>;
 
 interface Share {
   running: number;
-  /** What the caller waits to do, in order. */
+  /** Tasks of the caller that wait for their turn, in order. */
   waiting: (() => void)[];
 }
 
 /**
- * No caller holds more than a share of the connections, so there are always some left for others. Work beyond the share
- * waits here rather than in the common queue, where others would wait behind it.
+ * Limits each caller to a share of the connections, so that some are always left for others. Work beyond the share waits here
+ * rather than in the common queue, where it would delay the work of others.
  */
 export function createShares(most: number): WithinShare {
   const shares = new Map<string, Share>();
@@ -21,7 +21,7 @@ export function createShares(most: number): WithinShare {
     try {
       return await work();
     } finally {
-      // The place is handed to the next in line, so `running` does not change.
+      // The slot passes directly to the next task in line, so `running` does not change.
       const next = share.waiting.shift();
       if (next) next();
       else if (--share.running === 0) shares.delete(caller);

@@ -2,28 +2,28 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 
-/** Where servers may be found, as postgres.js reads it from a URL and the environment. */
+/** Where the servers are, as postgres.js reads it from a URL and the environment. */
 export interface PostgresTarget {
   readonly host: readonly string[];
   readonly port: readonly number[];
   /** A Unix socket, instead of hosts. */
   readonly path?: string | false | undefined;
-  /** `prefer` makes do without; `require` asks for no valid certificate; anything else but `false` does. */
+  /** `prefer` falls back to no TLS, `require` accepts any certificate, and anything else except `false` verifies the certificate. */
   readonly ssl?: unknown;
-  /** `direct` begins with TLS and asks no leave (PostgreSQL 17). */
+  /** `direct` starts with TLS immediately, without negotiation (PostgreSQL 17). */
   readonly sslnegotiation?: unknown;
   /** False: no statement is prepared. */
   readonly prepare?: unknown;
 }
 
-/** One of them. */
+/** One of the servers of a target. */
 export interface PostgresServer {
   readonly host: string;
   readonly port: number;
   readonly path?: string;
 }
 
-/** A fault of a connection, with the code that the operating system gives to its like. */
+/** A connection failure, with the code that the operating system uses for such failures. */
 export class ConnectionError extends Error {
   constructor(
     readonly code: 'ECONNREFUSED' | 'ECONNRESET' | 'ETIMEDOUT',
@@ -37,7 +37,7 @@ export class ConnectionError extends Error {
 export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
 export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not answer in time');
 
-/** Connects to a server, encrypted if the target says so. @param milliseconds that it may take */
+/** Connects to a server, with TLS if the target requires it. @param milliseconds time limit */
 export async function openSocket(
   server: PostgresServer,
   target: PostgresTarget,
@@ -45,7 +45,7 @@ export async function openSocket(
 ): Promise<Socket> {
   const { host, port, path } = server;
   const socket = connect(path ? { path } : { host, port });
-  // Errors are told by what waits for the socket; one that comes late must not end the process.
+  // Callers that wait for the socket receive its errors; an error that occurs later must not crash the process.
   socket.on('error', () => {});
   const hangUp = () => socket.destroy(closedByPeer());
   socket.once('end', hangUp);
@@ -62,7 +62,7 @@ export async function openSocket(
   }
 }
 
-/** PostgreSQL's protocol, 55.2.10: the client asks for TLS, and the server says yes or no in one byte. */
+/** PostgreSQL's protocol, 55.2.10: the client asks for TLS, and the server accepts or refuses in one byte. */
 const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 async function encrypt(
@@ -75,7 +75,7 @@ async function encrypt(
   if (!isDirect) {
     socket.write(tlsRequest);
     const [answer] = (await once(socket, 'data', { signal })) as [Buffer];
-    // More than one byte is what somebody in between has slipped in ahead of the encryption (CVE-2021-23222).
+    // More than one byte means that an attacker in the middle injected data before the encryption started (CVE-2021-23222).
     if (answer.toString('latin1') !== 'S') {
       if (ssl === 'prefer' && answer.toString('latin1') === 'N') return socket;
       throw new ConnectionError('ECONNRESET', 'it offers no TLS, which DATABASE_URL asks for');

@@ -1,25 +1,25 @@
 import type { CollectionName } from './collections.js';
 import type { Filter } from './filter.js';
 
-/** A right to read: these fields of the items that match the rule. */
+/** Permission to read these fields of the items that match the rule. */
 export interface ReadGrant {
   fields: ReadonlySet<string> | '*';
-  /** Null: of all items. */
+  /** Null: all items. */
   rule: Filter | null;
 }
 
 /**
- * What a query may see. Grants add up: an item is visible when the rule of any of them matches it, and a field of it
- * when one that names the field does. No grant: nothing is visible.
+ * What a query may read. Grants add up: an item is visible if the rule of any grant matches it, and a field of the item is
+ * visible if the rule of any grant that includes the field matches. Without grants, nothing is visible.
  */
 export type AccessView = (collection: CollectionName) => readonly ReadGrant[];
 
-/** Sees everything: for administrators, and for the rules themselves. */
+/** Gives access to everything: for administrators, and for the evaluation of rules. */
 export const seesAll: AccessView = () => [{ fields: '*', rule: null }];
 
-/** Whether a field may be named at all, on whichever items. */
+/** Whether a query may name a field at all, on any item. */
 export const isReadable = (grants: readonly ReadGrant[], field: string): boolean =>
   grants.some(({ fields }) => fields === '*' || fields.has(field));
 
-/** Whether they let every item be seen, whatever is in it. */
+/** Whether the grants make every item visible, whatever it contains. */
 export const coverAllItems = (grants: readonly ReadGrant[]): boolean => grants.some(({ rule }) => rule === null);

@@ -4,31 +4,31 @@ import { activity, permissions, policies, rolePolicies, roles, userPolicies, use
 
 export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
 
-/** The collections that requests may write. */
+/** The collections that requests may write to. */
 export type WritableCollection = Exclude<CollectionName, 'activity'>;
 
-/** A field with a value of its own. */
+/** A field that holds a value. */
 export interface ValueField {
   kind: 'value';
   column: string;
   type: ValueType;
-  /** Shown as ten asterisks when set: in answers, filters and sorts alike, so that nothing else can be learned of it. */
+  /** Replaced by ten asterisks when set: in responses, filters and sorts alike, so that nothing else about the value can leak. */
   concealed?: true;
-  /** The collection that the value is a key of. */
+  /** The collection whose key the value is. */
   target?: CollectionName;
-  /** Longest text that the column takes, in characters. */
+  /** Longest text that the column accepts, in characters. */
   maxLength?: number;
   /** Longest JSON that is accepted, in bytes. */
   maxBytes?: number;
-  /** Of a list of texts: how many, and how long each of them may be, in characters. */
+  /** For a list of texts: the maximum number of texts, and the maximum length of each in characters. */
   maxList?: { items: number; length: number };
   /** Never null. */
   required?: true;
-  /** Written by the service only: a request that names it in a body is refused. */
+  /** Written by the service only: a request with this field in its body is rejected. */
   readOnly?: true;
-  /** Searched for as a whole, as keys are, and never for a part of it. */
+  /** A search matches only the whole value, as for keys, and never a part of it. */
   whole?: true;
-  /** Unique in any letter case: indexed in lower case, by the rules of "C". */
+  /** Unique in any letter case: indexed in lower case, by the rules of the "C" collation. */
   folded?: true;
 }
 
@@ -36,9 +36,9 @@ export interface ValueField {
 export interface ListField {
   kind: 'list';
   target: CollectionName;
-  /** Either the column of the target that holds our key, or the table that links the two. */
+  /** Either the column of the target that holds this item's key, or the table that links the two. */
   link: { column: string } | { table: PgTable; own: string; other: string };
-  /** The links are data of the item, as a key is: their ids are shown whether or not what they lead to may be read. */
+  /** The links are data of the item, like a key. Their ids are returned whether or not the caller may read the items they refer to. */
   held?: true;
 }
 
@@ -48,7 +48,7 @@ export interface Collection {
   name: CollectionName;
   table: PgTable;
   keyType: 'uuid' | 'integer';
-  /** Every field that can be named in a query, in the order of answers. A field that is not here does not exist. */
+  /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */
   fields: ReadonlyMap<string, Field>;
 }
 
@@ -59,14 +59,14 @@ const value = (column: string, type: ValueType, more: Partial<ValueField> = {}):
   ...more,
 });
 
-/** Fields whose column has their own name. */
+/** Fields with the same name as their column. */
 const values = (type: ValueType, ...names: string[]): [string, Field][] =>
   names.map((name) => [name, value(name, type)]);
 
 const texts = (maxLength: number, ...names: string[]): [string, Field][] =>
   names.map((name) => [name, value(name, 'text', { maxLength })]);
 
-/** JSON objects. @param maxBytes of each as JSON */
+/** JSON objects. @param maxBytes maximum size of each as JSON */
 const objects = (maxBytes: number, ...names: string[]): [string, Field][] =>
   names.map((name) => [name, value(name, 'json', { maxBytes })]);
 
@@ -80,10 +80,10 @@ const collection = (
   ...fields: [string, Field][]
 ): Collection => ({ name, table, keyType, fields: new Map(fields) });
 
-/** Bytes of what a provider says of a user, as JSON. */
+/** Maximum size of the data that a provider supplies about a user, in bytes of JSON. */
 export const maxAuthDataBytes = 64 * 1024;
 
-/** The one way from names to SQL: whatever a client names is looked up here, and nothing else reaches a statement. */
+/** The only way from names to SQL: every name from a client is looked up here, and nothing else reaches a statement. */
 export const collections: Readonly<Record<CollectionName, Collection>> = {
   users: collection(
     'users',

@@ -6,24 +6,24 @@ import { type Collection, collections, type Field, type ListField, type ValueFie
 import type { Filter, Scalar } from './filter.js';
 import { invalidQuery } from './invalid-query.js';
 
-/** A row of a collection in a statement: the name it goes by there. */
+/** A row of a collection in a statement, and its alias there. */
 export interface Row {
   collection: Collection;
   alias: string;
 }
 
 /**
- * Compiles filters and fields to SQL, as one caller may see them. Identifiers come from the map of collections only,
+ * Compiles filters and fields to SQL, restricted to what one caller may read. Identifiers come only from the map of collections;
  * values become parameters.
  */
 export interface Compiler {
-  /** A new row of a collection, with a name that no other has. */
+  /** A new row of a collection, with a unique alias. */
   row(collection: Collection): Row;
   /** The row in a `from` clause. */
   source(row: Row): SQL;
-  /** What the caller sees of a field: null where they may not see it on that row. */
+  /** The value of a field as the caller sees it: null on rows where they may not read it. */
   field(row: Row, name: string): SQL;
-  /** The same for a value that was made elsewhere from the field. */
+  /** The same for a value that was derived from the field elsewhere. */
   masked(row: Row, name: string, value: SQL): SQL;
   /** Whether the caller may name the field at all. */
   readable(row: Row, name: string): boolean;
@@ -31,11 +31,11 @@ export interface Compiler {
   isKeyOf(row: Row, key: SQL): SQL;
   /** Whether the caller may see the row. */
   visible(row: Row): SQL;
-  /** Whether the row matches a filter, judged by what the caller sees. */
+  /** Whether the row matches a filter, evaluated on what the caller may read. */
   matches(row: Row, filter: Filter): SQL;
-  /** The items of a list, as a `from` clause, and the key of the row that lists each; `items` is a row of the list's target. */
+  /** The items of a list as a `from` clause, and the key of the row that lists each of them; `items` is a row of the list's target. */
   linked(list: ListField, items: Row): { from: SQL; owner: SQL };
-  /** The key that a field holds, whether or not the caller may follow it. */
+  /** The column of a field, whether or not the caller may read it. */
   column(row: Row, name: string): SQL;
 }
 
@@ -45,12 +45,12 @@ const any = (conditions: SQL[]): SQL =>
   conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
 
 /**
- * How many comparisons and rows a statement may come to. The conditions of a query are bounded where it is read, but
- * rules of permissions multiply with them.
+ * Maximum number of comparisons and rows in a statement. The conditions of a query are limited when it is parsed, but rules of
+ * permissions multiply with them.
  */
 const mostParts = 5000;
 
-/** @throws {ApiError} INVALID_QUERY, from any of its functions, when the statement would become too large */
+/** @throws {ApiError} INVALID_QUERY from any of its functions, when the statement would become too large */
 export function createCompiler(access: AccessView): Compiler {
   let aliases = 0;
   let parts = 0;
@@ -59,7 +59,7 @@ export function createCompiler(access: AccessView): Compiler {
   };
 
   const compilerFor = (view: AccessView): Compiler => {
-    // Rules are judged by all there is, not by what the caller sees.
+    // Rules are evaluated on all data, not only on what the caller may read.
     const rules = (): Compiler => (view === seesAll ? compiler : compilerFor(seesAll));
 
     const fieldOf = (row: Row, name: string): Field => {
@@ -74,13 +74,13 @@ export function createCompiler(access: AccessView): Compiler {
       return found;
     };
 
-    /** On which rows any of the grants applies; null: on all of them. */
+    /** The condition for the rows to which any of the grants applies; null: all rows. */
     const condition = (row: Row, grants: readonly ReadGrant[]): SQL | null => {
       if (coverAllItems(grants)) return null;
       return any(grants.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
     };
 
-    /** On which rows a field may be seen, among those that may be seen at all; null: on all of them. */
+    /** The condition for those visible rows on which a field may be read; null: all of them. */
     const fieldCondition = (row: Row, name: string): SQL | null => {
       const grants = view(row.collection.name);
       const naming = grants.filter(({ fields }) => fields === '*' || fields.has(name));
@@ -142,11 +142,11 @@ export function createCompiler(access: AccessView): Compiler {
     };
 
     /**
-     * @param reach makes of a value of this row a value of the row where the filter began: nothing, when the filter has
-     *   not gone through a key, or else a scalar sub-select, which is null when there is no item at the other end
-     * @param reachTest the same for a condition on this row; false when there is no item. Sub-selects for lists do not
-     *   depend on the row, so each is run once for the statement and not once for each row of the one around it, which
-     *   would multiply with every list that a filter goes through.
+     * @param reach turns a value of this row into a value of the row where the filter began. Until the filter follows a key, this
+     *   is the identity; after that, it is a scalar sub-select, which is null when there is no related item.
+     * @param reachTest the same for a condition on this row; false when there is no related item. Sub-selects for lists do not
+     *   depend on the row, so each runs once for the statement and not once for each row of the surrounding one; that would
+     *   multiply with every list that a filter goes through.
      */
     const compileFilter = (
       row: Row,
@@ -207,7 +207,7 @@ export function createCompiler(access: AccessView): Compiler {
   return compilerFor(access);
 }
 
-/** `%`, `_` and the escape character itself are literal. */
+/** Escapes `%`, `_` and the escape character itself, so that they are matched literally. */
 export const literal = (text: Scalar) => String(text).replace(/[\\%_]/g, '\\$&');
 
 const fewValues = 20;
@@ -224,13 +224,13 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
   const end = `%${literal(text)}`;
 
   const compiled: Record<Operator, () => SQL> = {
-    // Addresses are indexed in lower case: that they are the same in it is said besides.
+    // Addresses are indexed in lower case, so add the comparison in lower case for the index.
     eq: () =>
       field.folded
         ? sql`(${inLowerCase(value)} = ${inLowerCase(first)} and ${value} = ${first})`
         : sql`${value} = ${first}`,
     neq: () => sql`${value} <> ${first}`,
-    // Many are looked up in a hash table; in an array, one after the other.
+    // Many values are looked up in a hash table; an array would be searched one by one.
     in: () =>
       values.length > fewValues
         ? sql`${value} in (select unnest(${arrayOf(field, values)}))`
@@ -265,8 +265,8 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
 }
 
 /**
- * Values of a field's type as one parameter: a statement takes no more than 65,535, and a list may be long. It is read
- * in a sub-select, once for the statement; the database would read it anew for every row otherwise.
+ * Values of a field's type as one parameter: a statement accepts at most 65,535 parameters, and a list may be long. The
+ * sub-select is evaluated once for the statement; otherwise, the database would parse the text again for every row.
  */
 export function arrayOf({ type }: Pick<ValueField, 'type'>, values: readonly Scalar[]): SQL {
   const literal = `{${values.map((item) => `"${String(item).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
@@ -287,7 +287,7 @@ const arrayTypes: Readonly<Record<ValueField['type'], string>> = {
 export const typeName = (type: ValueField['type']): SQL =>
   sql.raw(type === 'json' ? 'jsonb' : arrayTypes[type].slice(0, -2));
 
-/** A parameter of the type of its column, so that no engine has to guess. */
+/** A parameter with an explicit type, so that no engine has to guess it. */
 function typed({ type }: ValueField, value: Scalar): SQL {
   switch (type) {
     case 'uuid':

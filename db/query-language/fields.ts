@@ -2,15 +2,15 @@ import { type AccessView, isReadable } from './access-view.js';
 import { type Collection, type CollectionName, collections, type Field } from './collections.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 
-/** Which fields to answer with; a relation is either its key or keys (`null`), or the items with fields of their own. */
+/** The fields to return. For a relation, `null` returns its key or keys; otherwise, the related items are returned with these fields. */
 export type FieldTree = Map<string, FieldTree | null>;
 
 const deepest = 6;
 const mostNodes = 1000;
 
 /**
- * The lists that a path goes through: their items multiply, so there are at most two of them, and users, of whom there
- * are many, are listed once.
+ * The lists that a path goes through. Their items multiply, so at most two lists are allowed, and users, of whom there are many,
+ * may be listed only once.
  */
 type Lists = readonly CollectionName[];
 const mostLists = 2;
@@ -19,7 +19,7 @@ const through = (lists: Lists, { kind, target }: Field): Lists =>
   kind === 'list' && target !== undefined ? [...lists, target] : lists;
 const isBounded = (lists: Lists) => lists.length <= mostLists && lists.filter((name) => name === 'users').length <= 1;
 
-/** Names in a parameter that is CSV, or given several times; empty ones are dropped. */
+/** Names in a parameter that is CSV or occurs several times; empty names are dropped. */
 export function parseNames(parameter: string, input: unknown): string[] {
   if (input === undefined || input === null) return [];
   const parts = Array.isArray(input) ? input : [input];
@@ -34,8 +34,8 @@ export function parseNames(parameter: string, input: unknown): string[] {
 }
 
 /**
- * Reads a `fields` parameter; absent or empty means `*`, all that may be read.
- * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ * Parses a `fields` parameter. Absent or empty means `*`: all fields that the caller may read.
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that does not exist or may not be read
  */
 export function parseFields(input: unknown, collection: Collection, access: AccessView): FieldTree {
   const names = parseNames('fields', input);
@@ -46,8 +46,8 @@ export function parseFields(input: unknown, collection: Collection, access: Acce
 }
 
 /**
- * The fields that a `fields` parameter names when it does no more than that: follows no relation, says nothing twice.
- * @returns undefined for any other, right or wrong
+ * The fields that a plain `fields` parameter names: one that follows no relation and repeats no field.
+ * @returns undefined for any other parameter, valid or not
  */
 export function plainFields(input: unknown, { fields }: Collection): readonly string[] | undefined {
   if (input === undefined || input === '*') return [...fields.keys()];
@@ -71,7 +71,7 @@ function add(
 
   if (head === '*') {
     for (const [name, field] of collection.fields) {
-      // What nobody asked for by name is left out where it would be refused.
+      // A wildcard skips fields for which an explicit name would be rejected.
       if (!isReadable(grants, name) || !isBounded(through(lists, field))) continue;
       const isFollowed = rest.length > 0 && field.target !== undefined && access(field.target).length > 0;
       add(tree, isFollowed ? [name, ...rest] : [name], collection, access, nodes, lists, depth);

@@ -6,24 +6,24 @@ import { forbiddenField, invalidQuery } from './invalid-query.js';
 import { readMoment } from './timestamps.js';
 import { resolveVariable, type Variables } from './variables.js';
 
-/** A value that a column can be compared with: timestamps are ISO texts. */
+/** A value that a column can be compared with. Timestamps are ISO 8601 texts. */
 export type Scalar = string | number | boolean;
 
-/** A filter, understood and checked: every name in it is one of the map, every value of its field's type. */
+/** A parsed and validated filter: every name exists in the map of collections, and every value has the type of its field. */
 export type Filter =
   | { kind: 'and' | 'or'; filters: readonly Filter[] }
   | { kind: 'compare'; field: string; operator: Operator; values: readonly Scalar[] }
-  /** The item that a key points to. */
+  /** The related item that a key refers to. */
   | { kind: 'through'; field: string; filter: Filter }
-  /** Some, or none, of the items in a list. */
+  /** At least one, or none, of the items in a list. */
   | { kind: 'some' | 'none'; field: string; filter: Filter }
-  /** `unresolved`: because a variable stands for nothing in this request. */
+  /** A filter that matches nothing. `unresolved`: because a variable has no value in this request. */
   | { kind: 'never'; unresolved?: true };
 
 const deepest = 10;
 const mostNodes = 1000;
 
-/** How many conditions, and how many values in them, a filter may have. The groups around them do not count. */
+/** Maximum number of conditions, and of values in them, in a filter. The groups around the conditions are not counted. */
 export interface FilterLimits {
   conditions: number;
   values: number;
@@ -37,10 +37,10 @@ interface Context {
 }
 
 /**
- * Reads a filter.
- * @param input an object, or the JSON of one
+ * Parses a filter.
+ * @param input an object, or its JSON
  * @param limits null for rules, and for administrators
- * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that does not exist or may not be read
  */
 export function parseFilter(
   input: unknown,
@@ -75,7 +75,7 @@ function parseObject(input: unknown, collection: Collection, context: Context, d
   return filters.length === 1 && filters[0] ? filters[0] : { kind: 'and', filters };
 }
 
-/** The bracket form makes objects with numbers for keys of long lists. */
+/** In the bracket form, long lists are parsed as objects with numeric keys. */
 function listOf(value: unknown, key: string): unknown[] {
   if (Array.isArray(value)) return value;
   if (isObject(value) && Object.keys(value).every((name) => /^\d+$/.test(name))) return Object.values(value);
@@ -92,7 +92,7 @@ function parseField(name: string, value: unknown, collection: Collection, contex
     if (key === '_some' || key === '_none') {
       if (field.kind !== 'list') throw invalidQuery(`${name} has no operator ${key}`);
       const filter = parseObject(part, collections[field.target], context, depth + 1);
-      // What is denied must not become allowed by turning it round.
+      // Negation must not turn a denied condition into an allowed one.
       if (key === '_none' && isUnresolved(filter)) filters.push(unresolved);
       else filters.push({ kind: key === '_some' ? 'some' : 'none', field: name, filter });
     } else if (key.startsWith('_') && key !== '_and' && key !== '_or') {
@@ -123,7 +123,7 @@ function parseCondition(name: string, field: Field, key: string, value: unknown,
   return condition(name, field, operator as Operator, value, context);
 }
 
-/** Notes a condition with so many values. */
+/** Counts a condition with this number of values, and checks the limits. */
 function spend({ limits, counts }: Context, values: number): void {
   counts.conditions++;
   counts.values += values;
@@ -152,7 +152,7 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
     const listed = manyOf(name, operator, value);
     spend(context, listed.length);
     const given = listed.flatMap((item) => resolve(item, variables));
-    // A variable that stands for nothing makes no condition true, not even a negative one.
+    // A variable without a value makes no condition true, not even a negative one.
     if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;
     const values = given.map((item) => whole(field, scalar(name, field.type, item)));
     if (operator === 'between' || operator === 'nbetween') {
@@ -176,17 +176,17 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : only]);
 }
 
-/** UUIDs are stored in lower case, also in fields that may contain other text. */
+/** UUIDs are stored in lower case, including in fields that may contain other text. */
 const whole = (field: ValueField, value: Scalar): Scalar =>
   field.whole && uuidPattern.test(String(value)) ? String(value).toLowerCase() : value;
 
-/** A value as it stands, or what the variable in its place stands for. */
+/** The values of a variable, or the value itself if it is not a variable. */
 function resolve(value: unknown, variables: Variables): unknown[] {
   const resolved = resolveVariable(value, variables);
   return resolved === undefined ? [value] : Array.isArray(resolved) ? [...resolved] : [resolved];
 }
 
-/** `_null`, `_empty` and their like take true, false, or nothing, which means true. */
+/** `_null`, `_empty` and similar operators accept true, false, or nothing, which means true. */
 function flag(name: string, operator: string, value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
@@ -195,7 +195,7 @@ function flag(name: string, operator: string, value: unknown): boolean {
 
 const mostValues = 5000;
 
-/** Several values: as a list, as JSON of a list, or as CSV. */
+/** Several values: as a list, as a JSON list, or as CSV. */
 function manyOf(name: string, operator: string, value: unknown): unknown[] {
   let list: unknown = value;
   if (typeof value === 'string') {
@@ -209,7 +209,7 @@ function manyOf(name: string, operator: string, value: unknown): unknown[] {
   return values;
 }
 
-/** A value of a field's type; queries carry texts, so `"true"` is a boolean where one belongs. */
+/** Converts a value to the type of its field. Query strings contain only text, so `"true"` becomes a boolean for a boolean field. */
 function scalar(name: string, type: ValueType, value: unknown): Scalar {
   const refuse = (what: string) => invalidQuery(`${name}: expected ${what}`);
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {

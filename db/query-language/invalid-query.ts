@@ -1,9 +1,9 @@
 import { ApiError } from '../../schemas/errors.js';
 
-/** A query that cannot be understood. */
+/** A query that cannot be parsed or that is not valid. */
 export const invalidQuery = (reason: string) => new ApiError('INVALID_QUERY', { reason });
 
-/** A field that does not exist or may not be read: the client is not told which, lest it learn what there is. */
+/** A field that does not exist or may not be read. The error does not say which, so that clients cannot find out which fields exist. */
 export const forbiddenField = (collection: string, field: string) =>
   new ApiError('FORBIDDEN', {
     reason: `You may not use the field "${field.slice(0, 64)}" of ${collection}, or there is none`,

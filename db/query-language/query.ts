@@ -6,7 +6,7 @@ import { type Filter, type FilterLimits, parseFilter } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import type { Variables } from './variables.js';
 
-/** The parameters of a query as they come, from the query string or from the body of a SEARCH. */
+/** The raw parameters of a query, from the query string or from the body of a SEARCH request. */
 export interface QueryInput {
   fields?: unknown;
   filter?: unknown;
@@ -22,12 +22,12 @@ export interface QueryInput {
 }
 
 export interface SortKey {
-  /** A field, reached through the keys before it. */
+  /** A field, preceded by the keys that lead to it. */
   path: readonly string[];
   descending: boolean;
 }
 
-/** A sort as a client would write it. */
+/** A sort parameter as a client would write it. */
 export const nameOfSort = (sort: readonly SortKey[]): string =>
   sort.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join();
 
@@ -36,26 +36,26 @@ export type AggregateFunction = (typeof aggregateFunctions)[number];
 
 export interface Aggregate {
   groupBy: readonly string[];
-  /** A null field is `*`: the items themselves are counted. */
+  /** If `field` is null, it stands for `*`: the items themselves are counted. */
   columns: readonly { function: AggregateFunction; field: string | null }[];
 }
 
 export interface Selection {
   filter: Filter | null;
   search: string | null;
-  /** Only items with these keys, whether or not the caller may see the field `id`. */
+  /** Only items with these keys, whether or not the caller may read the field `id`. */
   keys?: readonly (string | number)[];
   /** The same, in no particular order. */
   among?: readonly (string | number)[];
 }
 
-/** A query, understood and checked. */
+/** A parsed and validated query. */
 export interface Query extends Selection {
   fields: FieldTree;
   sort: readonly SortKey[];
-  /** Null: all. */
+  /** Null: all items. */
   limit: number | null;
-  /** Whether all items were asked for: then `limit`, if there is one, is what they are cut off at. */
+  /** Whether the query requested all items. In that case `limit`, if there is one, is the number at which the list is cut off. */
   isAll: boolean;
   offset: number;
   /** Where to continue; null: at the first item. */
@@ -64,21 +64,21 @@ export interface Query extends Selection {
   aggregate: Aggregate | null;
 }
 
-/** How much one query may ask for. */
+/** Limits on what one query may request. */
 export interface QueryLimits {
-  /** Items, when no limit is asked for. */
+  /** Number of items when the query has no `limit`. */
   default: number;
-  /** The largest number of items; null: no limit. */
+  /** Maximum number of items; null: no limit. */
   maximum: number | null;
-  /** Null: no limit but that of a statement. */
+  /** Null: only the limit of a statement applies. */
   filter: FilterLimits | null;
-  /** The largest number of columns of `aggregate` and `groupBy` together; null: no limit. */
+  /** Maximum number of columns of `aggregate` and `groupBy` together; null: no limit. */
   columns: number | null;
 }
 
 /**
- * Reads a query, as one caller may ask it.
- * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that may not be read or does not exist
+ * Parses and validates a query for one caller.
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that does not exist or may not be read
  */
 export function parseQuery(
   input: QueryInput,
@@ -125,7 +125,7 @@ function parseOffset(input: QueryInput, limit: number | null): number {
   const offset = isAbsent(input.offset) ? 0 : parseInteger('offset', input.offset, 0);
   if (isAbsent(input.page)) return offset;
   const page = parseInteger('page', input.page, 0);
-  // Without a limit everything is on the first page, and nothing on those after it.
+  // Without a limit, the first page contains everything, and the following pages are empty.
   return Math.min(Math.max(page - 1, 0) * (limit ?? Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
@@ -171,7 +171,7 @@ function parseSort(value: unknown, collection: Collection, access: AccessView): 
   });
 }
 
-/** Every part but the last must be a key to follow, the last a value, and all of them readable. */
+/** Every part except the last must be a key that can be followed, the last must be a value, and all must be readable. */
 function checkPath(path: readonly string[], collection: Collection, access: AccessView): void {
   let place = collection;
   path.forEach((name, index) => {

@@ -1,10 +1,11 @@
-/** An ISO 8601 date, with or without a time and a zone. */
+/** An ISO 8601 date, with an optional time and time zone. */
 const isoPattern = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const zonePattern = /(?:Z|[+-]\d{2}:?\d{2})$/;
 
 /**
- * The moment that a text names, in ISO form and UTC; undefined when it names none that the database knows: it has no
- * year 0. Without a zone it is UTC, wherever the service runs.
+ * Converts a text to a timestamp in ISO 8601 form and UTC. Without a time zone, the text is read as UTC, wherever the service
+ * runs.
+ * @returns undefined for an invalid date or one that the database cannot store, such as the year 0
  */
 export function readMoment(text: string): string | undefined {
   if (!isoPattern.test(text)) return undefined;
@@ -14,13 +15,13 @@ export function readMoment(text: string): string | undefined {
   return isStorable(moment) ? moment.toISOString() : undefined;
 }
 
-/** Whether a moment is in the years that an ISO text and the database both know: 1 to 9999. */
+/** Whether a timestamp is in the range that both ISO texts and the database support: the years 1 to 9999. */
 export function isStorable(moment: Date): boolean {
   const year = moment.getUTCFullYear();
   return year >= 1 && year <= 9999;
 }
 
-/** `Date` makes the second of March of the thirtieth of February. */
+/** `Date` turns February 30 into March 2. */
 const isDay = (text: string): boolean => {
   const midnight = new Date(text);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);

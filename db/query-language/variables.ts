@@ -1,7 +1,7 @@
 import { invalidQuery } from './invalid-query.js';
 import { isStorable } from './timestamps.js';
 
-/** What the dynamic variables of a filter stand for in this request. */
+/** The values of the dynamic variables of a filter in this request. */
 export interface Variables {
   now: Date;
   user: string | null;
@@ -31,7 +31,7 @@ const inMilliseconds: Readonly<Record<string, number>> = {
   weeks: 604_800_000,
 };
 
-/** What a variable stands for; undefined when the value is none, null when it stands for nothing in this request. */
+/** The value of a variable; undefined when the text is not a variable, null when the variable has no value in this request. */
 export function resolveVariable(value: unknown, variables: Variables): string | readonly string[] | null | undefined {
   if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
   switch (value) {
@@ -52,7 +52,7 @@ export function resolveVariable(value: unknown, variables: Variables): string | 
   }
 }
 
-/** Moves a moment by an amount such as `-1 day`; months and years by the calendar, in UTC. */
+/** Shifts a time by an amount such as `-1 day`; months and years follow the calendar, in UTC. */
 function shift(moment: Date, adjustment: string): Date {
   const [, sign = '', digits = '', word = ''] = /^\s*([+-]?)\s*(\d{1,9})\s*([a-z]+)\s*$/i.exec(adjustment) ?? [];
   const unit = unitOf.get(word.toLowerCase());

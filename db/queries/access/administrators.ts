@@ -3,10 +3,10 @@ import { type Executor, rows } from '../../client.js';
 import { policies, rolePolicies, roles, settings, userPolicies, users } from '../../schema.js';
 import type { Key } from '../items/writes.js';
 
-/** Any number that no other lock here has. */
+/** An arbitrary number that no other lock of the service uses. */
 const administratorsLock = 0x6761_7466;
 
-/** The users to whom a policy with admin access comes, from wherever. */
+/** The users who have a policy with admin access, from any source. */
 const administrators = (condition: SQL, policyCondition: SQL = sql`true`) => sql`
   with recursive powerful(id) as (
     select rp.role from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
@@ -21,8 +21,8 @@ const administrators = (condition: SQL, policyCondition: SQL = sql`true`) => sql
   )`;
 
 /**
- * Makes changes that could take the last administrator away happen one after another: without it two of them at once
- * would each see the other's administrator and both go through.
+ * Serializes changes that could remove the last administrator. Without this lock, two concurrent changes would each see the
+ * other's administrator, and both would succeed.
  */
 export async function lockAdministrators(executor: Executor): Promise<void> {
   await executor.execute(sql`select pg_advisory_xact_lock(${administratorsLock})`);
@@ -32,8 +32,8 @@ const canLogIn = sql`u.status = 'active'
   and (u.password is not null or u.token_hash is not null or u.provider <> 'default')`;
 
 /**
- * Whether at least one active administrator can still log in: one who has a password, a static token or a provider, and whose
- * admin access is not limited to certain IP addresses.
+ * Whether at least one active administrator can still log in. Such a user has a password, a static token or a provider, and admin
+ * access that is not limited to certain IP addresses.
  */
 export async function hasActiveAdministrator(executor: Executor): Promise<boolean> {
   const found = await rows(executor, sql`${administrators(canLogIn, sql`p.ip_access is null`)} limit 1`);
@@ -47,7 +47,7 @@ export async function administratorsAmong(executor: Executor, keys: readonly Key
   return new Set(found.map(({ id }) => id));
 }
 
-/** Whether one of these roles is above itself. */
+/** Whether one of these roles is its own ancestor. */
 export async function anyIsOwnAncestor(executor: Executor, keys: readonly Key[]): Promise<boolean> {
   if (keys.length === 0) return false;
   const list = sql.join(
@@ -65,7 +65,7 @@ export async function anyIsOwnAncestor(executor: Executor, keys: readonly Key[])
   return found.length > 0;
 }
 
-/** Which settings give too many rights: the public policy, or the role of those who register. */
+/** Which settings grant too many rights: the public policy, or the role of users who register. */
 export async function excessiveSettings(
   executor: Executor,
 ): Promise<{ publicPolicy: boolean; registrationRole: boolean }> {
@@ -88,8 +88,11 @@ export async function excessiveSettings(
   return { publicPolicy: found?.public_policy ?? false, registrationRole: found?.registration_role ?? false };
 }
 
-/** Who is an administrator, from which addresses, and whether they are active: an entry that is new is access that was given. */
-// `offset 0` keeps the planner from joining all users: administrators are few, and the indexes lead to them.
+/**
+ * The administrators, the addresses from which they have access, and whether they are active. A new entry means that access was
+ * granted.
+ */
+// `offset 0` keeps the planner from joining all users: there are few administrators, and the indexes find them.
 export async function listAdministration(executor: Executor): Promise<Set<string>> {
   const found = await rows<{ access: string; is_active: boolean }>(
     executor,

@@ -3,7 +3,7 @@ import type { Executor } from '../../client.js';
 import { permissions } from '../../schema.js';
 import type { Key } from '../items/writes.js';
 
-/** The rules of permissions, and what they are about. */
+/** The rules of these permissions, with the collections to which they apply. */
 export async function rulesOf(executor: Executor, keys: readonly Key[]) {
   const { collection, permissions: rule, validation, presets } = permissions;
   return executor

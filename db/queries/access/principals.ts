@@ -25,7 +25,7 @@ export interface PolicyRecord {
   permissions: PermissionRecord[];
 }
 
-/** A user with all that their rights follow from. Moments are milliseconds since 1970. */
+/** A user with everything that determines their rights. Times are milliseconds since 1970. */
 export interface PrincipalRecord {
   id: string;
   status: string;
@@ -34,9 +34,9 @@ export interface PrincipalRecord {
   last_access: number | null;
   /** The role and its ancestors. */
   roles: string[];
-  /** Those of the roles, the user's own, and, for a user without a role, the public one. */
+  /** The policies of the roles, of the user, and, for a user without a role, the public policy. */
   policies: PolicyRecord[];
-  /** The user's own row as it would be answered to who may see all of it; when it was asked for. */
+  /** The user's own row, as returned to a caller who may read all of it. Present only if requested. */
   own?: Item;
 }
 
@@ -47,7 +47,7 @@ export interface SessionPrincipalRecord extends PrincipalRecord {
     last_used_at: number;
     expires_at: number;
     authenticated_at: number;
-    /** Milliseconds since the generation before was replaced; null: there was none. See {@link advanceSession}. */
+    /** Milliseconds since the previous generation was replaced; null if there was none. See {@link advanceSession}. */
     replaced_ago: number | null;
   };
 }
@@ -66,7 +66,7 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       )
     )), '[]')`;
 
-/** The user `u`, the chain of roles (`union` ends it even if it runs in a circle) and the policies, in one statement. */
+/** The user `u`, the chain of roles and the policies, in one statement. `union` ends the chain even if it is circular. */
 export const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql`
   select u.id, u.status, u.role, u.tfa_secret is not null as has_tfa, ${milliseconds(sql`u.last_access`)} as last_access,
     to_json(chain.ids) as roles, attached.list as policies ${columns}
@@ -90,7 +90,7 @@ export const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``)
   ) attached
   where ${condition}`;
 
-/** In milliseconds, by the database's clock: so it does not matter which instance replaced it and which one reads this. */
+/** In milliseconds, by the database's clock, so that it does not matter which instance replaced the token and which one reads this. */
 const replacedAgo = sql`(extract(epoch from clock_timestamp() - s.replaced_at) * 1000)::float8`;
 
 const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQL) =>
@@ -108,7 +108,7 @@ const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQ
 const principalOfToken = (value: (name: 'hash') => Placeholder, own: SQL) =>
   principalFrom(sql`${users} u`, sql`u.token_hash = ${value('hash')}`, own);
 
-/** The statement, and the same with fields of the user's own row. */
+/** Two versions of a statement: as it is, and with fields of the user's own row. */
 function withOwnRow<Values extends Record<string, unknown>, Row extends PrincipalRecord>(
   write: (value: (name: keyof Values & string) => Placeholder, own: SQL) => SQL,
 ) {
@@ -127,8 +127,8 @@ const bySession = withOwnRow<{ session: string }, SessionPrincipalRecord>(princi
 const byTokenHash = withOwnRow<{ hash: string }, PrincipalRecord>(principalOfToken);
 
 /**
- * The user of a session, whatever the state of either.
- * @param ownFields of the user's own row, which comes along as `own`
+ * The user of a session, whatever the status of the session and the user.
+ * @param ownFields fields of the user's own row to return as `own`
  */
 export const findPrincipalBySession = (
   executor: Executor,
@@ -143,7 +143,7 @@ export const findPrincipalByTokenHash = (
   ownFields?: readonly string[],
 ): Promise<PrincipalRecord | undefined> => byTokenHash(executor, { hash }, ownFields);
 
-/** A place in a session: what is shown to leave it, or what is written on arriving. */
+/** A position in a session: what a client presents to leave it, or what is written when the session advances. */
 export interface SessionPlace {
   generation: number;
   /** Of the refresh token; null in mode `session`. */
@@ -163,11 +163,11 @@ type Advance =
   | 'shift';
 
 /**
- * One row, whose user is null when nothing was replaced.
+ * Returns one row, whose user is null when nothing was replaced.
  *
- * The row is locked first, so that `clock_timestamp()` is read after all waiting: in a plain update it would be read before
- * the wait for the lock. It is the database's clock, the only one that all instances share, and close to the commit, which
- * PostgreSQL keeps no time of. `shift` is how far a test has moved the clock of the service.
+ * The row is locked first, so that `clock_timestamp()` is read after all waiting; a plain update would read it before the wait
+ * for the lock. The database's clock is the only one that all instances share. The time is close to that of the commit, which
+ * PostgreSQL does not record. `shift` is the number of milliseconds by which a test has moved the service's clock.
  */
 const advance = fixedStatement<
   Record<Advance, string | number | null>,
@@ -194,26 +194,26 @@ const advance = fixedStatement<
   )}`,
 );
 
-/** The session `s`, if what was presented is still its current token. */
+/** The session `s`, if the presented token is still its current one. */
 function isAt(value: (name: 'id' | 'generation' | 'tokenHash') => Placeholder): SQL {
   return sql`s.id = ${value('id')} and s.generation = ${value('generation')}
       and s.token_hash is not distinct from ${value('tokenHash')}::varchar`;
 }
 
-/** What came of an attempt to replace the token of a session. */
+/** The outcome of an attempt to replace the token of a session. */
 export type AdvanceOutcome =
   | { principal: PrincipalRecord; expiresAt: Date; createdAt: Date }
   | {
       principal: undefined;
-      /** Whether what was presented was the current token when the statement began: if so, the replacement was committed later. */
+      /** Whether the presented token was current when the statement began. If so, the replacement was committed later. */
       wasCurrent: boolean;
     };
 
 /**
- * Moves a session from one generation to the next, if `presented` is still the current one, the session has not expired
- * and its user is active. One statement: of any number of attempts at the same time exactly one succeeds, and one that fails
- * changes nothing.
- * @param maxAge milliseconds after its beginning at which the session ends in any case; null: never
+ * Moves a session from one generation to the next, if `presented` is still the current one, the session has not expired and its
+ * user is active. This is one statement: of any number of concurrent attempts exactly one succeeds, and a failed attempt changes
+ * nothing.
+ * @param maxAge milliseconds after its start at which the session ends in any case; null: never
  * @param shift milliseconds by which `now` is ahead of the machine's clock
  */
 export async function advanceSession(
@@ -241,7 +241,7 @@ export async function advanceSession(
     : { principal, expiresAt: new Date(expiresAt), createdAt: new Date(createdAt) };
 }
 
-/** A session as a refresh or a logout finds it, with its user. */
+/** A session with its user, as needed by a refresh or a logout. */
 export interface RefreshableSession extends SessionPrincipalRecord {
   token_hash: string | null;
   created_at: number;
@@ -251,12 +251,12 @@ const refreshable = fixedStatement<{ session: string }, RefreshableSession>((val
   principalOfSession(value, sql`, s.token_hash, ${milliseconds(sql`s.created_at`)} as created_at`),
 );
 
-/** A session with what the tokens of it are checked against, whatever the state of it or of its user. */
+/** A session with the data that its tokens are checked against, whatever the status of the session and its user. */
 export async function findRefreshableSession(executor: Executor, id: string): Promise<RefreshableSession | undefined> {
   return (await refreshable(executor, { session: id }))[0];
 }
 
-/** Of these users, one for each combination of role and own policies: the others have the same rights. */
+/** Returns one of these users for each combination of role and own policies; the others have the same rights. */
 export async function findPrincipalsAmong(executor: Executor, userIds: readonly string[]): Promise<PrincipalRecord[]> {
   const source = sql`(
     select distinct on (u.role, held.policies) u.*
@@ -270,7 +270,7 @@ export async function findPrincipalsAmong(executor: Executor, userIds: readonly 
   return rows<PrincipalRecord>(executor, principalFrom(source, sql`true`));
 }
 
-/** A new user with this role, who is not stored yet. @returns undefined when there is no such role */
+/** A hypothetical new user with this role, who is not stored. @returns undefined when the role does not exist */
 export async function findPrincipalOfRole(executor: Executor, role: string): Promise<PrincipalRecord | undefined> {
   const source = sql`(
     select gen_random_uuid() as id, 'invited' as status, r.id as role, null::text as tfa_secret, null::timestamptz as last_access
@@ -285,7 +285,7 @@ const publicPolicies = fixedStatement<Record<never, never>, { list: PolicyRecord
     sql`select ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
 );
 
-/** The policies that count for those who say not who they are: the public one, if there is one. */
+/** The policies that apply to anonymous callers: the public policy, if there is one. */
 export async function findPublicPolicies(executor: Executor): Promise<PolicyRecord[]> {
   const [found] = await publicPolicies(executor, {});
   return found?.list ?? [];

@@ -19,13 +19,13 @@ import { type Executor, rows } from '../../client.js';
 import { fixedStatement } from '../../fixed-statement.js';
 import { activity, activityChain } from '../../schema.js';
 
-/** A row as it is sealed, and where it stands in the chain. */
+/** A row as it is sealed, with its position in the chain. */
 export type ActivityRow = typeof activity.$inferSelect;
 
 /** Where the chain begins and ends. */
 export type ChainEnds = Omit<typeof activityChain.$inferSelect, 'id'>;
 
-/** A row before it has a place in the chain. */
+/** A row that has no position in the chain yet. */
 export type NewActivity = Omit<ActivityRow, 'position' | 'hash'>;
 
 const { position: _position, hash: _hash, ...columnsOfNew } = getTableColumns(activity);
@@ -33,15 +33,15 @@ const names = Object.values(columnsOfNew).map(({ name }) => sql.identifier(name)
 const list = sql.join(names, sql`, `);
 
 /**
- * Writes rows.
- * @param added what {@link recordsOf} makes of them
+ * Inserts rows.
+ * @param added rows as serialized by {@link recordsOf}
  */
 export const insertingActivity = (added: Placeholder, condition = sql``): SQL => sql`insert into ${activity} (${list})
     select ${list} from jsonb_populate_recordset(null::${activity}, ${added}::jsonb) ${condition}`;
 
 const insertion = fixedStatement<{ rows: string }, Record<never, never>>((value) => insertingActivity(value('rows')));
 
-/** Rows as {@link insertingActivity} takes them. */
+/** Serializes rows for {@link insertingActivity}. */
 export const recordsOf = (added: readonly NewActivity[]): string =>
   JSON.stringify(
     added.map((row) =>
@@ -49,12 +49,12 @@ export const recordsOf = (added: readonly NewActivity[]): string =>
     ),
   );
 
-/** Writes rows in one statement. */
+/** Inserts rows in one statement. */
 export async function insertActivity(executor: Executor, added: readonly NewActivity[]): Promise<void> {
   await insertion(executor, { rows: recordsOf(added) });
 }
 
-/** Rows that have no place in the chain yet, the oldest first. */
+/** Rows that have no position in the chain yet, oldest first. */
 export async function readUnlinked(executor: Executor, limit: number, after?: string): Promise<ActivityRow[]> {
   return executor
     .select()
@@ -64,7 +64,7 @@ export async function readUnlinked(executor: Executor, limit: number, after?: st
     .limit(limit);
 }
 
-/** Whether there are rows that have no place in the chain yet. */
+/** Whether there are rows that have no position in the chain yet. */
 export async function hasUnlinked(executor: Executor): Promise<boolean> {
   const found = await executor
     .select({ id: activity.id })
@@ -75,7 +75,7 @@ export async function hasUnlinked(executor: Executor): Promise<boolean> {
   return found.length === 1;
 }
 
-/** Gives rows their places in the chain. */
+/** Assigns positions in the chain to rows. */
 export async function writeLinks(
   tx: Executor,
   links: readonly { id: string; position: number; hash: string }[],
@@ -88,8 +88,8 @@ export async function writeLinks(
 }
 
 /**
- * The ends of the chain, locked until the transaction ends: one instance at a time works on them.
- * @returns undefined when there is no chain yet; 'busy' when another instance is at work
+ * The ends of the chain, locked until the transaction ends, so that only one instance at a time works on them.
+ * @returns undefined when there is no chain yet; 'busy' when another instance holds the lock
  */
 export async function lockChainEnds(tx: Executor): Promise<ChainEnds | 'busy' | undefined> {
   const [found] = await tx.select().from(activityChain).for('update', { skipLocked: true });
@@ -102,7 +102,7 @@ export async function readChainEnds(executor: Executor): Promise<ChainEnds | und
   return found;
 }
 
-/** Begins the chain. @returns false when another instance has just done so */
+/** Begins the chain. @returns false when another instance has just begun it */
 export async function insertChainEnds(tx: Executor, ends: ChainEnds): Promise<boolean> {
   const made = await tx.insert(activityChain).values(ends).onConflictDoNothing().returning({ id: activityChain.id });
   return made.length === 1;
@@ -112,7 +112,7 @@ export async function writeChainEnds(tx: Executor, ends: ChainEnds): Promise<voi
   await tx.update(activityChain).set(ends);
 }
 
-/** Rows of the chain from a place on, in its order. */
+/** Rows of the chain from a position on, in order. */
 export async function readLinked(executor: Executor, from: number, limit: number): Promise<ActivityRow[]> {
   return executor
     .select()
@@ -122,7 +122,7 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** Whether there are rows with places outside of these ends, of a chain that would have none there. */
+/** The lowest position outside of these ends, where the chain must not have rows; null when there is none. */
 export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
   const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
   const [found] = await executor
@@ -132,7 +132,7 @@ export async function findOutside(executor: Executor, first: number, head: numbe
   return found?.position ?? null;
 }
 
-/** The place of the last row of the chain that, with all before it, is older than `before`; null when the first is not. */
+/** The position of the last row before the first one that is not older than `before`; null when the first row must be kept. */
 export async function lastPlaceBefore(
   tx: Executor,
   { firstPosition, headPosition }: Pick<ChainEnds, 'firstPosition' | 'headPosition'>,
@@ -151,12 +151,12 @@ export async function hashAt(tx: Executor, position: number): Promise<string | n
   return found?.hash ?? null;
 }
 
-/** Removes the rows of the chain up to a place. */
+/** Deletes the rows of the chain up to and including a position. */
 export async function deleteLinkedUpTo(tx: Executor, position: number): Promise<void> {
   await tx.delete(activity).where(lte(activity.position, position));
 }
 
-/** The place of the newest row that has one; null when none has. */
+/** The position of the newest row that has one; null when none has. */
 export async function highestPlace(executor: Executor): Promise<number | null> {
   const [found] = await executor.select({ position: max(activity.position) }).from(activity);
   return found?.position ?? null;

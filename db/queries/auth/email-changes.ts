@@ -3,7 +3,7 @@ import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { emailChanges, users } from '../../schema.js';
 
-/** A change of address that waits for a confirmation. */
+/** A change of email address that awaits confirmation. */
 export interface EmailChange {
   user: string;
   id: string;
@@ -18,7 +18,7 @@ const columns = {
   expiresAt: emailChanges.expiresAt,
 };
 
-/** Writes a request, in place of an older one. */
+/** Stores a request and replaces an older one. */
 export async function replaceEmailChange(tx: Executor, change: EmailChange & { createdAt: Date }): Promise<void> {
   const { user: _user, ...rest } = change;
   await tx.insert(emailChanges).values(change).onConflictDoUpdate({ target: emailChanges.user, set: rest });
@@ -42,12 +42,12 @@ export async function deleteEmailChanges(tx: Executor, ids: readonly string[]): 
   return deleted.map(({ user }) => user);
 }
 
-/** Writes an address that its user has confirmed by a link sent to it. */
+/** Stores an address that its user has confirmed through a link sent to it. */
 export async function writeVerifiedEmail(tx: Executor, id: string, email: string, now: Date): Promise<void> {
   await tx.update(users).set({ email, emailVerifiedAt: now }).where(eq(users.id, id));
 }
 
-/** Removes what has expired. Nothing depends on it: an expired request is refused whether its row is there or not. */
+/** Deletes expired requests. Nothing depends on this: an expired request is rejected even while its row exists. */
 export async function deleteExpiredEmailChanges(executor: Executor, now: Date): Promise<void> {
   await executor.delete(emailChanges).where(lt(emailChanges.expiresAt, now));
 }

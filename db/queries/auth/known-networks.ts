@@ -4,12 +4,12 @@ import { fixedStatement } from '../../fixed-statement.js';
 import { inLowerCase } from '../../lower-case.js';
 import { knownNetworks, users } from '../../schema.js';
 
-/** Of each user: of more, the latest are kept. */
+/** Maximum number of networks stored for each user; the most recent ones are kept. */
 const mostNetworks = 20;
-/** Milliseconds: a login from a network is noted again only after this. */
+/** Milliseconds that must pass before another login from the same network is recorded. */
 const noteAfter = 3_600_000;
 
-/** What is said of a login from a network. */
+/** The values that record a login from a network. */
 type NetworkUse = 'network' | 'now' | 'notedBefore';
 
 export const valuesOfNetworkUse = (network: string, now: Date): Record<NetworkUse, string> => ({
@@ -19,8 +19,8 @@ export const valuesOfNetworkUse = (network: string, now: Date): Record<NetworkUs
 });
 
 /**
- * Notes, as parts of a `with`, that a user has logged in from a network.
- * @param user gives their `id`, or no row: then nothing is noted
+ * Parts of a `with` clause that record a user's login from a network.
+ * @param user yields the user's `id`, or no row; then nothing is recorded
  */
 export const notingNetwork = (user: SQL, value: (name: NetworkUse) => Placeholder): SQL => sql`
   noted as (
@@ -41,12 +41,12 @@ const noting = fixedStatement<Record<NetworkUse | 'user', string>, Record<never,
   (value) => sql`with ${notingNetwork(sql`(select ${value('user')}::uuid as id)`, value)} select`,
 );
 
-/** Notes that a user has logged in from a network. */
+/** Records that a user has logged in from a network. */
 export async function rememberNetwork(tx: Executor, user: string, network: string, now: Date): Promise<void> {
   await noting(tx, { user, ...valuesOfNetworkUse(network, now) });
 }
 
-/** Whether the user with this address, in any letter case, has logged in from a network before. */
+/** Whether the user with this email address, in any letter case, has logged in from a network before. */
 export async function logsInFrom(executor: Executor, email: string, network: string): Promise<boolean> {
   const found = await executor
     .select({ user: knownNetworks.user })
@@ -56,7 +56,7 @@ export async function logsInFrom(executor: Executor, email: string, network: str
   return found.length > 0;
 }
 
-/** Forgets networks without a later login than `before`. */
+/** Deletes networks without a login since `before`. */
 export async function deleteOldNetworks(executor: Executor, before: Date): Promise<void> {
   await executor.delete(knownNetworks).where(lte(knownNetworks.lastLoginAt, before));
 }

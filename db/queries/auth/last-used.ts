@@ -4,7 +4,7 @@ import type { Executor } from '../../client.js';
 import { fixedStatement } from '../../fixed-statement.js';
 import { sessions, users } from '../../schema.js';
 
-/** When something was used. It is written unless a later time than `before` stands there already. */
+/** When something was used. It is stored unless the stored time is later than `before`. */
 export interface Use {
   now: Date;
   before: Date;
@@ -16,8 +16,8 @@ export interface SessionUse extends Use {
 }
 
 /**
- * Writes the uses of many rows in one statement. It waits for no other transaction, so it can be part of no deadlock.
- * @returns the ids of rows that another transaction holds just now: they are left as they are
+ * Stores the uses of many rows in one statement. It never waits for another transaction, so it cannot cause a deadlock.
+ * @returns the ids of rows that another transaction has locked; these rows are left unchanged
  */
 type WriteUses<Entry extends Use> = (executor: Executor, uses: ReadonlyMap<string, Entry>) => Promise<string[]>;
 

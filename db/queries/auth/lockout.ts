@@ -1,6 +1,9 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 
-/** How wrong guesses are slowed down: from `limit` in a row on, each locks for longer. All times in milliseconds. */
+/**
+ * How repeated wrong guesses are slowed down: from `limit` failures in a row on, each causes a longer lock. All times in
+ * milliseconds.
+ */
 export interface AttemptRules {
   limit: number;
   firstLock: number;
@@ -8,15 +11,15 @@ export interface AttemptRules {
 }
 
 /**
- * Until when so many failures lock, as a value in a statement; null below the limit.
- * @param now in ISO 8601, or what stands for it; likewise the rules
+ * The time until which this number of failures causes a lock, as an SQL expression; null below the limit.
+ * @param now in ISO 8601, or a placeholder for it; the rules may be placeholders, too
  */
 export function lockAfter(
   failures: SQL,
   now: string | Placeholder,
   { limit, firstLock, longestLock }: Record<keyof AttemptRules, number | Placeholder>,
 ): SQL {
-  // The exponent stays small, however often somebody fails: the lock stops growing long before.
+  // The exponent is capped, however many failures there are: the lock reaches its maximum long before.
   const lock = sql`least(${longestLock}::float8, ${firstLock}::float8 * power(2, least(${failures} - ${limit}::integer, 30)))`;
   return sql`case when ${failures} >= ${limit}::integer
     then ${now}::timestamptz + ${lock} * interval '1 millisecond' end`;

@@ -6,26 +6,26 @@ import { knownNetworks, loginAttempts, settings } from '../../schema.js';
 import { beginAnewOnDeadlock } from '../../transact.js';
 import { type AttemptRules, lockAfter } from './lockout.js';
 
-/** Under what an attempt is counted: for the account from one network, and for the account from anywhere. */
+/** The keys under which an attempt is counted: for the account from one network, and for the account from anywhere. */
 export interface AttemptKeys {
   fromHere: string;
   fromAnywhere: string;
 }
 
-/** What decides how an attempt is counted. */
+/** The data that determines how an attempt is counted. */
 export interface AttemptState {
-  /** `auth_login_attempts` of the settings; null: nothing is counted. */
+  /** The setting `auth_login_attempts`; null: attempts are not counted. */
   limit: number | null;
   /** Whether the user has logged in from this network before. */
   isKnown: boolean;
-  /** Until when no password is looked at: milliseconds since 1970; null when no lock was ever set. */
+  /** The time until which no password is checked, in milliseconds since 1970; null when no lock was ever set. */
   locks: Record<keyof AttemptKeys, number | null>;
 }
 
-/** {@link AttemptState} as it is read. */
+/** {@link AttemptState} as read from the database. */
 export type FoundAttempts = { limit: number | null; known: boolean } & Record<'here' | 'anywhere', number | null>;
 
-/** What is selected from the settings for an attempt. @param user their id, or null */
+/** The columns to select from the settings for an attempt. @param user an expression for the user's id, or null */
 export function attemptColumns(user: SQL, value: (name: 'network' | keyof AttemptKeys) => Placeholder): SQL {
   const lockOf = (name: keyof AttemptKeys) =>
     sql`(select (extract(epoch from locked_until) * 1000)::float8 from ${loginAttempts} where key = ${value(name)})`;
@@ -43,7 +43,7 @@ const state = fixedStatement<Record<'network' | keyof AttemptKeys, string> & { u
   (value) => sql`select ${attemptColumns(sql`${value('user')}::uuid`, value)} from ${settings}`,
 );
 
-/** @param user null for an account that does not exist, for which the same is done */
+/** @param user null for an account that does not exist, for which the same statement runs */
 export async function readAttemptState(
   executor: Executor,
   user: string | null,
@@ -55,8 +55,8 @@ export async function readAttemptState(
 }
 
 /**
- * In the `from` of a statement: its transaction is there for all to see as ever, but does not wait for the disk. Should the
- * server of the database fail that instant, some of the last half second's attempts are forgotten; no login depends on it.
+ * Goes into the `from` of a statement. The transaction is visible to all others as usual, but does not wait for the disk. If the
+ * database server fails at that moment, some attempts of the last half second are lost; no login depends on them.
  */
 const withoutWaiting = sql`(select set_config('synchronous_commit', 'off', true)) quick`;
 
@@ -69,8 +69,8 @@ const reserving = fixedStatement<
   const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${value('kept')}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
   const rules = { limit: value('limit'), firstLock: value('firstLock'), longestLock: value('longestLock') };
   const locked = (after: SQL) => lockAfter(after, value('now'), rules);
-  // In one order for everybody, so that two attempts never wait for each other. Of several all are counted, or none: a division
-  // by zero takes them all back.
+  // Insert in a fixed order, so that two attempts never deadlock. Either all of the keys are counted or none: a division by zero
+  // rolls the whole statement back.
   return sql`with counted as (insert into ${loginAttempts} (key, account, failures, locked_until, last_attempt_at)
     select key, ${value('account')}::varchar, 1, ${locked(sql`1`)}, ${value('now')}::timestamptz
     from unnest(string_to_array(${value('keys')}, ',')) key, ${withoutWaiting} order by key
@@ -82,12 +82,12 @@ const reserving = fixedStatement<
 });
 
 /**
- * Counts an attempt as failed under every one of the keys, before its password is looked at and committed at once: so
- * that any number of guesses at the same time, on any number of instances, get no further than one after another.
+ * Counts an attempt as failed under each of the keys, before its password is checked, and commits immediately. So any number of
+ * concurrent guesses, on any number of instances, achieve no more than the same number of consecutive ones.
  * @param account the key of the account from anywhere
- * @param forgetAfter milliseconds after which, without a further attempt, failures count no more
- * @returns whether the password may be looked at; it may not, and nothing is counted, while one of the keys is locked. And
- *   whether this attempt locks one of them, unless it is taken back
+ * @param forgetAfter milliseconds after which failures expire if no further attempt follows
+ * @returns `mayGoOn`: whether the password may be checked; false while one of the keys is locked, and then nothing is counted.
+ *   `locks`: whether this attempt locks one of the keys, unless it is withdrawn
  */
 export async function reserveAttempts(
   executor: Executor,
@@ -109,8 +109,8 @@ export async function reserveAttempts(
 }
 
 /**
- * Ends locks at `latest` that would last longer because they were set while a clock was ahead. This is stored, so that they end
- * at that time, whatever attempts follow.
+ * Shortens locks to `latest` if they would last longer because they were set while a clock was ahead. The shorter time is stored,
+ * so that the locks end then, whatever attempts follow.
  */
 export async function shortenLocks(
   executor: Executor,
@@ -132,7 +132,7 @@ export async function shortenLocks(
   );
 }
 
-/** Takes back an attempt whose password was never looked at. */
+/** Withdraws an attempt whose password was never checked. */
 export async function withdrawAttempts(executor: Executor, keys: readonly string[]): Promise<void> {
   const inOneOrder = executor
     .select({ key: loginAttempts.key })
@@ -148,7 +148,7 @@ export async function withdrawAttempts(executor: Executor, keys: readonly string
   );
 }
 
-/** Up to two keys, each by itself: the server then knows how few they are, and uses the index. */
+/** Up to two keys, as separate parameters: the server then knows that there are few, and uses the index. */
 export type FewKeys = Record<'oneKey' | 'otherKey', string>;
 
 export const fewKeys = ([oneKey = '', otherKey = oneKey, ...more]: readonly string[]): FewKeys => {
@@ -156,7 +156,7 @@ export const fewKeys = ([oneKey = '', otherKey = oneKey, ...more]: readonly stri
   return { oneKey, otherKey };
 };
 
-/** Forgets all attempts under the keys. */
+/** Deletes all attempts under the keys. */
 export const forgettingAttempts = (value: (name: keyof FewKeys) => Placeholder, condition = sql``): SQL => sql`
     delete from ${loginAttempts} where key in (
       select key from ${loginAttempts} where key in (${value('oneKey')}, ${value('otherKey')}) ${condition} order by key for update)`;
@@ -166,7 +166,7 @@ const forgetWithoutWaiting = fixedStatement<FewKeys, Record<never, never>>((valu
   forgettingAttempts(value, sql`and exists (select from ${withoutWaiting})`),
 );
 
-/** Forgets all attempts under the keys, in the transaction of something else that is to last. */
+/** Deletes all attempts under the keys, in the transaction of another change that must be durable. */
 export async function forgetAttempts(tx: Executor, keys: readonly string[]): Promise<void> {
   await forget(tx, fewKeys(keys));
 }
@@ -177,19 +177,19 @@ const forgetAll = fixedStatement<Record<'account', string>, Record<never, never>
       select key from ${loginAttempts} where account = ${value('account')} or key = ${value('account')} order by key for update)`,
 );
 
-/** Forgets all attempts at an account, from every network. @param account its key from anywhere */
+/** Deletes all attempts on an account, from every network. @param account its key from anywhere */
 export async function forgetAttemptsAt(tx: Executor, account: string): Promise<void> {
   await forgetAll(tx, { account });
 }
 
-/** Forgets attempts under the keys in a transaction of its own, that of a right password. */
+/** Deletes the attempts under the keys after a correct password, in a separate transaction. */
 export async function clearAttempts(db: Executor, keys: readonly string[]): Promise<void> {
   await beginAnewOnDeadlock(() => forgetWithoutWaiting(db, fewKeys(keys)));
 }
 
 /**
- * Clears away what counts no more, and the oldest attempts when there are more than `most`.
- * @param before attempts older than this go
+ * Deletes expired attempts, and the oldest ones when there are more than `most`.
+ * @param before attempts that are not newer than this are deleted
  */
 export async function deleteOldAttempts(executor: Executor, before: Date, most: number): Promise<void> {
   const oldestKept = executor

@@ -37,8 +37,8 @@ const candidate = fixedStatement<Record<'email' | 'network' | keyof AttemptKeys,
 );
 
 /**
- * The user with this e-mail address in any letter case, with what a login is judged by, and what decides how the attempt is
- * counted: the same work whether or not there is such a user.
+ * The user with this email address in any letter case, with the data that a login is checked against, and the data that
+ * determines how the attempt is counted. The work is the same whether or not there is such a user.
  */
 export async function findLoginCandidate(
   executor: Executor,
@@ -52,11 +52,11 @@ export async function findLoginCandidate(
   return { user: found?.id ? (user as LoginCandidate) : undefined, attempts };
 }
 
-/** A user as they were when they were checked. */
+/** The state of a user at the time of the check. */
 export interface CheckedUser {
   id: string;
   tfaSecret: string | null;
-  /** The hash that was checked; undefined for a login that goes without. */
+  /** The hash that was checked; undefined for a login without a password. */
   password?: string | null;
 }
 
@@ -77,11 +77,11 @@ const valuesOf = (
 ): Recording => ({ user: id, tfaSecret, password, newPassword, now: now.toISOString() });
 
 /**
- * Writes what a login changes, if the user is still as they were when they were checked: active, with that second factor
- * and, if they showed one, that password. The row stays locked until the transaction ends, so that nothing can end the
+ * Stores what a login changes, if the user is still as they were when they were checked: active, with the same second factor and,
+ * if a password was checked, the same password. The row stays locked until the transaction ends, so that nothing can end the
  * user's sessions in between.
- * @param newPassword another hash of the same password, to be kept instead; null: there is none
- * @returns whether the login stands
+ * @param newPassword a new hash of the same password, to replace the stored one; null: there is none
+ * @returns whether the login is still valid
  */
 export async function recordLogin(
   tx: Executor,
@@ -92,7 +92,7 @@ export async function recordLogin(
   return (await recordingAlone(tx, valuesOf(user, newPassword, now))).length === 1;
 }
 
-/** A session that is to begin, and all that is written with it. */
+/** A session to create, and everything that is stored with it. */
 export interface NewSession {
   id: string;
   user: string;
@@ -103,7 +103,7 @@ export interface NewSession {
   userAgent: string | null;
   network: string;
   activity: readonly NewActivity[];
-  /** How many sessions the user may have. */
+  /** Maximum number of sessions of the user. */
   limit: number;
 }
 
@@ -112,13 +112,13 @@ type Beginning = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'noted
   Record<'limit', number>;
 
 /**
- * All in one statement, so that it needs no transaction around it, and the database is asked once.
- * @param holder gives the `id` of the user, whose row is locked by then; nothing is done where it gives none
+ * A single statement, so that it needs no surrounding transaction and only one round trip.
+ * @param holder yields the `id` of the user and has locked their row; if it yields no row, nothing is done
  */
 const beginning = (
   value: (name: keyof Beginning) => Placeholder,
   holder: SQL,
-  besides = sql``,
+  moreParts = sql``,
   columns = sql``,
 ): SQL => sql`
   with held as (${holder}), begun as (
@@ -127,7 +127,7 @@ const beginning = (
       ${value('now')}::timestamptz, ${value('expiresAt')}::timestamptz, ${value('ip')}::varchar, ${value('userAgent')}::varchar from held
     returning id, "user"
   ), ${notingNetwork(sql`held`, value)}, recorded as (${insertingActivity(value('activity'), sql`where exists (select from held)`)})
-  ${besides} ${principalFrom(
+  ${moreParts} ${principalFrom(
     sql`held join ${users} u on u.id = held.id`,
     sql`true`,
     sql`, (select end_unused_sessions("user", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended ${columns}`,
@@ -156,15 +156,15 @@ const valuesOfBeginning = (
   activity: recordsOf(activity),
 });
 
-/** Begins a session of a user whose login was recorded in the same transaction. @returns undefined when they are not active */
+/** Creates a session for a user whose login was recorded in the same transaction. @returns undefined when the user is not active */
 export async function beginSession(tx: Executor, session: NewSession, now: Date): Promise<PrincipalRecord | undefined> {
   return (await beginningOfRecorded(tx, valuesOfBeginning(session, now)))[0];
 }
 
 /**
- * Does what {@link recordLogin} and {@link beginSession} do.
- * @param counted keys of login attempts, which are forgotten
- * @returns undefined when the login does not stand, and then nothing was written
+ * Combines {@link recordLogin} and {@link beginSession} in one statement.
+ * @param counted keys of login attempts to delete
+ * @returns undefined when the login is no longer valid; then nothing was written
  */
 export async function recordLoginAndBeginSession(
   executor: Executor,
@@ -177,6 +177,6 @@ export async function recordLoginAndBeginSession(
   const [begun] = await beginAnewOnDeadlock(() => recordingAndBeginning(executor, values));
   if (!begun) return undefined;
   const { is_late: isLate, ...principal } = begun;
-  // The statement tells of the user as they were when it began. If it had to wait for their row, they have other rights maybe.
+  // The statement returns the user as of its start. If it had to wait for their row, their rights may have changed since.
   return isLate ? findPrincipalBySession(executor, session.id) : principal;
 }

@@ -2,7 +2,7 @@ import { and, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { sessions } from '../../schema.js';
 
-/** Ends a session and with it every token of its family. @returns the id of its user; undefined when there was none */
+/** Deletes a session and with it every token of its family. @returns the id of its user; undefined when there was none */
 export async function deleteSession(executor: Executor, id: string): Promise<string | undefined> {
   const [ended] = await executor.delete(sessions).where(eq(sessions.id, id)).returning({ user: sessions.user });
   return ended?.user;
@@ -13,12 +13,12 @@ export async function sessionExists(executor: Executor, id: string): Promise<boo
   return found.length === 1;
 }
 
-/** Clears away what has expired. Nothing depends on it: an expired session is refused whether its row is there or not. */
+/** Deletes expired sessions. Nothing depends on this: an expired session is rejected even while its row exists. */
 export async function deleteExpiredSessions(executor: Executor, now: Date): Promise<void> {
   await executor.delete(sessions).where(lt(sessions.expiresAt, now));
 }
 
-/** Ends the sessions of these users, but for the one that is to be kept. */
+/** Deletes the sessions of these users, except `kept`. */
 export async function deleteSessionsOf(
   executor: Executor,
   users: readonly string[],
@@ -29,18 +29,18 @@ export async function deleteSessionsOf(
   await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));
 }
 
-/** A session as its user may see it: nothing that goes on with it. */
+/** A session as its user may see it, without anything that would let a caller continue it. */
 export interface OpenSessionRecord {
   id: string;
   createdAt: Date;
-  /** When it was begun, refreshed, or used otherwise; that to the minute. */
+  /** When the session was created, refreshed, or otherwise used; the latter is accurate to the minute. */
   lastUsedAt: Date;
   expiresAt: Date;
   ip: string | null;
   userAgent: string | null;
 }
 
-/** The sessions of a user that have not expired, the latest used first. */
+/** The sessions of a user that have not expired, most recently used first. */
 export async function listOpenSessions(
   executor: Executor,
   user: string,
@@ -56,7 +56,7 @@ export async function listOpenSessions(
     .limit(limit);
 }
 
-/** Ends one session of a user. @returns whether there was one that had not expired */
+/** Deletes one session of a user. @returns whether there was one that had not expired */
 export async function deleteSessionOf(executor: Executor, user: string, id: string, now: Date): Promise<boolean> {
   const ended = await executor
     .delete(sessions)

@@ -4,12 +4,12 @@ import { signingKeys } from '../../schema.js';
 
 export type SigningKeyRecord = typeof signingKeys.$inferSelect;
 
-/** All of them; the one that signs from the latest moment on comes first. */
+/** All signing keys. The one that starts to sign last comes first. */
 export async function listSigningKeys(executor: Executor): Promise<SigningKeyRecord[]> {
   return executor.select().from(signingKeys).orderBy(desc(signingKeys.signsFrom), asc(signingKeys.kid));
 }
 
-/** Until the transaction ends nobody else changes the keys. They are read all the same. */
+/** Blocks other changes to the keys until the transaction ends. They can still be read. */
 export async function lockSigningKeys(tx: Executor): Promise<void> {
   await tx.execute(sql`lock table ${signingKeys} in share row exclusive mode`);
 }
@@ -18,7 +18,7 @@ export async function insertSigningKey(tx: Executor, key: SigningKeyRecord): Pro
   await tx.insert(signingKeys).values(key);
 }
 
-/** Has a key kept for longer; never for less long. */
+/** Extends the time for which a key is kept; never shortens it. */
 export async function keepSigningKey(executor: Executor, kid: string, until: Date): Promise<void> {
   await executor
     .update(signingKeys)
@@ -26,12 +26,12 @@ export async function keepSigningKey(executor: Executor, kid: string, until: Dat
     .where(eq(signingKeys.kid, kid));
 }
 
-/** Puts another seal on a private key. */
+/** Replaces the sealed private key of a signing key. */
 export async function resealSigningKey(executor: Executor, kid: string, privateKey: string): Promise<void> {
   await executor.update(signingKeys).set({ privateKey }).where(eq(signingKeys.kid, kid));
 }
 
-/** @param neededBefore removes only those that nobody needs since then; without it, all @returns their ids */
+/** @param neededBefore deletes only keys that have not been needed since then; without it, all keys @returns their ids */
 export async function deleteSigningKeys(tx: Executor, neededBefore?: Date): Promise<string[]> {
   const removed = await tx
     .delete(signingKeys)

@@ -2,11 +2,11 @@ import { and, eq, sql } from 'drizzle-orm';
 import { type Executor, rows } from '../../client.js';
 import { identities, sessions, users } from '../../schema.js';
 
-/** What a user has to prove their identity with. */
+/** The ways in which a user can prove their identity. */
 export interface ProofRecord {
   has_password: boolean;
   has_tfa: boolean;
-  /** The providers where they have a linked account. */
+  /** The providers where the user has a linked account. */
   providers: string[];
 }
 
@@ -20,7 +20,7 @@ export async function findProofs(executor: Executor, user: string): Promise<Proo
   return found;
 }
 
-/** Notes that the user of a session has proved their identity in it. @returns whether the session still exists */
+/** Records that the user of a session has proved their identity in it. @returns whether the session still exists */
 export async function markAuthenticated(
   executor: Executor,
   session: { id: string; user: string },

@@ -3,7 +3,7 @@ import { type Executor, rows } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
 import { users } from '../../schema.js';
 
-/** A user who already has an address that is being invited. */
+/** A user who already has an email address that is being invited. */
 export interface KnownInvitee {
   id: string;
   /** In lower case. */
@@ -12,7 +12,7 @@ export interface KnownInvitee {
   role: string | null;
 }
 
-/** The users who have one of these addresses in any letter case, locked until the transaction ends, always in the same order. */
+/** The users who have one of these addresses in any letter case. Locks them until the transaction ends, always in the same order. */
 export async function lockInvitees(tx: Executor, emails: readonly string[]): Promise<KnownInvitee[]> {
   const addresses = JSON.stringify(emails.map((email) => email.toLowerCase()));
   const address = inLowerCase(sql`u.email`);
@@ -25,7 +25,7 @@ export async function lockInvitees(tx: Executor, emails: readonly string[]): Pro
   );
 }
 
-/** Creates an invited user for each address that no user has. @returns the ids of those that were created */
+/** Creates an invited user for each address that no user has. @returns the ids of the users that were created */
 export async function insertInvitees(
   tx: Executor,
   accounts: readonly { id: string; email: string }[],

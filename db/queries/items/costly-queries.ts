@@ -10,37 +10,38 @@ import { invalidQuery } from '../../query-language/invalid-query.js';
 import type { Query } from '../../query-language/query.js';
 import { selected } from './items.js';
 
-/** Milliseconds that a part of a query should take. */
+/** Target duration of each part of a query, in milliseconds. */
 const partTime = 40;
 
 /** Comparisons that one statement may make: about a tenth of a second. */
 const mostAtOnce = 60_000;
 
-/** Milliseconds for which a number of rows is reused. */
+/** Milliseconds for which a row count is reused. */
 const keptFor = 2_000;
 
-/** Rows of a table are not counted any further. */
+/** Row counts stop at this number. */
 const mostCounted = 200_000;
 
 type Costly = Pick<Query, 'filter' | 'search' | 'sort' | 'aggregate' | 'limit' | 'offset' | 'cursor' | 'meta'>;
 
-/** Comparisons for each row of the collection, and for each row of others that a statement reads whole. */
+/** Comparisons for each row of the collection, and for each row of other collections that a statement reads in full. */
 interface Cost {
   own: number;
   others: Map<CollectionName, number>;
-  /** Values in lists. */
+  /** Number of values in lists. */
   values: number;
 }
 
 /**
  * The embedded engine cannot cancel a statement, and all other requests wait while it runs one. So a query that would take long
- * is split: the matching rows are found part by part, and the query is then restricted to them. What cannot be split is refused.
+ * is split: the matching rows are found part by part, and the query is then restricted to them. A query that cannot be split is
+ * rejected.
  */
 export interface CostlyQueries {
   /**
-   * The query as it is, or restricted to the rows that match it.
+   * Returns the query unchanged, or restricted to the rows that match it.
    * @throws {ApiError} INVALID_QUERY when it can be neither run in one statement nor split
-   * @throws {QueryTimeoutError} when the parts take too long together
+   * @throws {QueryTimeoutError} when the parts together take too long
    */
   split<T extends Costly>(
     executor: Executor,
@@ -50,10 +51,10 @@ export interface CostlyQueries {
   ): Promise<T & { among?: readonly (string | number)[] }>;
 }
 
-/** On PostgreSQL, statements are stopped when they take too long. */
+/** PostgreSQL cancels statements that take too long, so queries are not split. */
 export const unsplit: CostlyQueries = { split: async (_executor, _collection, query) => query };
 
-/** @param timeout milliseconds that all parts of a query may take together */
+/** @param timeout milliseconds that all parts of a query together may take */
 export function createCostlyQueries(timeout: number): CostlyQueries {
   const counts = new Map<CollectionName, { count: number; until: number }>();
   const countOf = async (executor: Executor, name: CollectionName): Promise<number> => {
@@ -68,7 +69,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
     return count;
   };
 
-  /** Only one query is split at a time: however many there are, a request waits for one part only. */
+  /** Only one query is split at a time, so however many there are, another request waits for one part only. */
   let line: Promise<unknown> = Promise.resolve();
 
   const matching = async (
@@ -127,7 +128,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
       line = among.catch(() => {});
       const found = await among;
       const { offset, limit } = query;
-      // The rows are found in the order of their ids, so the page can be cut out of them.
+      // The rows are found in the order of their ids, so the page can be sliced out of them.
       const isPage =
         query.sort.length === 0 && query.cursor === null && !query.aggregate && query.meta.size === 0 && limit !== null;
       if (isPage)
@@ -144,7 +145,7 @@ function costOf(collection: Collection, { filter, search, sort, aggregate, limit
     else cost.others.set(name, (cost.others.get(name) ?? 0) + comparisons);
   };
 
-  /** @param within the collection that is read whole; null: the rows themselves */
+  /** @param within the collection that is read in full; null: the rows of the query themselves */
   const walk = (part: Filter, place: Collection, within: CollectionName | null, hops: number): void => {
     switch (part.kind) {
       case 'and':
@@ -178,7 +179,7 @@ function costOf(collection: Collection, { filter, search, sort, aggregate, limit
   if (hops > 0) add(collection.name, hops);
   if (aggregate) {
     const columns = aggregate.columns.length + aggregate.groupBy.length;
-    // Each of many groups is a row of the response.
+    // When there are many groups, each is a row of the response.
     add(collection.name, columns * (aggregate.groupBy.length > 0 && limit === null ? 1 : 0.25));
   }
   return cost;

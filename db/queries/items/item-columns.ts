@@ -12,25 +12,25 @@ import {
 import { type Compiler, createCompiler, type Row } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
 
-/** How many items of a list are answered inside another item. */
+/** Maximum number of items of a list that are returned inside another item. */
 const mostNested = 100;
 
-/** A column of a row in addition to its fields. It comes after these. */
+/** An additional column of a row, after its fields. */
 export const idColumn = ' id';
 
-/** What is read in place of a long value. A value that happens to be the same is read once more, with no other effect. */
+/** Placeholder for a long value. If a real value happens to be the same, the rows are read once more, with no other effect. */
 const largeValue = ' large';
 
 export interface ColumnOptions {
-  /** Bytes of a value without a maximum length. In place of a longer one something else is read: see {@link hasLarge}. */
+  /** Size limit, in bytes, for values without a maximum length. A longer value is replaced by a placeholder: see {@link hasLarge}. */
   mostBytes?: number;
-  /** Whether to select the key as {@link idColumn}, whatever the caller may see of it. */
+  /** Whether to select the key as {@link idColumn}, whether or not the caller may read it. */
   withId?: boolean;
 }
 
 /**
- * What a statement selects of a row. For a relation these are only the keys, by which the items are read, once each. Without
- * fields, the key as `id`.
+ * The columns that a statement selects of a row. For a relation, these are only the keys; the items behind them are read later,
+ * once each. Without fields, only the key is selected, as `id`.
  */
 export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions = {}): SQL {
   const { mostBytes, withId } = options;
@@ -44,7 +44,7 @@ export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, o
 
 const written = keepFew<SQL>(200);
 
-/** The same for callers who see everything. It contains no values, so the text for a set of fields is reused. */
+/** The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields. */
 export const writtenColumns = (collection: Collection, fields: FieldTree, options: ColumnOptions): SQL =>
   written(`${collection.name} ${nameOf(collection, fields)} ${options.mostBytes} ${options.withId}`, () => {
     const compiler = createCompiler(seesAll);
@@ -53,7 +53,7 @@ export const writtenColumns = (collection: Collection, fields: FieldTree, option
     return sql.raw(query.sql);
   });
 
-/** Of a relation that is followed, the statement has only the keys. */
+/** A name for a set of fields. For a relation that is followed, the statement contains only the keys. */
 const nameOf = ({ fields }: Collection, tree: FieldTree): string =>
   [...tree]
     .map(([name, subtree]) => {
@@ -62,12 +62,12 @@ const nameOf = ({ fields }: Collection, tree: FieldTree): string =>
     })
     .join();
 
-/** Longest text, in characters, that is read again for each row that refers to it. */
+/** Longest text, in characters, that may be read repeatedly, once for each row that refers to it. */
 const maxInlineLength = 255;
 
 /**
- * The collection of a related item that is read together with the row, not in a statement of its own: one item of which only
- * short values are wanted. Undefined for all other fields.
+ * The collection of a related item that is read together with the row instead of in a separate statement: a single item of which
+ * only short values are requested. Undefined for all other fields.
  */
 export function inlineTarget(field: Field | undefined, subtree: FieldTree | null): Collection | undefined {
   if (subtree === null || field?.kind !== 'value' || field.target === undefined) return undefined;
@@ -91,7 +91,10 @@ function largeFields({ fields }: Collection, tree: FieldTree): [string, ValueFie
 const isLarge = ({ type, maxLength, concealed }: ValueField) =>
   type === 'json' || (type === 'text' && maxLength === undefined && !concealed);
 
-/** Bytes of a value as text. Where the stored form is short, it is not converted, although compression may hide a longer text. */
+/**
+ * Size of a value as text, in bytes. A JSON value with a short stored form is not converted, although compression may hide a
+ * longer text.
+ */
 function sizeOf(compiler: Compiler, row: Row, name: string, { type }: ValueField): SQL {
   const column = compiler.column(row, name);
   return type === 'json'
@@ -99,7 +102,7 @@ function sizeOf(compiler: Compiler, row: Row, name: string, { type }: ValueField
     : sql`octet_length(${column})`;
 }
 
-/** Whether values of these rows were too long to be read at once. */
+/** Whether some values of these rows were too long to be read immediately. */
 export function hasLarge(
   collection: Collection,
   fields: FieldTree,
@@ -109,7 +112,7 @@ export function hasLarge(
   return names.length > 0 && found.some((item) => names.some((name) => item[name] === largeValue));
 }
 
-/** Bytes of all long values of a row. */
+/** Total size of all long values of a row, in bytes. */
 export function rowSize(compiler: Compiler, row: Row, fields: FieldTree): SQL {
   const sizes = largeFields(row.collection, fields).map(
     ([name, field]) => sql`coalesce(${compiler.masked(row, name, sizeOf(compiler, row, name, field))}, 0)`,
@@ -117,7 +120,10 @@ export function rowSize(compiler: Compiler, row: Row, fields: FieldTree): SQL {
   return sizes.length === 0 ? sql`0` : sql.join(sizes, sql` + `);
 }
 
-/** What is returned for a field: its value, the item behind it if that is read together with the row, or the keys of the items behind it. */
+/**
+ * The value that is returned for a field: the field's own value, the related item if it is read together with the row, or the
+ * keys of the related items.
+ */
 export function output(compiler: Compiler, row: Row, name: string, subtree: FieldTree | null, mostBytes?: number): SQL {
   const field = row.collection.fields.get(name);
   if (field?.kind === 'list') return listOutput(compiler, row, name, field, subtree !== null);
@@ -132,27 +138,27 @@ export function output(compiler: Compiler, row: Row, name: string, subtree: Fiel
   return field?.type === 'timestamp' ? iso(value) : value;
 }
 
-/** A related item, as JSON; null if the caller may not see it. */
+/** A related item as JSON; null if the caller may not read it. */
 function inlineItem(compiler: Compiler, row: Row, fields: FieldTree, key: SQL): SQL {
   const pairs = [...fields.keys()].map((name) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, null)}`);
   const item = sql`json_build_object(${sql.join(pairs, sql`, `)})`;
   return sql`(select ${item} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)} and ${compiler.visible(row)})`;
 }
 
-/** @param isFollowed whether the items are returned rather than their keys */
+/** @param isFollowed whether to return the items rather than their keys */
 function listOutput(compiler: Compiler, row: Row, name: string, list: ListField, isFollowed: boolean): SQL {
   const items = compiler.row(collections[list.target]);
   const { from, owner } = compiler.linked(list, items);
   const id = compiler.column(items, 'id');
   const visible = compiler.visible(items);
-  // The keys of others' items are shown to who may read them there.
+  // The keys of items that are not held by this one are returned only if the caller may read those items.
   const key = compiler.field(items, 'id');
   const seen = isFollowed ? visible : list.held ? sql`true` : sql`${visible} and ${key} is not null`;
   const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(mostNested))}) nested)`;
   return compiler.masked(row, name, found);
 }
 
-/** The same for callers who may see all of it, with these fields. */
+/** The same for callers who may read the whole item, with these fields. */
 export function itemAsJson(collection: Collection, fields: readonly string[], key: SQL): SQL {
   const compiler = createCompiler(seesAll);
   return inlineItem(compiler, compiler.row(collection), new Map(fields.map((name) => [name, null])), key);

@@ -24,45 +24,45 @@ import {
 export type Item = Record<string, unknown>;
 type Key = string | number;
 
-/** The position of a row in a sorted list: the values that it is sorted by, as text, and its key. */
+/** The position of a row in a sorted list: the values of the sort keys, as text, and the key of the row. */
 export interface Position {
   values: readonly (string | null)[];
   id: Key;
 }
 
-/** What is read of a list. */
+/** What to read of a list. */
 export interface ListQuery
   extends Pick<Query, 'fields' | 'filter' | 'search' | 'keys' | 'among' | 'sort' | 'limit' | 'offset'> {
-  /** Only what comes after this row. */
+  /** Read only rows after this one. */
   after?: Position | null;
-  /** Whether each item comes with its position, which {@link takePosition} removes. */
+  /** Whether each item includes its position, which {@link takePosition} removes. */
   hasPositions?: boolean;
 }
 
-/** How much may be read for one response. */
+/** Limits on what may be read for one response. */
 export interface ReadLimits {
-  /** Bytes of the response, as JSON. */
+  /** Maximum size of the response as JSON, in bytes. */
   bytes: number;
-  /** Items in lists inside other items, all rows together; null: as many as the response may hold. */
+  /** Maximum number of items in lists inside other items, over all rows; null: limited only by the size of the response. */
   listed: number | null;
-  /** What was read already for the same response, when it is read in parts. */
+  /** What was already read for the same response, when it is read in parts. */
   soFar?: { listed: number; related?: RelatedItems | undefined };
 }
 
-/** Items behind relations: a later part of the same response does not read them again. */
+/** Items behind relations. Later parts of the same response do not read them again. */
 interface RelatedItems {
-  /** By key, for each place in the fields; undefined for those that may not be seen. */
+  /** By key, for each place in the fields; undefined for items that the caller may not read. */
   byPlace: Map<FieldTree, Map<Key, Related | undefined>>;
   bytes: number;
 }
 
-/** Bytes of items behind relations that are kept for the next part. */
+/** Bytes of related items that are kept for the next part. */
 const maxRelatedBytes = 4_000_000;
 
-/** Items that are read in one statement. */
+/** Maximum number of items that are read in one statement. */
 const partSize = 500;
 
-/** How many items of a long list are read in one statement: fewer when each may have many items inside. */
+/** Number of items of a long list to read in one statement: fewer when each may contain many items. */
 export const partSizeOf = ({ fields }: Collection, tree: FieldTree): number =>
   [...tree].some(([name, subtree]) => subtree !== null && (fields.get(name)?.kind === 'list' || hasLists(subtree)))
     ? 100
@@ -77,34 +77,34 @@ export const tooLarge = ({ bytes }: ReadLimits) =>
     `The response would be larger than ${bytes} bytes (MAX_RESPONSE_SIZE); request fewer rows or fields, or page with the cursor`,
   );
 
-/** What is read for one query. */
+/** The state of reading for one query. */
 interface Reading {
   executor: Executor;
   access: AccessView;
   limits: ReadLimits;
   listedBefore: number;
-  /** Behind relations. */
+  /** The related items read so far. */
   related: RelatedItems;
-  /** Bytes of what has been read behind relations. */
+  /** Bytes of related items that have been read. */
   bytes: number;
 }
 
-/** An item behind a relation. */
+/** A related item. */
 interface Related {
   item: Item;
   weight: Weight;
 }
 
-/** What an item adds to the response with all that is inside it, however often it was read. */
+/** What an item and everything inside it add to the response, however often it is read. */
 interface Weight {
   bytes: number;
   listed: number;
 }
 
 /**
- * The items that a query asks for; without fields, their keys as `id`. One statement reads the rows, and one more for each
- * relation that is followed reads what is behind it, once for each key, however many rows have that key. Short items come with
- * the rows.
+ * Reads the items that a query requests; without fields, their keys as `id`. One statement reads the rows. One more for each
+ * relation that is followed reads the related items, once for each key, however many rows have that key. Short related items are
+ * read together with the rows.
  * @throws {ApiError} INVALID_QUERY when the response would become too large, before it is in memory
  */
 export async function readItems(
@@ -127,7 +127,7 @@ export async function readItems(
       value: valueAt(compiler, row, path),
     }));
     const order = sorted.map(({ value, descending }) => sql`${value} ${descending ? sql`desc` : sql`asc`}`);
-    // Items that were asked for by key come in the order of the keys.
+    // Items that were requested by key are returned in the order of the keys.
     if (query.keys) order.push(sql`array_position(${keyList(collection, query.keys)}, ${compiler.column(row, 'id')})`);
     order.push(compiler.column(row, 'id'));
     const texts = [...sorted.map(({ value }) => sql`${value}::text`), sql`${compiler.column(row, 'id')}::text`];
@@ -155,7 +155,7 @@ export async function readItems(
 
 const positionColumn = ' position';
 
-/** Removes the position from an item. @returns it */
+/** Removes the position from an item. @returns the position */
 export function takePosition(item: Item): Position {
   const texts = item[positionColumn] as (string | null)[];
   delete item[positionColumn];
@@ -176,7 +176,7 @@ function isAfter(
       if (text === null)
         return descending ? sql`(${value} is not null or ${rest})` : sql`(${value} is null and ${rest})`;
       const last = sql`${text}::text::${typeName(typeAt(row.collection, path))}`;
-      // The first condition follows from the second. It is there for the sake of indexes.
+      // The first condition follows from the second. It lets the database use an index.
       if (descending) return sql`(${value} <= ${last} and (${value} < ${last} or ${rest}))`;
       const greater = sql`(${value} >= ${last} and (${value} > ${last} or ${rest}))`;
       return isNeverNull(compiler, row, path, value) ? greater : sql`(${greater} or ${value} is null)`;
@@ -192,20 +192,20 @@ function isNeverNull(compiler: Compiler, row: Row, path: readonly string[], valu
   return isRequired && compiler.masked(row, name, value) === value;
 }
 
-/** The type of a field that is reached through keys. */
+/** The type of a field that is reached through relations. */
 function typeAt(collection: Collection, [name = '', ...rest]: readonly string[]): ValueField['type'] {
   const field = collection.fields.get(name);
   if (rest.length > 0 && field?.target !== undefined) return typeAt(collections[field.target], rest);
   return field?.kind === 'value' ? field.type : 'text';
 }
 
-/** Whether there are items inside the items. */
+/** Whether the fields follow any relation. */
 const leadsOn = (tree: FieldTree): boolean => [...tree.values()].some((subtree) => subtree !== null);
 
 /**
- * Reads rows in one statement. If some of their values are long, the total length is checked before these are read.
- * @param most the largest number of rows that there can be
- * @param rest the statement, from `from` on
+ * Reads rows in one statement. If some of their values are long, checks the total size before it reads these values.
+ * @param most upper limit for the number of rows
+ * @param rest the statement, starting at `from`
  */
 async function readRows(
   { executor, access, limits }: Reading,
@@ -223,7 +223,7 @@ async function readRows(
       access === seesAll ? writtenColumns(collection, fields, options) : selectColumns(compiler, row, fields, options);
     return sql`select ${columns} ${rest(compiler, row)}`;
   };
-  // No collection has more than five long fields. There are only two bounds, so many queries share a statement.
+  // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.
   const mostBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
   const found = await rows<Item>(executor, select(mostBytes));
   if (!hasLarge(collection, fields, found)) return found;
@@ -239,7 +239,7 @@ async function readRows(
   return rows<Item>(executor, select());
 }
 
-/** Replaces the keys in relations by the items. @returns what that adds to each of the rows */
+/** Replaces the keys in relations with the items. @returns what that adds to each of the rows */
 async function follow(
   reading: Reading,
   collection: Collection,
@@ -253,7 +253,7 @@ async function follow(
   for (const [name, subtree] of tree) {
     const field = collection.fields.get(name);
     const keysOf = (item: Item) => (item[name] ?? []) as readonly Key[];
-    // Where only keys are requested, or the item is short, the row has it already.
+    // If only keys are requested, or if the item is short, the row already contains the result.
     if (subtree === null || field?.target === undefined || inlineTarget(field, subtree)) continue;
     if (field.kind === 'list') {
       each((item, weight) => {
@@ -294,7 +294,7 @@ function checkListed({ limits, listedBefore }: Reading, weights: readonly Weight
   }
 }
 
-/** Those of the items with these keys that may be seen. */
+/** Reads the items with these keys; those that the caller may not read are undefined. */
 async function readByKeys(
   reading: Reading,
   collection: Collection,
@@ -335,7 +335,7 @@ async function readByKeys(
   return found;
 }
 
-/** How many items there are: those that match the selection, among those that may be seen. */
+/** The number of items that match the selection and that the caller may read. */
 export async function countItems(
   executor: Executor,
   collection: Collection,
@@ -355,7 +355,7 @@ export async function countItems(
   return found?.count ?? 0;
 }
 
-/** One row for each group, such as `{"status": "active", "count": 6}`; one row in all when there are no groups. */
+/** One row for each group, such as `{"status": "active", "count": 6}`; a single row when there are no groups. */
 export async function aggregateItems(
   executor: Executor,
   collection: Collection,
@@ -390,7 +390,7 @@ export async function aggregateItems(
     groups.length === 0
       ? sql``
       : sql`group by ${sql.join(positions, sql`, `)} order by ${sql.join(positions, sql`, `)}`;
-  // More groups than would fit into the response are not read.
+  // Do not read more groups than fit into the response.
   const most = Math.min(query.limit ?? Number.POSITIVE_INFINITY, Math.ceil(limits.bytes / (10 * named.length)));
   const found = await rows<Record<string, unknown>>(
     executor,
@@ -398,7 +398,7 @@ export async function aggregateItems(
       limit ${most}::bigint offset ${query.offset}::bigint`,
   );
   if (found.length === most && most !== query.limit) throw tooLarge(limits);
-  // The number of items is `count` itself, unless values are counted too.
+  // The number of items is returned directly as `count`, unless values are counted too.
   const countsValues = columns.some(({ function: name, field }) => name === 'count' && field !== null);
   return found.map((record) => {
     const item: Item = {};
@@ -417,7 +417,7 @@ export async function aggregateItems(
 /** Keys of a collection's type, as one parameter. */
 const keyList = ({ keyType }: Collection, keys: readonly (string | number)[]): SQL => arrayOf({ type: keyType }, keys);
 
-/** Whether a row is one of a selection, and may be seen. */
+/** Whether a row matches a selection and the caller may read it. */
 export function selected(compiler: Compiler, row: Row, { filter, search, keys, among }: Selection): SQL {
   const conditions = [compiler.visible(row)];
   if (keys) conditions.push(sql`${compiler.column(row, 'id')} = any(${keyList(row.collection, keys)})`);
@@ -427,7 +427,7 @@ export function selected(compiler: Compiler, row: Row, { filter, search, keys, a
   return sql.join(conditions, sql` and `);
 }
 
-/** Whether a term is in one of the texts that may be read, in any letter case; a UUID is looked for among the keys too. */
+/** Whether one of the readable texts contains a term, in any letter case. A UUID is also compared with the keys. */
 function searched(compiler: Compiler, row: Row, term: string): SQL {
   const pattern = `%${literal(term)}%`;
   const isUuid = uuidPattern.test(term);
@@ -444,7 +444,7 @@ function searched(compiler: Compiler, row: Row, term: string): SQL {
   return sql`(${mayContain(term, column)} and ${anywhere})`;
 }
 
-/** Whether the caller sees every text of every row: what they do not see must not so much as decide how long a search takes. */
+/** Whether the caller may read every text of every row. Otherwise, hidden texts must not even affect how long a search takes. */
 const seesAllTexts = (compiler: Compiler, row: Row): boolean => {
   const value = sql``;
   return searchedTexts(row.collection).every(
@@ -457,7 +457,7 @@ function typeOf(collection: Collection, name: string) {
   return field?.kind === 'value' ? field.type : undefined;
 }
 
-/** The value of a field that is reached through keys; null where a key leads nowhere, or not for the caller. */
+/** The value of a field that is reached through relations; null where there is no related item, or none that the caller may read. */
 function valueAt(compiler: Compiler, row: Row, [name = '', ...rest]: readonly string[]): SQL {
   const field = row.collection.fields.get(name);
   if (rest.length === 0 || !field?.target) return compiler.field(row, name);

@@ -18,11 +18,11 @@ const identifiers = (names: readonly string[], prefix?: string): SQL =>
     sql`, `,
   );
 
-/** Records as rows of a table: one parameter, however many there are, and the database reads each value by its column's type. */
+/** Records as rows of a table, in a single parameter. The database parses each value by its column's type. */
 const recordset = (collection: Collection, records: readonly Columns[]): SQL =>
   sql`jsonb_populate_recordset(null::${collection.table}, ${JSON.stringify(records)}::jsonb)`;
 
-/** Inserts records that all have the same columns, and gives their keys in the same order. */
+/** Inserts records that all have the same columns, and returns their keys in the same order. */
 export async function insertRecords(
   executor: Executor,
   collection: Collection,
@@ -37,7 +37,7 @@ export async function insertRecords(
   return inserted.map(({ id }) => id);
 }
 
-/** Updates records, of each the columns that it has; each names its row by `id`. One statement, whichever columns they are. */
+/** Updates records, each in the columns that it contains; `id` identifies the row. Uses one statement for any combination of columns. */
 export async function updateRecords(
   executor: Executor,
   collection: Collection,
@@ -65,7 +65,7 @@ export async function deleteRecords(executor: Executor, collection: Collection, 
   await rows(executor, sql`delete from ${collection.table} where ${isAmong(sql`id`, keys, collection.keyType)}`);
 }
 
-/** Locks the rows with these keys until the transaction ends, always in the same order, and gives those that exist. */
+/** Locks the rows with these keys until the transaction ends, always in the same order, and returns the keys that exist. */
 export async function lockRecords(executor: Executor, collection: Collection, keys: readonly Key[]): Promise<Key[]> {
   const locked = await rows<{ id: Key }>(
     executor,
@@ -74,7 +74,7 @@ export async function lockRecords(executor: Executor, collection: Collection, ke
   return locked.map(({ id }) => id);
 }
 
-/** Which of these keys belong to rows that match at least one of the filters, judged by all there is. */
+/** Which of these keys belong to rows that match at least one of the filters, as seen through `view`. */
 export async function matchingKeys(
   executor: Executor,
   collection: Collection,
@@ -108,7 +108,10 @@ export async function existingKeys(
   return new Set(found.map(({ id }) => id));
 }
 
-/** The rows in which one of these values stands in a column, compared as the unique index on it compares; `stored` is as it stands there. */
+/**
+ * The rows that have one of these values in a column, compared the way its unique index compares. `value` is in the compared
+ * form, `stored` is exactly as stored.
+ */
 export async function rowsWithValues(
   executor: Executor,
   collection: Collection,
@@ -127,7 +130,7 @@ export async function rowsWithValues(
   );
 }
 
-/** Replaces the links that items hold, of each to the list that is given for it. */
+/** Replaces the links of each item with the list given for it. */
 export async function replaceLinks(
   executor: Executor,
   { link }: ListField,

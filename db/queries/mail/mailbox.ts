@@ -2,7 +2,7 @@ import { asc, desc, eq, notInArray } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { mailbox } from '../../schema.js';
 
-/** How many mails the mailbox for development holds; the oldest go first. */
+/** Maximum number of emails in the development mailbox; the oldest are deleted first. */
 const capacity = 200;
 
 export interface KeptMail {
@@ -16,7 +16,7 @@ export interface KeptMail {
   messageId: string;
 }
 
-/** Keeps a mail. One that is there already, by its Message-ID, is kept once. */
+/** Stores an email, unless one with the same Message-ID is already stored. */
 export async function keepMail(executor: Executor, mail: Omit<KeptMail, 'id' | 'sentAt'>, now: Date): Promise<void> {
   const { to, ...rest } = mail;
   await executor.transaction(async (tx) => {
@@ -40,7 +40,7 @@ const columns = {
   messageId: mailbox.messageId,
 };
 
-/** All kept mails, the newest first. */
+/** All stored emails, newest first. */
 export async function readMailbox(executor: Executor): Promise<KeptMail[]> {
   return executor.select(columns).from(mailbox).orderBy(desc(mailbox.sentAt), asc(mailbox.id));
 }

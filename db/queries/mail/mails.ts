@@ -13,11 +13,11 @@ export interface QueuedMail {
   reason: string | null;
 }
 
-/** What the state of a job is called. */
+/** Maps the state of a job to the state of an email. */
 const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
   when state = 'completed' then 'sent' else 'failed' end as state`);
 
-/** How many mails there are in each state but `sent`. */
+/** The number of emails in each state except `sent`. */
 export async function countWaitingMails(executor: Executor): Promise<Record<string, number>> {
   const found = await rows<{ state: string; count: number }>(
     executor,
@@ -27,7 +27,7 @@ export async function countWaitingMails(executor: Executor): Promise<Record<stri
   return { waiting: 0, sending: 0, failed: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) };
 }
 
-/** Mails in the queue, the newest first. @param state all, when there is none */
+/** Emails in the queue, newest first. @param state null: all states */
 export async function readQueuedMails(
   executor: Executor,
   state: QueuedMail['state'] | null,

@@ -4,7 +4,7 @@ import type { Executor } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
 import { users } from '../../schema.js';
 
-/** A user as mails and the links in them need to know them. */
+/** The data of a user that emails, and the links in them, depend on. */
 export interface Recipient {
   id: string;
   email: string | null;
@@ -17,7 +17,7 @@ export interface Recipient {
   firstName: string | null;
   lastName: string | null;
   language: string | null;
-  /** When the address was last confirmed; null: it is not known whose it is. */
+  /** When the address was last confirmed; null: it is not known who owns it. */
   emailVerifiedAt: Date | null;
 }
 
@@ -40,7 +40,7 @@ export async function findRecipient(executor: Executor, id: string): Promise<Rec
   return found;
 }
 
-/** Texts that belong to users, which must not become passwords. @param ids at most one chunk of them */
+/** Texts that belong to users and must not be used as passwords. @param ids at most one chunk of them */
 export async function readOwnTexts(
   executor: Executor,
   ids: readonly string[],
@@ -50,7 +50,7 @@ export async function readOwnTexts(
   return found.map((user) => ({ id: user.id, texts: [user.email, user.firstName, user.lastName] }));
 }
 
-/** The same, the row locked until the transaction ends. */
+/** The same, with the row locked until the transaction ends. */
 export async function lockRecipient(tx: Executor, id: string): Promise<Recipient | undefined> {
   const [found] = await tx.select(columns).from(users).where(eq(users.id, id)).for('update');
   return found;
@@ -58,19 +58,22 @@ export async function lockRecipient(tx: Executor, id: string): Promise<Recipient
 
 const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());
 
-/** The user with this address in any letter case. */
+/** The user with this email address, in any letter case. */
 export async function findRecipientByEmail(executor: Executor, email: string): Promise<Recipient | undefined> {
   const [found] = await executor.select(columns).from(users).where(hasAddress(email));
   return found;
 }
 
-/** The same, the row locked until the transaction ends. */
+/** The same, with the row locked until the transaction ends. */
 export async function lockRecipientByEmail(tx: Executor, email: string): Promise<Recipient | undefined> {
   const [found] = await tx.select(columns).from(users).where(hasAddress(email)).for('update');
   return found;
 }
 
-/** Makes an account usable by a link, which proves that its user reads the mailbox: active, and with this password if there is one. */
+/**
+ * Activates an account after its user has followed a link, which proves that they read the mailbox. Also sets the password, if
+ * there is one.
+ */
 export async function activate(tx: Executor, id: string, password: string | null, now: Date): Promise<void> {
   await tx
     .update(users)
@@ -78,12 +81,12 @@ export async function activate(tx: Executor, id: string, password: string | null
     .where(eq(users.id, id));
 }
 
-/** Writes the password that was chosen by a link, which proves that the user reads the mailbox. */
+/** Stores a password that was chosen through a link, which proves that the user reads the mailbox. */
 export async function resetPassword(tx: Executor, id: string, password: string, now: Date): Promise<void> {
   await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));
 }
 
-/** Removes the static token, if it was set since then. @returns whether it was */
+/** Removes the static token if it was set since then. @returns whether it was */
 export async function removeTokenSetSince(tx: Executor, id: string, since: Date): Promise<boolean> {
   const removed = await tx
     .update(users)
@@ -104,7 +107,7 @@ export interface NewAccount {
   lastName?: string | null;
 }
 
-/** Makes a user, unless somebody has the address by now. @returns whether it was made */
+/** Creates a user, unless another user has the address by now. @returns whether the user was created */
 export async function insertAccount(tx: Executor, account: NewAccount): Promise<boolean> {
   const made = await tx.insert(users).values(account).onConflictDoNothing().returning({ id: users.id });
   return made.length === 1;
@@ -120,7 +123,7 @@ const accountState = {
   hasToken: sql<boolean>`${users.tokenHash} is not null`,
 };
 
-/** How somebody gets into their account, as far as it is told what of it has changed. */
+/** The ways in which a user can log in to their account, as far as notices report changes to them. */
 export interface AccountState {
   id: string;
   email: string | null;

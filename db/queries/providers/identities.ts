@@ -5,7 +5,7 @@ import { inLowerCase } from '../../lower-case.js';
 import { identities, spentStates, users } from '../../schema.js';
 import type { Key } from '../items/writes.js';
 
-/** The user behind an account at a provider, with what a login by provider is judged by. */
+/** The user behind an account at a provider, with the data that a login through the provider is checked against. */
 export interface IdentityHolder {
   identity: string;
   isPrimary: boolean;
@@ -57,7 +57,7 @@ async function findHolder(executor: Executor, provider: string, condition: SQL):
     .from(identities)
     .innerJoin(users, eq(users.id, identities.user))
     .where(and(eq(identities.provider, provider), condition))
-    // There can be several only where case is ignored, if they were stored before it was. The oldest account is used.
+    // There can be several only if case is ignored and they were stored before that. The oldest account is used.
     .orderBy(asc(identities.createdAt), asc(identities.id))
     .limit(1);
   return found;
@@ -76,7 +76,10 @@ export interface NewProviderUser {
   createdAt: Date;
 }
 
-/** Makes an active user of a provider, unless somebody has the address or the identifier by now. @returns whether it was made */
+/**
+ * Creates an active user of a provider, unless another user has the address or the identifier by now. @returns whether the user
+ * was created
+ */
 export async function insertProviderUser(tx: Executor, user: NewProviderUser): Promise<boolean> {
   const made = await tx.insert(users).values(user).onConflictDoNothing().returning({ id: users.id });
   return made.length === 1;
@@ -91,13 +94,13 @@ export interface NewIdentity {
   createdAt: Date;
 }
 
-/** Notes an account at a provider, unless it is noted already. @returns whether it was noted */
+/** Stores an account at a provider, unless it is already stored. @returns whether it was stored */
 export async function insertIdentity(tx: Executor, identity: NewIdentity): Promise<boolean> {
   const made = await tx.insert(identities).values(identity).onConflictDoNothing().returning({ id: identities.id });
   return made.length === 1;
 }
 
-/** What a login by provider changes of a user who is there already. */
+/** What a login through a provider changes in an existing user. */
 export interface ProviderUserChanges {
   authData?: Record<string, unknown>;
   role?: string | null;
@@ -108,11 +111,11 @@ export interface ProviderUserChanges {
 }
 
 /**
- * Writes what a login by provider changes, if the user is still active. The row stays locked until the transaction ends.
- * @returns whether they are
+ * Stores what a login through a provider changes, if the user is still active. The row stays locked until the transaction ends.
+ * @returns whether the user is still active
  */
 export async function updateProviderUser(tx: Executor, id: string, changes: ProviderUserChanges): Promise<boolean> {
-  // Not nothing, which could not be written: the status stays what it is.
+  // An update must set at least one column, so set the status to what it already is.
   const updated = await tx
     .update(users)
     .set({ status: 'active', ...changes })
@@ -121,7 +124,7 @@ export async function updateProviderUser(tx: Executor, id: string, changes: Prov
   return updated.length === 1;
 }
 
-/** Notes the use of an account at a provider, and the address that it has there now. */
+/** Records the use of an account at a provider, and the email address that it has there now. */
 export async function noteIdentityUse(tx: Executor, identity: string, email: string | null, now: Date): Promise<void> {
   await tx.update(identities).set({ lastUsedAt: now, email }).where(eq(identities.id, identity));
 }
@@ -136,7 +139,7 @@ export interface IdentityRecord {
   last_used_at: Date | null;
 }
 
-/** The accounts by which a user logs in, the primary one first. */
+/** The accounts with which a user can log in, the primary one first. */
 export async function listIdentities(executor: Executor, user: string): Promise<IdentityRecord[]> {
   return executor
     .select({
@@ -153,7 +156,7 @@ export async function listIdentities(executor: Executor, user: string): Promise<
     .orderBy(desc(identities.isPrimary), asc(identities.createdAt), asc(identities.id));
 }
 
-/** How a user logs in, the row locked until the transaction ends. */
+/** How a user can log in, with the row locked until the transaction ends. */
 export async function lockWaysIn(
   tx: Executor,
   user: string,
@@ -173,7 +176,7 @@ export async function deleteIdentity(tx: Executor, id: string): Promise<void> {
   await tx.delete(identities).where(eq(identities.id, id));
 }
 
-/** Removes the accounts that a user has linked since then, but not the primary one. @returns their providers */
+/** Deletes the accounts that a user has linked since then, except the primary one. @returns their providers */
 export async function deleteIdentitiesSince(tx: Executor, user: string, since: Date): Promise<string[]> {
   const recent = and(eq(identities.user, user), gte(identities.createdAt, since), eq(identities.isPrimary, false));
   const removed = await tx.delete(identities).where(recent).returning({ provider: identities.provider });
@@ -181,8 +184,8 @@ export async function deleteIdentitiesSince(tx: Executor, user: string, since: D
 }
 
 /**
- * Makes another account the primary one of a user, or none: then they are a user with a password. What the former one
- * said of the user goes.
+ * Makes another account the primary one of a user, or none: then they become a user with a password. The data that the former
+ * provider supplied about the user is deleted.
  */
 export async function setPrimaryIdentity(
   tx: Executor,
@@ -201,8 +204,8 @@ export async function setPrimaryIdentity(
 }
 
 /**
- * Brings the primary accounts of these users in step with what `provider` and `external_identifier` of theirs say now.
- * @param action of users who have just been created there is none yet
+ * Updates the primary accounts of these users to match their current `provider` and `external_identifier`.
+ * @param action users who have just been created have no primary account yet
  */
 export async function followPrimaryIdentities(
   tx: Executor,
@@ -222,7 +225,7 @@ export async function followPrimaryIdentities(
     where ${isAmong(sql`u.id`, named)} and u.provider <> 'default' and u.external_identifier is not null`);
 }
 
-/** Notes that a login by provider has come back. @returns whether it was the first time */
+/** Records that a login through a provider has returned. @returns whether it was the first time */
 export async function spendState(executor: Executor, id: string, expiresAt: Date): Promise<boolean> {
   const noted = await executor
     .insert(spentStates)
@@ -232,7 +235,7 @@ export async function spendState(executor: Executor, id: string, expiresAt: Date
   return noted.length === 1;
 }
 
-/** Clears away what would be refused for its age. */
+/** Deletes states that would be rejected because of their age. */
 export async function deleteExpiredStates(executor: Executor, now: Date): Promise<void> {
   await executor.delete(spentStates).where(lt(spentStates.expiresAt, now));
 }

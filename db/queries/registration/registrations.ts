@@ -3,7 +3,7 @@ import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { registrations, users } from '../../schema.js';
 
-/** A registration that waits for its address to be verified: what the account gets when that happens. */
+/** A registration that waits for its address to be verified, with the data that the account then receives. */
 export interface PendingRegistration {
   id: string;
   user: string;
@@ -11,9 +11,9 @@ export interface PendingRegistration {
   password: string;
   firstName: string | null;
   lastName: string | null;
-  /** Of the cookie of the browser that registered. */
+  /** Hash of the cookie of the browser that registered. */
   browserHash: string | null;
-  /** Where its link leads; null: to the default page. */
+  /** The page that its link opens; null: the default page. */
   url: string | null;
   createdAt: Date;
   expiresAt: Date;
@@ -33,7 +33,7 @@ const columns = {
 
 const newestFirst = [desc(registrations.createdAt), desc(registrations.id)];
 
-/** Adds a registration to those of its user, of which only the newest are kept. */
+/** Adds a registration for a user, and keeps only the newest ones. */
 export async function insertRegistration(
   tx: Executor,
   registration: Omit<PendingRegistration, 'id'>,
@@ -52,7 +52,7 @@ export async function insertRegistration(
   return made.id;
 }
 
-/** The registrations of a user that have not expired, the newest first. */
+/** The registrations of a user that have not expired, newest first. */
 export async function readRegistrations(executor: Executor, user: string, now: Date): Promise<PendingRegistration[]> {
   return executor
     .select(columns)
@@ -61,17 +61,17 @@ export async function readRegistrations(executor: Executor, user: string, now: D
     .orderBy(...newestFirst);
 }
 
-/** Gives a registration more time. */
+/** Extends a registration. */
 export async function extendRegistration(executor: Executor, id: string, expiresAt: Date): Promise<void> {
   await executor.update(registrations).set({ expiresAt }).where(eq(registrations.id, id));
 }
 
-/** Ends all registrations of users. */
+/** Deletes all registrations of these users. */
 export async function deleteRegistrations(tx: Executor, ids: readonly string[]): Promise<void> {
   await tx.delete(registrations).where(isAmong(registrations.user, ids));
 }
 
-/** Ends the registrations of those users who are not waiting for a verification. */
+/** Deletes the registrations of those of these users who no longer wait for a verification. */
 export async function deleteSettledRegistrations(tx: Executor, ids: readonly string[]): Promise<void> {
   const settled = tx
     .select({ id: users.id })
@@ -80,12 +80,12 @@ export async function deleteSettledRegistrations(tx: Executor, ids: readonly str
   await tx.delete(registrations).where(inArray(registrations.user, settled));
 }
 
-/** Clears expired registrations away. */
+/** Deletes expired registrations. */
 export async function deleteExpiredRegistrations(executor: Executor, now: Date): Promise<void> {
   await executor.delete(registrations).where(lte(registrations.expiresAt, now));
 }
 
-/** What an account gets from the registration that is verified. */
+/** The data that an account receives from the registration that is verified. */
 export interface VerifiedRegistration {
   user: string;
   /** The hash. */
@@ -95,7 +95,7 @@ export interface VerifiedRegistration {
   verifiedAt: Date;
 }
 
-/** Makes the user of a registration active, and ends all registrations of theirs. */
+/** Activates the user of a registration, and deletes all of their registrations. */
 export async function activateRegistered(tx: Executor, verified: VerifiedRegistration): Promise<void> {
   const { user, password, firstName, lastName, verifiedAt } = verified;
   const names = {

@@ -3,8 +3,8 @@ import { type Executor, rows } from '../../client.js';
 import { ReadOnlyError } from '../../failures.js';
 
 /**
- * Asks the database whether it takes writes. In a transaction, so that a connection to one that does not is given up.
- * @throws {ReadOnlyError} it is a standby; or why there was no answer
+ * Checks that the database accepts writes. Runs in a transaction, so that a connection to a read-only server is closed.
+ * @throws {ReadOnlyError} when the server is read-only; any other error when there was no answer
  */
 export async function pingDatabase(executor: Executor): Promise<void> {
   await executor.transaction(async (tx) => {

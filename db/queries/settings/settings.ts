@@ -2,7 +2,7 @@ import type { SettingName, SettingsInput } from '../../../schemas/settings.js';
 import type { Executor } from '../../client.js';
 import { settings } from '../../schema.js';
 
-/** Every setting under its own name. */
+/** The column of every setting, by the setting's public name. */
 const columns = {
   project_name: settings.projectName,
   project_color: settings.projectColor,
@@ -25,7 +25,7 @@ export async function readSettings(executor: Executor) {
   return row;
 }
 
-/** The settings that anyone may see. */
+/** The settings that anyone may read. */
 export async function readPublicSettings(executor: Executor) {
   const row = await readSettings(executor);
   return {
@@ -38,7 +38,7 @@ export async function readPublicSettings(executor: Executor) {
   };
 }
 
-/** Writes the settings that are given, and leaves the others. */
+/** Stores the given settings and leaves the others unchanged. */
 export async function writeSettings(executor: Executor, changes: SettingsInput): Promise<void> {
   const values = {
     projectName: changes.project_name,
@@ -59,7 +59,7 @@ export async function writeSettings(executor: Executor, changes: SettingsInput):
   if (Object.keys(given).length > 0) await executor.update(settings).set(given);
 }
 
-/** What new passwords are checked against: a regular expression, if there is one, and the name of the project. */
+/** The settings that new passwords are checked against: the regular expression, if there is one, and the name of the project. */
 export async function readPasswordSettings(
   executor: Executor,
 ): Promise<{ policy: string | null; projectName: string | null }> {

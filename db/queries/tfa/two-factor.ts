@@ -3,7 +3,7 @@ import type { Executor } from '../../client.js';
 import { recoveryCodes, users } from '../../schema.js';
 import { type AttemptRules, lockAfter } from '../auth/lockout.js';
 
-/** A user as two-factor authentication needs to know them. */
+/** The data of a user that two-factor authentication depends on. */
 export interface TwoFactorUser {
   id: string;
   email: string | null;
@@ -28,17 +28,17 @@ export async function findTwoFactorUser(executor: Executor, id: string): Promise
   return found;
 }
 
-/** The same, the row locked until the transaction ends. */
+/** The same, with the row locked until the transaction ends. */
 export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFactorUser | undefined> {
   const [found] = await tx.select(columns).from(users).where(eq(users.id, id)).for('update');
   return found;
 }
 
 /**
- * Counts an attempt as failed before its code is looked at: so that any number of guesses at once, on any number of
- * instances, get no further than one after another. One statement; a success takes it back.
- * @returns whether the code may be looked at, which it may not while a lock lasts; and whether this attempt begins a lock,
- *   unless it is taken back
+ * Counts an attempt as failed before its code is checked. So any number of concurrent guesses, on any number of instances,
+ * achieve no more than the same number of consecutive ones. This is one statement; a success resets the count.
+ * @returns `mayGoOn`: whether the code may be checked; false while a lock lasts. `locks`: whether this attempt starts a lock,
+ *   unless it is withdrawn
  */
 export async function reserveAttempt(
   executor: Executor,
@@ -58,13 +58,13 @@ export async function reserveAttempt(
   return { mayGoOn: reserved.length === 1, locks: reserved.some(({ until }) => until !== null) };
 }
 
-/** Until when no code of the user is looked at; null: there is no lock. */
+/** The time until which no code of the user is checked; null: there is no lock. */
 export async function findLock(executor: Executor, id: string): Promise<Date | null> {
   const [found] = await executor.select({ until: users.tfaLockedUntil }).from(users).where(eq(users.id, id));
   return found?.until ?? null;
 }
 
-/** Ends a lock at `latest` that would last longer because it was set while a clock was ahead. */
+/** Shortens a lock to `latest` if it would last longer because it was set while a clock was ahead. */
 export async function shortenLock(executor: Executor, id: string, latest: Date): Promise<void> {
   await executor
     .update(users)
@@ -72,7 +72,7 @@ export async function shortenLock(executor: Executor, id: string, latest: Date):
     .where(and(eq(users.id, id), gt(users.tfaLockedUntil, latest)));
 }
 
-/** Resets a last used step that is in the future because a clock was ahead: until it has passed, no code would be accepted. */
+/** Resets a last used step that is in the future because a clock was ahead. Otherwise no code would be accepted until that time. */
 export async function shortenLastStep(executor: Executor, id: string, latest: number): Promise<void> {
   await executor
     .update(users)
@@ -83,9 +83,9 @@ export async function shortenLastStep(executor: Executor, id: string, latest: nu
 const noFailures = { tfaFailures: 0, tfaLockedUntil: null };
 
 /**
- * Uses up a one-time password, if the secret is still the one that it was checked with and no code of its step or a
- * later one was used. Of any number of attempts at once one succeeds.
- * @param sealed the secret that the one-time password was checked with, and what is to be kept of it
+ * Consumes a one-time password, if the secret is still the one that it was checked with, and no code of the same step or a later
+ * one has been used. Of any number of concurrent attempts, one succeeds.
+ * @param sealed `checked`: the sealed secret that the one-time password was checked with; `kept`: the sealed secret to store
  */
 export async function useStep(
   tx: Executor,
@@ -116,9 +116,9 @@ export async function hasRecoveryCode(executor: Executor, id: string, hash: stri
   return found.length === 1;
 }
 
-/** The same for a recovery code. To be called in a transaction that ends without effect when it fails. */
+/** Consumes a recovery code in the same way. Call it in a transaction that is rolled back on failure. */
 export async function useRecoveryCode(tx: Executor, id: string, sealed: string, hash: string): Promise<boolean> {
-  // The user's row first: whoever locks both does it in this order.
+  // The user's row first: every transaction that locks both uses this order.
   const stands = await tx
     .update(users)
     .set(noFailures)
@@ -138,7 +138,7 @@ export async function replaceRecoveryCodes(tx: Executor, id: string, hashes: rea
   if (hashes.length > 0) await tx.insert(recoveryCodes).values(hashes.map((hash) => ({ user: id, hash })));
 }
 
-/** Turns two-factor authentication on, if it is off. @returns whether it was */
+/** Turns on two-factor authentication, if it is off. @returns whether it was */
 export async function writeTfaSecret(tx: Executor, id: string, sealed: string, step: number): Promise<boolean> {
   const written = await tx
     .update(users)
@@ -148,7 +148,7 @@ export async function writeTfaSecret(tx: Executor, id: string, sealed: string, s
   return written.length === 1;
 }
 
-/** Turns two-factor authentication off, with all that belongs to it. @returns whether there is such a user */
+/** Turns off two-factor authentication and deletes everything that belongs to it. @returns whether there is such a user */
 export async function removeTfa(tx: Executor, id: string): Promise<boolean> {
   const found = await tx
     .update(users)

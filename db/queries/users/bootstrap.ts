@@ -2,18 +2,18 @@ import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { policies, rolePolicies, roles, settings, users } from '../../schema.js';
 
-/** Whether nobody has an account yet: the state in which the first administrator is made. */
+/** Whether there are no users yet: in this state the service creates the first administrator. */
 export async function hasNoUsers(executor: Executor): Promise<boolean> {
   const found = await executor.select({ id: users.id }).from(users).limit(1);
   return found.length === 0;
 }
 
-/** Writes the one row of settings, with its defaults, when it is not there yet. */
+/** Inserts the single row of settings with its defaults, if it does not exist. */
 export async function ensureSettings(executor: Executor): Promise<void> {
   await executor.insert(settings).values({ id: 1 }).onConflictDoNothing();
 }
 
-/** Makes the role and the policy Administrator and the first user, who has that role. */
+/** Creates the role and the policy Administrator, and the first user, who has that role. */
 export async function createAdministrator(
   executor: Executor,
   administrator: { email: string; password: string; tokenHash: string | null },

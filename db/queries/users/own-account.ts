@@ -15,7 +15,7 @@ import {
 } from '../../schema.js';
 import { listIdentities } from '../providers/identities.js';
 
-/** How many rows of each kind an export has, at most. */
+/** Maximum number of rows of each kind in an export. */
 const maxExported = 1000;
 
 const isOf = (id: string) => eq(users.id, id);
@@ -60,7 +60,7 @@ export async function readProfile(executor: Executor, id: string, now: Date): Pr
   };
 }
 
-/** Columns of a profile that its user writes. */
+/** Columns of a profile that its user may change. */
 export interface ProfileColumns {
   firstName?: string | null;
   lastName?: string | null;
@@ -72,7 +72,7 @@ export async function writeProfile(tx: Executor, id: string, columns: ProfileCol
   await tx.update(users).set(columns).where(isOf(id));
 }
 
-/** Everything that is kept about a user, without secrets. @returns undefined when there is no such user */
+/** All data that is stored about a user, without secrets. @returns undefined when there is no such user */
 export async function readExport(executor: Executor, id: string, now: Date): Promise<AccountExport | undefined> {
   const [found] = await executor
     .select({ user: users, role: { id: roles.id, name: roles.name } })
