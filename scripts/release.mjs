@@ -17,7 +17,7 @@ try {
 }
 console.log(`Commit docs/releases/${version}.yaml, tag v${version}, and add ${sbomFile} to the release.`);
 
-/** No dependency may have a known vulnerability. A failed audit counts as a failure, too. */
+/** No dependency may have a known vulnerability. An audit that could not run is a failure, too. */
 function requireAudit() {
   const { stdout, stderr } = npm(['audit', '--json', '--package-lock-only']);
   const report = parsed(stdout);

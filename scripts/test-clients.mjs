@@ -75,7 +75,9 @@ function run(command, args) {
       });
     }
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')}:\n${output}`))));
+    child.on('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')}:\n${output}`)),
+    );
   });
 }
 

@@ -24,7 +24,7 @@ const engine = { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', pr
 const cores = availableParallelism();
 /** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
 const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
-/** Process tests that hardly depend on the engine. Each runs on one engine only, or on the more demanding one. */
+/** Process tests that hardly depend on the engine. Each runs on one engine only, the more demanding one if they differ. */
 const onOneEngine = {
   embedded: ['container', 'hostile-requests', 'release', 'start', 'tracing'],
   postgres: ['audit-verify', 'keys-rotate', 'proxies', 'rotation-under-load'],
@@ -55,7 +55,9 @@ const failures = lines
   .filter((part) => /^\s*not ok /.test(part) && !/^\s*not ok .*# time=/.test(part));
 for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
 if (missing.length > 0) {
-  console.log('\nThese lines of docs/conformance.md have not been proved. If tests have moved, run npm run conformance.');
+  console.log(
+    '\nThese lines of docs/conformance.md have not been proved. If tests have moved, run npm run conformance.',
+  );
   console.log(missing.join('\n'));
 }
 console.log(`\nEngine: ${engine}`);

@@ -10,8 +10,9 @@ const logSize = 'select pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn)::float8 
 
 interface DueTable {
   name: string;
-  /** `has_gaps`: deleted rows take up space. `is_unknown`: the planner's statistics are outdated. */
+  /** Whether deleted rows take up space. */
   has_gaps: boolean;
+  /** Whether the planner's statistics are outdated. */
   is_unknown: boolean;
 }
 

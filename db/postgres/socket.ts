@@ -8,7 +8,7 @@ export interface PostgresTarget {
   readonly port: readonly number[];
   /** A Unix socket, instead of hosts. */
   readonly path?: string | false | undefined;
-  /** `prefer` falls back to no TLS, `require` accepts any certificate, and anything else except `false` verifies the certificate. */
+  /** `prefer` may fall back to no TLS. `prefer`, `require` and `allow` accept any certificate; other values except `false` verify it. */
   readonly ssl?: unknown;
   /** `direct` starts with TLS immediately, without negotiation (PostgreSQL 17). */
   readonly sslnegotiation?: unknown;

@@ -146,7 +146,7 @@ export const findPrincipalByTokenHash = (
 /** A position in a session: what a client presents to leave it, or what is written when the session advances. */
 export interface SessionPlace {
   generation: number;
-  /** Of the refresh token; null in mode `session`. */
+  /** Hash of the refresh token; null in mode `session`. */
   tokenHash: string | null;
 }
 

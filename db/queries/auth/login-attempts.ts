@@ -82,8 +82,8 @@ const reserving = fixedStatement<
 });
 
 /**
- * Counts an attempt as failed under each of the keys, before its password is checked, and commits immediately. So any number of
- * concurrent guesses, on any number of instances, achieve no more than the same number of consecutive ones.
+ * Counts an attempt as failed under each of the keys, before its password is checked, and commits immediately. So concurrent
+ * guesses, however many and on however many instances, gain nothing over consecutive ones.
  * @param account the key of the account from anywhere
  * @param forgetAfter milliseconds after which failures expire if no further attempt follows
  * @returns `mayGoOn`: whether the password may be checked; false while one of the keys is locked, and then nothing is counted.

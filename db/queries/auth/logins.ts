@@ -96,7 +96,7 @@ export async function recordLogin(
 export interface NewSession {
   id: string;
   user: string;
-  /** Of the refresh token; null in mode `session`. */
+  /** Hash of the refresh token; null in mode `session`. */
   tokenHash: string | null;
   expiresAt: Date;
   ip: string | null;

@@ -102,7 +102,7 @@ function sizeOf(compiler: Compiler, row: Row, name: string, { type }: ValueField
     : sql`octet_length(${column})`;
 }
 
-/** Whether some values of these rows were too long to be read immediately. */
+/** Whether some values of these rows were too long, so that a placeholder was read instead. */
 export function hasLarge(
   collection: Collection,
   fields: FieldTree,
@@ -151,7 +151,7 @@ function listOutput(compiler: Compiler, row: Row, name: string, list: ListField,
   const { from, owner } = compiler.linked(list, items);
   const id = compiler.column(items, 'id');
   const visible = compiler.visible(items);
-  // The keys of items that are not held by this one are returned only if the caller may read those items.
+  // Unless the links are data of this item, a key is returned only if the caller may read it on the related item.
   const key = compiler.field(items, 'id');
   const seen = isFollowed ? visible : list.held ? sql`true` : sql`${visible} and ${key} is not null`;
   const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(mostNested))}) nested)`;

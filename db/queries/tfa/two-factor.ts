@@ -35,8 +35,8 @@ export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFa
 }
 
 /**
- * Counts an attempt as failed before its code is checked. So any number of concurrent guesses, on any number of instances,
- * achieve no more than the same number of consecutive ones. This is one statement; a success resets the count.
+ * Counts an attempt as failed before its code is checked. So concurrent guesses, however many and on however many
+ * instances, gain nothing over consecutive ones. This is one statement; a success resets the count.
  * @returns `mayGoOn`: whether the code may be checked; false while a lock lasts. `locks`: whether this attempt starts a lock,
  *   unless it is withdrawn
  */
