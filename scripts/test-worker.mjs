@@ -16,14 +16,14 @@ for (const file of files.split('\n')) {
   process.env.TEST_FILE = file;
   try {
     await import(pathToFileURL(file).href);
-    // Runs after all the tests that the file has queued.
-    await t.test(`${relative('dist/test', file)} ends cleanly`, async (t) => {
-      await endFile();
-      t.pass('nothing is left running');
-    });
   } catch (error) {
     t.fail(`${file} cannot be run: ${error?.stack ?? error}`);
   }
+  // Runs after all the tests that the file has queued.
+  await t.test(`${relative('dist/test', file)} ends cleanly`, async (t) => {
+    await endFile();
+    t.pass('nothing is left running');
+  });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   writeFileSync(join(queue, `${markOf(file)}.done`), `${relative('dist/test', file)} (${seconds} s)`);
 }
@@ -31,6 +31,8 @@ await t.test('the process ends cleanly', async (t) => {
   await endProcess();
   t.pass('nothing is left running');
 });
+// A file that failed may have left something running all the same.
+setTimeout(() => process.exit(), 10_000).unref();
 
 /** The process that creates the marker first runs the file. */
 function isMine(file) {

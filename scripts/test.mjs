@@ -1,5 +1,5 @@
-// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser [files]`. `embedded` and
-// `postgres` run the suite on the respective engine. `process` runs the tests that start and kill services in separate processes,
+// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser [files]`. A file is named
+// as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs the tests that start and kill services in separate processes,
 // on the embedded engine or that of TEST_ENGINE. `browser` runs the tests that need a browser; on PostgreSQL if it is available,
 // because that starts faster.
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,7 +18,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [suite = 'embedded', ...chosen] = process.argv.slice(2);
+const [suite = 'embedded', ...more] = process.argv.slice(2);
+const options = more.filter((argument) => argument.startsWith('--'));
+const chosen = more.filter((argument) => !argument.startsWith('--'));
 const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine = { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted }[suite] ?? suite;
 const cores = availableParallelism();
@@ -43,7 +45,7 @@ rmSync(report, { force: true });
 // tap rebuilds itself when its set of plugins has changed, but only for the run after the next.
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
-const status = chosen.length > 0 ? await runFiles() : await runAll();
+const status = await runFiles(chosen.length > 0 ? chosen.map(fileOf) : filesOf(suite));
 const missing = status === 0 && chosen.length === 0 ? await missingProofs() : [];
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
@@ -71,22 +73,18 @@ async function missingProofs() {
   return missingProofs(suite);
 }
 
-/** Runs the requested files, each in a separate process. */
-function runFiles() {
-  return tap(['--reporter=terse', ...chosen]);
-}
-
 /** Starts about as many processes as there are cores; they take the files from a queue. */
-async function runAll() {
-  const all = filesOf(suite);
+async function runFiles(all) {
   const alone = all.filter((file) => loners.some((name) => file.endsWith(name)));
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
-  const workers = Array.from({ length: cores + 1 }, (_, index) => join(queue, `worker-${index + 1}.mjs`));
+  const workers = Array.from({ length: Math.min(cores + 1, files.length) }, (_, index) =>
+    join(queue, `worker-${index + 1}.mjs`),
+  );
   for (const worker of workers) writeFileSync(worker, `import '../../scripts/test-worker.mjs';\n`);
   const outcomes = `${root}.tmp/outcomes/${suite}`;
-  rmSync(outcomes, { recursive: true, force: true });
+  if (chosen.length === 0) rmSync(outcomes, { recursive: true, force: true });
   mkdirSync(outcomes, { recursive: true });
   const said = new Set();
   const progress = setInterval(() => {
@@ -95,13 +93,23 @@ async function runAll() {
       console.log(`[${said.size}/${files.length}] ${readFileSync(join(queue, name), 'utf8')}`);
     }
   }, 500);
-  const status = await tap(['--reporter=silent', ...workers, ...alone], {
-    TEST_OUTCOMES: outcomes,
+  const status = await tap(['--reporter=silent', ...options, ...workers, ...alone], {
+    ...(chosen.length === 0 && { TEST_OUTCOMES: outcomes }),
     TEST_QUEUE: queue,
     TEST_FILES: files.join('\n'),
   });
   clearInterval(progress);
   return status;
+}
+
+/** The compiled file of a test. @param name such as `auth/login`, or its path in `test/` or `dist/test/` */
+function fileOf(name) {
+  const stem = name.replace(/^(dist\/)?test\//, '').replace(/\.(test|browser)\.[jt]s$/, '');
+  const files = ['test', 'browser'].map((kind) => join('dist/test', `${stem}.${kind}.js`));
+  const file = files.find((path) => existsSync(`${root}${path}`));
+  if (file) return file;
+  console.error(`There is no test file test/${stem}.test.ts.`);
+  process.exit(2);
 }
 
 /** Larger files first, so that the processes finish at about the same time. */
