@@ -16,5 +16,5 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** Description of the answer without a body. */
+/** The schema of a response without a body. */
 export const noContent = (description: string) => ({ type: 'null', description }) as const;

@@ -23,9 +23,9 @@ import { usersRoutes } from './users/index.js';
 import { ownAccountRoutes } from './users/own-account.js';
 
 /**
- * Who may call what: every operation, by its operationId. `anonymous`: anyone, though a credential that cannot be used
- * is refused all the same. `permission`: whoever has the permissions, be it by the public policy. `authenticated`: only
- * who proves who they are.
+ * Who may call each operation, by operationId. `anonymous`: anyone. An invalid credential is still rejected, except an
+ * invalid session cookie, which is ignored. `permission`: callers with the required permissions, which the public policy
+ * can also grant. `authenticated`: only callers with a valid credential.
  */
 export const accessMap = {
   login: 'anonymous',
@@ -138,7 +138,7 @@ export const accessMap = {
   readKeySet: 'anonymous',
 } as const;
 
-/** What the operations on the items of a collection need. */
+/** The rights that the operations on the items of a collection require. */
 function itemNeeds<One extends string, Many extends string>(
   collection: NeededRight['collection'],
   one: One,
@@ -160,8 +160,8 @@ function itemNeeds<One extends string, Many extends string>(
 }
 
 /**
- * What callers need before an operation evaluates their body and query. An operation with access `authenticated` that is not
- * listed is for every user.
+ * The rights that are checked before an operation evaluates the body and the query. An operation with access
+ * `authenticated` that is not listed is available to every user.
  */
 export const needs: Readonly<Partial<Record<keyof typeof accessMap, Need>>> = {
   ...itemNeeds('users', 'User', 'Users'),
@@ -187,7 +187,7 @@ export const needs: Readonly<Partial<Record<keyof typeof accessMap, Need>>> = {
   retryMail: 'administrator',
 };
 
-/** Operations of the Directus API and of its SDK. Bodies of all other operations may only have the keys that they declare. */
+/** Operations of the Directus API and its SDK. All other operations reject body keys that their schemas do not declare. */
 export const directusOperations: ReadonlySet<string> = new Set([
   'login',
   'logout',
@@ -227,7 +227,7 @@ export const directusOperations: ReadonlySet<string> = new Set([
   'updateSettings',
 ] satisfies (keyof typeof accessMap)[]);
 
-/** What still answers a user who must set up two-factor authentication first. */
+/** Operations that remain available to a user who must set up two-factor authentication first. */
 export const beforeTfa: ReadonlySet<string> = new Set([
   'login',
   'logout',
@@ -247,8 +247,8 @@ export const beforeTfa: ReadonlySet<string> = new Set([
 ] satisfies (keyof typeof accessMap)[]);
 
 /**
- * What the audit log calls each operation, when it is done and when it is refused: whatever changes something, and whatever
- * somebody proves who they are with.
+ * The action and the collection under which the audit log records each operation, whether it succeeds or is refused.
+ * Includes every operation that changes data or in which a user proves their identity.
  */
 export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, RecordedAs>>> = {
   login: ['login', 'users'],
@@ -321,15 +321,15 @@ export const recordedAs: Readonly<Partial<Record<keyof typeof accessMap, Recorde
   updateSettings: ['update', 'settings'],
 };
 
-/** What changes something and is not in the audit log, and why. */
+/** Operations with a writing method that are not in the audit log, and why not. */
 export const unrecorded: Readonly<Partial<Record<keyof typeof accessMap, string>>> = {
   linkIdentity: 'Changes nothing until the user returns from the provider; then the linked account is recorded.',
-  refresh: 'Goes on with a session whose beginning is recorded; only the reuse of a replaced token says something new.',
-  checkPassword: 'It changes nothing.',
-  trackPage: 'Which page somebody looks at is neither authentication nor administration.',
+  refresh: 'Continues a session whose start is recorded. Only the reuse of a replaced token adds information.',
+  checkPassword: 'Changes nothing.',
+  trackPage: 'The page that a user visits is neither authentication nor administration.',
 };
 
-/** All routes, in an order readable from top to bottom. */
+/** Registers all routes. */
 export async function routes(app: App): Promise<void> {
   home(app);
   await app.register(authRoutes, { prefix: '/auth' });

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { GlobalsResponse } from '../../schemas/policies.js';
 import type { App } from '../app.js';
 
-/** What the policies of the caller say in general. */
 export function readMyGlobals(app: App): void {
   app.get(
     '/me/globals',

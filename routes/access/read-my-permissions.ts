@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { MyPermissionsResponse } from '../../schemas/permissions.js';
 import type { App } from '../app.js';
 
-/** What the caller may do. */
 export function readMyPermissions(app: App): void {
   app.get(
     '/me',

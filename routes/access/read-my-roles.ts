@@ -3,7 +3,6 @@ import { roleSchemas } from '../../schemas/roles.js';
 import type { App } from '../app.js';
 import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
 
-/** The roles of the caller. */
 export function readMyRoles(app: App): void {
   app.get(
     '/me',

@@ -3,7 +3,7 @@ import { Uuid } from '../../schemas/common.js';
 import type { App } from '../app.js';
 import { readRoutes } from '../items/index.js';
 
-/** The audit log, for administrators: no permission is about it, and nothing writes it by a request of its own. */
+/** The audit log is read-only and for administrators: no permission grants access to it, and no request can write to it directly. */
 export async function activityRoutes(app: App): Promise<void> {
   readRoutes(app, {
     collection: 'activity',

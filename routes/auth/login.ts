@@ -6,7 +6,7 @@ export function login(app: App): void {
   app.post(
     '/login',
     {
-      // Somebody's browser is not to be logged in to an account of another page's choice.
+      // Login CSRF: another site must not log a user's browser in to an account of its choice.
       preHandler: async (request) => {
         if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
       },

@@ -13,7 +13,7 @@ export function invite(app: App): void {
         tags: ['Invitations'],
         summary: 'Invite users by email',
         description:
-          'Creates an `invited` user for each address and sends an email with a link to accept. Users who are invited already get the email again; their role changes only if the caller is an administrator. Nothing happens to other users. Requires permission to create users with `email`, `role` and `status`. Fails with FORBIDDEN if the role, or a user who is invited already, has rights that the caller lacks. Administrators can invite MAX_BATCH_MUTATION addresses per request, other callers 100.',
+          'Creates an `invited` user for each address and sends an email with a link to accept. Users who are already invited get the email again; their role changes only if the caller is an administrator. Other existing users are not affected. Requires permission to create users with `email`, `role` and `status`. Fails with FORBIDDEN if the role, or a user who is already invited, has rights that the caller lacks. Administrators can invite MAX_BATCH_MUTATION addresses per request, other callers 100.',
         body: InviteBody,
         response: {
           204: noContent('The emails are being sent.'),

@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
 
-/** POST of one or many. */
+/** POST: creates one or many items. */
 export function createItems(app: App, definition: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = definition;
   const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Created. You cannot read the result.') };
@@ -15,7 +15,7 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         tags: [tag],
         summary: `Create one or many ${collection}`,
         description:
-          'Creates one item from an object, or several from a list (or `{"data": […]}`). If one of them fails, none is created. The response contains only what you can read.',
+          'Creates one item from an object, or several from a list (or `{"data": […]}`). If one of them fails, no item is created. The response contains only what you can read.',
         querystring: schemas.itemQuery,
         body: schemas.createBody,
         response: {

@@ -6,50 +6,50 @@ import { isObject } from '../../schemas/common.js';
 import { ApiError, type WriteErrors } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 
-/** A collection, as the routes that read it present it. */
+/** What the read routes of a collection need to know about it. */
 export interface ReadRoutes {
   collection: 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
-  /** `User` makes `readUser`; `Users` makes `listUsers`. */
+  /** Used in operation IDs: `one` (`User`) gives `readUser`, and `many` (`Users`) gives `listUsers`. */
   one: string;
   many: string;
   tag: string;
   schemas: ReadSchemas;
-  /** The form of the key, for the document. */
+  /** The schema of the key in the OpenAPI document. */
   key: TSchema;
 }
 
-/** A collection that is written, too. */
+/** What the read and write routes of a collection need to know about it. */
 export interface CollectionRoutes extends ReadRoutes {
   collection: Exclude<ReadRoutes['collection'], 'activity'>;
   schemas: CollectionSchemas;
-  /** What its writes can be refused with. */
+  /** The errors that its write operations can return. */
   errors: WriteErrors;
-  /** What an update of one item returns in addition to the item, and how the document describes it. */
+  /** What an update of one item returns in addition to the item, and its description in the OpenAPI document. */
   updated?: {
     response: TSchema;
     description: string;
     complete<Written>(request: FastifyRequest, key: string, written: Written): Promise<Written>;
   };
-  /** Nobody writes it who may not read what they wrote. */
+  /** Only administrators can write to it. They can always read the result, so writes never return 204. */
   isWrittenByAdministrators?: true;
 }
 
 /**
- * Items go out as they were selected: every name in them comes from the map of fields, so there is nothing to strip, and
- * which of them there are differs from query to query. The response schema describes them.
+ * Serializes items as they were selected. Every key comes from the field map, so nothing has to be stripped, and the set
+ * of keys differs from query to query. The response schema only documents them.
  */
 export const itemSerializer = () => (payload: unknown) => JSON.stringify(payload);
 
 /**
- * The domain checks keys, queries and items itself, for it answers each fault with a code of its own. The schemas
- * describe what it takes.
+ * Turns off schema validation: the domain validates keys, queries and items itself, because each fault has its own error
+ * code. The schemas only document what it accepts.
  */
 export const checkedByTheDomain = () => () => true;
 
-/** Writing many items, with a password each to be hashed, takes its time. Milliseconds. */
+/** Milliseconds. Generous, because writing many items can mean hashing a password for each of them. */
 export const deadlineOfWrites = 300_000;
 
-/** The headers of a list. */
+/** The headers of a list response. */
 export const listHeaders = {
   link: Type.String({
     description:
@@ -58,7 +58,7 @@ export const listHeaders = {
   }),
 };
 
-/** Sends the answer to a query. A list that was cut off says where it continues (RFC 8288). */
+/** Sends the response to a query. If the list is truncated, the Link header refers to the next page (RFC 8288). */
 export function sendList(
   app: App,
   request: { url: string },
@@ -66,11 +66,11 @@ export function sendList(
   { body, next }: Awaited<ReturnType<App['items']['list']>>,
 ) {
   if (next !== undefined) reply.header('link', `<${app.config.PUBLIC_URL}${continued(request.url, next)}>; rel="next"`);
-  // In pieces, because one string of many megabytes would keep other requests waiting.
+  // Sent in chunks, because a single string of many megabytes would block other requests.
   return Array.isArray(body) ? reply.type('application/json; charset=utf-8').send(Readable.from(body)) : body;
 }
 
-/** The same list from a cursor on. Nothing else of the URL is repeated, because it may contain a token. */
+/** The URL of the same list from a cursor on. Copies only known query parameters, because the URL may contain a token. */
 function continued(url: string, cursor: string): string {
   const [path = '', query] = url.split('?', 2);
   const repeated = [...new URLSearchParams(query)].filter(([name]) =>
@@ -79,7 +79,7 @@ function continued(url: string, cursor: string): string {
   return `${path}?${new URLSearchParams([...repeated, ['cursor', cursor]])}`;
 }
 
-/** Of the body of a SEARCH, the outer form alone: the query in it has the same faults as one in a URL. */
+/** Validates only the outer shape of a SEARCH body. The domain validates the query in it, with the same errors as in a URL. */
 export const queryCheckedByTheDomain = () => (body: unknown) =>
   isObject(body) && (body.query === undefined || isObject(body.query))
     ? true

@@ -3,7 +3,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain } from './definition.js';
 
-/** DELETE of one. */
+/** DELETE of one item. */
 export function deleteItem(app: App, { collection, one, tag, key, errors }: CollectionRoutes): void {
   app.delete(
     '/:id',
@@ -11,7 +11,7 @@ export function deleteItem(app: App, { collection, one, tag, key, errors }: Coll
       schema: {
         operationId: `delete${one}`,
         tags: [tag],
-        summary: `Delete one of the ${collection}`,
+        summary: `Delete one ${one.toLowerCase()}`,
         description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot delete.',
         params: Type.Object({ id: key }),
         response: {

@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites } from './definition.js';
 
-/** DELETE of many. */
+/** DELETE of many items. */
 export function deleteItems(app: App, { collection, many, tag, schemas, errors }: CollectionRoutes): void {
   app.delete(
     '/',
@@ -13,7 +13,7 @@ export function deleteItems(app: App, { collection, many, tag, schemas, errors }
         tags: [tag],
         summary: `Delete many ${collection}`,
         description:
-          'Deletes the items with the given keys, or those that a query selects. If one of them cannot be deleted, none is.',
+          'Deletes the items with the given keys, or the items that a query selects. If one of them cannot be deleted, no item is deleted.',
         body: schemas.deleteBody,
         response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },
       },

@@ -10,7 +10,7 @@ import { searchItems } from './search-items.js';
 import { updateItem } from './update-item.js';
 import { updateItems } from './update-items.js';
 
-/** What every collection has in common: reading by the query language. */
+/** The read routes, which every collection has. */
 export function readRoutes(app: App, definition: ReadRoutes): void {
   app.addHook('onSend', async (request, _reply, payload) => {
     if (request.method !== 'GET' && request.method !== 'SEARCH') return;
@@ -25,7 +25,7 @@ export function readRoutes(app: App, definition: ReadRoutes): void {
   readItem(app, definition);
 }
 
-/** The same, and writing one or many. */
+/** The read routes and the routes that write one or many items. */
 export function itemRoutes(app: App, definition: CollectionRoutes): void {
   readRoutes(app, definition);
   createItems(app, definition);

@@ -11,7 +11,7 @@ export function readItem(app: App, { collection, one, tag, schemas, key }: ReadR
       schema: {
         operationId: `read${one}`,
         tags: [tag],
-        summary: `Read one of the ${collection}`,
+        summary: `Read one ${one.toLowerCase()}`,
         description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot read.',
         params: Type.Object({ id: key }),
         querystring: schemas.itemQuery,

@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 import { itemSerializer, listHeaders, queryCheckedByTheDomain, type ReadRoutes, sendList } from './definition.js';
 
-/** SEARCH of a collection: the query in the body, where it may be long. */
+/** SEARCH of a collection: the query is in the body, where it can be longer than in a URL. */
 export function searchItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
   app.route({
     method: 'SEARCH',

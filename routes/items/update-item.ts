@@ -4,7 +4,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
 
-/** PATCH of one. */
+/** PATCH of one item. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
   const { collection, one, tag, schemas, errors, key, isWrittenByAdministrators, updated } = definition;
   const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
@@ -14,7 +14,7 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
       schema: {
         operationId: `update${one}`,
         tags: [tag],
-        summary: `Update one of the ${collection}`,
+        summary: `Update one ${one.toLowerCase()}`,
         description: `Changes only the given fields.${updated ? ` ${updated.description}` : ''}`,
         params: Type.Object({ id: key }),
         querystring: schemas.itemQuery,

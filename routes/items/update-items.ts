@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
 
-/** PATCH of many. */
+/** PATCH of many items. */
 export function updateItems(app: App, routes: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = routes;
   const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
@@ -15,7 +15,7 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         tags: [tag],
         summary: `Update many ${collection}`,
         description:
-          'Sets the same values on the items with the given keys or on those that a query selects; or, from a list of items with their IDs, sets different values on each. If one update fails, none is made.',
+          'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. If one update fails, no item is updated.',
         querystring: schemas.itemQuery,
         body: schemas.updateManyBody,
         response: {

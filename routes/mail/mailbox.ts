@@ -6,16 +6,16 @@ import type { App } from '../app.js';
 const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** A mail is somebody else's markup: shown in a sandbox, with nothing but its own styles and pictures. */
+/** An email contains untrusted markup, so it is rendered in a sandbox with only its own styles and images. */
 const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: http: data:; frame-ancestors 'self'";
 
-/** The page of the mailbox shows it in a frame; and browsers show nothing that is in a sandbox and wants a window of its own. */
+/** The mailbox page embeds the email in a frame. Browsers do not render a sandboxed document with a Cross-Origin-Opener-Policy. */
 const inFrame = { xFrameOptions: { action: 'sameorigin' }, crossOriginOpenerPolicy: false } as const;
 
 const schema = { hide: true };
 
-/** The mailbox for development: pages for people and, for tests, the same as JSON. Not part of the API. */
+/** The mailbox for development: HTML pages and, for tests, the same content as JSON. Not part of the API. */
 export async function mailboxRoutes(app: App): Promise<void> {
   const { access } = app.mailbox;
   const { pathname, protocol } = new URL(app.config.PUBLIC_URL);
@@ -30,7 +30,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     const { key } = request.query as { key?: unknown };
     if (access.isKey(key)) {
       reply.setCookie(access.cookieName, access.cookie, cookie);
-      // Otherwise the key would be in the address of the page, and in the history of the browser.
+      // Otherwise, the key would remain in the URL of the page and in the browser history.
       if (!wantsJson(request)) return reply.redirect(withoutKey(request.url));
       return;
     }
@@ -42,7 +42,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
   });
 
   app.get('/', { schema }, async (request, reply) => {
-    // The links on the page are relative, so that they work behind a proxy with a path of its own.
+    // The links on the page are relative, so that they work behind a proxy that adds a path prefix.
     if (/^[^?]*\/(\?|$)/.test(request.url)) return reply.redirect('../mailbox');
     const mails = await app.mailbox.list();
     if (wantsJson(request)) return { data: mails };
@@ -65,7 +65,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
   });
 }
 
-/** Relative, so that it works behind a proxy with a path of its own. */
+/** The URL without the key. Relative, so that it works behind a proxy that adds a path prefix. */
 function withoutKey(url: string): string {
   const [path = '', query = ''] = url.split('?', 2);
   const rest = new URLSearchParams(query);

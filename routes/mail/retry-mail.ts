@@ -12,7 +12,7 @@ export function retryMail(app: App): void {
         tags: ['Mails'],
         summary: 'Retry a failed email',
         description: 'Administrators only. Returns 403 for an email that is still waiting or has been sent.',
-        params: Type.Object({ id: Uuid('Identifier of the mail.') }),
+        params: Type.Object({ id: Uuid('Identifier of the email.') }),
         response: { 204: noContent('The email is back in the queue.'), ...errorResponses('FORBIDDEN') },
       },
     },

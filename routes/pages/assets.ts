@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { ApiError } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 
-const forEver = 'public, max-age=31536000, immutable';
-const askAgain = 'public, no-cache';
+const cacheForever = 'public, max-age=31536000, immutable';
+const revalidate = 'public, no-cache';
 
-/** Scripts and styles. A URL with the version of what is there can be kept; any other is to be asked for again. */
+/** Scripts and styles. Clients can cache a URL with the current version forever, and must revalidate any other URL. */
 export function assetRoutes(app: App): void {
   app.get(
     '/assets/:name',
@@ -17,7 +17,7 @@ export function assetRoutes(app: App): void {
       const isCurrent = (request.query as { v?: unknown }).v === asset.version;
       reply.headers({
         etag,
-        'cache-control': isCurrent ? forEver : askAgain,
+        'cache-control': isCurrent ? cacheForever : revalidate,
         'content-type': asset.mediaType,
       });
       const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

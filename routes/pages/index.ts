@@ -2,7 +2,7 @@ import type { App } from '../app.js';
 import { assetRoutes } from './assets.js';
 import { pageRoutes } from './pages.js';
 
-/** The pages for people. They are no part of the API: they only use it. */
+/** The account pages. They use the API but are not part of it. */
 export async function accountRoutes(app: App): Promise<void> {
   pageRoutes(app);
   assetRoutes(app);

@@ -13,7 +13,7 @@ const visitorPages = [
   'cancel-email-change',
 ] as const;
 
-/** Pages are open: a session cookie that is of no use any more is no obstacle to signing in again. */
+/** The pages are open to anyone, so an invalid session cookie does not keep users from signing in again. */
 export function pageRoutes(app: App): void {
   const visitOf = ({ query, headers, cookies }: FastifyRequest) => ({
     query: query as Record<string, unknown>,

@@ -3,12 +3,12 @@ import { CompleteProviderLoginBody, ProviderParams } from '../../schemas/provide
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
-/** The second step of a login by provider. */
+/** The second step of a provider login, for users with two-factor authentication. */
 export function completeProviderLogin(app: App): void {
   app.post(
     '/login/:provider',
     {
-      // Before the body is read: a provider that is not there takes none.
+      // Runs before the body is read, because a route for an unknown provider does not exist.
       onRequest: async (request) => app.providerFlow.requireProvider(request),
       schema: {
         operationId: 'completeProviderLogin',

@@ -1,2 +1,2 @@
-/** A login asks its provider for several things, one after the other, and each may take AUTH_PROVIDER_TIMEOUT. Milliseconds. */
+/** Milliseconds. A login sends several requests to the provider in sequence, and each can take up to AUTH_PROVIDER_TIMEOUT. */
 export const deadlineOfProviders = 60_000;

@@ -7,15 +7,15 @@ import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
-/** The way back from a provider. */
+/** The callback from a provider. */
 export const finishOAuthLogin = (app: App): void =>
-  finishLogin(app, '/oauth', 'finishOAuthLogin', 'Come back from a provider');
+  finishLogin(app, '/oauth', 'finishOAuthLogin', 'Handle the provider callback (OAuth)');
 
-/** The same, at the address that providers are given. */
+/** The same, at the callback URL that is registered with providers. */
 export const finishProviderLogin = (app: App): void =>
-  finishLogin(app, '/login', 'finishProviderLogin', 'Come back from a provider, at the address to register there');
+  finishLogin(app, '/login', 'finishProviderLogin', 'Handle the provider callback (the URL to register with the provider)');
 
-/** Both answer alike: what counts is the form that the login was begun with. */
+/** Both callbacks respond alike. The response depends on the operation that started the login. */
 function finishLogin(app: App, family: string, operationId: string, summary: string): void {
   app.get(
     `${family}/:provider/callback`,
@@ -26,7 +26,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
         tags: ['Providers'],
         summary,
         description:
-          'The provider redirects the browser to this URL. The response depends on which operation started the login, not on which of the two callback URLs is used. For a user with two-factor authentication, it is `INVALID_OTP`; then complete the login with a code.',
+          'The provider redirects the browser to this URL. The response depends on which operation started the login, not on which of the two callback URLs is used. For a user with two-factor authentication, the response is `INVALID_OTP`; complete the login with `POST /auth/login/{provider}`.',
         security: browserSession,
         params: ProviderParams,
         querystring: CallbackQuery,

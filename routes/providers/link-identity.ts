@@ -14,7 +14,7 @@ export function linkIdentity(app: App): void {
         tags: ['Providers'],
         summary: 'Start linking a provider account',
         description:
-          'Returns the URL at the provider to open in the same browser, and sets the cookies that bind the flow to that browser. When you return from the provider, that account can sign in to yours, and you are redirected to `redirect`. If the provider account already belongs to another account, the flow ends with `INVALID_PROVIDER`, as `?reason=` of `redirect` if you set one.',
+          'Returns a URL at the provider and sets cookies that bind the flow to the browser. Open the URL in the same browser. When the provider redirects back, the provider account is linked, so you can sign in with it, and the browser is redirected to `redirect`. If the provider account is already linked to another account, the flow fails with `INVALID_PROVIDER`; if you set `redirect`, the code is passed to it as `?reason=`.',
         params: Type.Object({ id: Type.String({ description: 'Key of the provider.', examples: ['github'] }) }),
         body: LinkIdentityBody,
         response: {

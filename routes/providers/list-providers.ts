@@ -3,7 +3,6 @@ import { ProvidersQuery, ProvidersResponse } from '../../schemas/providers.js';
 import type { App } from '../app.js';
 import { checkedByTheDomain } from '../items/definition.js';
 
-/** For sign-in pages: the providers with their labels and icons. */
 export function listProviders(app: App): void {
   app.get(
     '/',

@@ -1,2 +1,2 @@
-/** Apps may begin a login in a window that they open, and go on hearing of it. */
+/** Apps can start a login in a popup and must keep their reference to it, so no Cross-Origin-Opener-Policy is sent. */
 export const inPopup = { crossOriginOpenerPolicy: false } as const;

@@ -5,7 +5,7 @@ import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
-/** The form for pages: without `redirect`, it ends with a redirect to `/`. */
+/** The variant for pages: without `redirect`, it ends with a redirect to `/`. */
 export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
@@ -16,7 +16,7 @@ export function startProviderLogin(app: App): void {
         tags: ['Providers'],
         summary: 'Log in through a provider',
         description:
-          'A browser goes to this URL. After the login it is redirected to `redirect`, or to `/`, with the session in cookies. To link a provider account to an account, use `POST /users/me/identities/{provider}`.',
+          'Open this URL in a browser. After the login, the browser is redirected to `redirect`, or to `/` by default, with the session in cookies. To link a provider account to your account, use `POST /users/me/identities/{provider}`.',
         params: ProviderParams,
         querystring: StartLoginQuery,
         response: {

@@ -12,9 +12,9 @@ export function unlinkIdentity(app: App): void {
       schema: {
         operationId: 'unlinkIdentity',
         tags: ['Providers'],
-        summary: 'Unlink an identity',
+        summary: 'Unlink a provider account',
         description:
-          'After this, the provider account can no longer sign in to yours. You cannot remove your only way to sign in. Your other sessions end.',
+          'Unlinks the provider account, so that you can no longer sign in with it, and ends your other sessions. You cannot remove your only way to sign in.',
         params: Type.Object({ id: Uuid('Identifier of the identity.') }),
         response: {
           204: noContent('Unlinked.'),

@@ -6,14 +6,14 @@ export function confirmEmail(app: App): void {
   app.post(
     '/register/verify-email',
     {
-      // Someone who follows a link in an email may still have the cookie of an old session.
+      // The browser that opens the link may still have the cookie of an old session.
       config: { takesDeadCookie: true },
       schema: {
         operationId: 'confirmEmail',
         tags: ['Registration'],
         summary: 'Confirm a registration',
         description:
-          'For the page that the link in the email leads to. Activates the user. In the browser that registered, the token is sufficient. In any other browser `password` is required and becomes the password of the account, so the reader of the mailbox ends up with a password that no one else knows. A link that was used, or ended by another registration, a deletion or another status, returns 400 INVALID_PAYLOAD.',
+          'Activates the user. The page that the link in the email opens calls this operation. In the browser that registered, the token is sufficient. In any other browser, `password` is required and becomes the password of the account, so that only the owner of the mailbox knows it. Returns 400 INVALID_PAYLOAD if the link has been used, or has been invalidated by another registration, a deletion or a change of status.',
         body: ConfirmEmailBody,
         response: {
           204: {

@@ -12,7 +12,7 @@ export function register(app: App): void {
         tags: ['Registration'],
         summary: 'Register a new user',
         description:
-          'Open to everyone while the setting `public_registration` is on. The response is the same and takes the same time, whether or not a user is created, so it does not reveal which addresses are known. Unless the settings require no verification, the service sends a link to verify the address. Until then, each registration of the address is independent, and the link activates the password and names of its own registration. The user of an address that has an active account gets an email that says so. To find out whether the password is acceptable, call `POST /auth/password/check` first. A client address can register five times per minute.',
+          'Open to everyone while the setting `public_registration` is on. The response is the same and takes the same time, whether or not a user is created, so it does not reveal which addresses are known. If the settings require verification, the service sends a link to verify the address. Until the address is verified, each registration of it is independent: a link activates the password and names of the registration that it was sent for. If the address already has an active account, its user gets an email that says so. To find out whether the password is acceptable, call `POST /auth/password/check` first. A client address can register five times per minute.',
         body: RegisterBody,
         response: {
           204: {

@@ -8,13 +8,12 @@ export function verifyEmail(app: App): void {
   app.get(
     '/register/verify-email',
     {
-      // Whoever follows a link in a mail may have been signed in here once, and cannot help it.
       schema: {
         operationId: 'verifyEmail',
         tags: ['Registration'],
         summary: 'Verify a registered email address',
         description:
-          'Activates the registration that the link belongs to, with its password and names. Only for a `verification_url` whose page calls this operation; programs that scan emails may follow such links. The default link leads to a page that calls `POST /users/register/verify-email`. A client that accepts `text/html` is redirected to a page with the outcome; other clients get the status.',
+          'Activates the registration that the link belongs to, with its password and names. Use it only if the page at your `verification_url` calls it: programs that scan emails may follow such links. The default link opens a page that calls `POST /users/register/verify-email`. A client that accepts `text/html` is redirected to a page with the outcome; other clients get the status.',
         querystring: VerifyEmailQuery,
         response: {
           204: noContent('The user is active.'),
@@ -27,7 +26,7 @@ export function verifyEmail(app: App): void {
       },
     },
     async (request, reply) => {
-      // What only looks whether the link leads anywhere uses nothing up.
+      // A HEAD request only checks whether the link works, so it must not use the token.
       if (request.method === 'HEAD') return reply.code(204).send();
       const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '');
       const outcome = await app.registration
@@ -35,7 +34,7 @@ export function verifyEmail(app: App): void {
         .catch((error: unknown) => error);
       if (outcome !== undefined && !(isBrowser && outcome instanceof ApiError)) throw outcome;
       if (!isBrowser) return reply.code(204).send();
-      // The browser is led on with the reason: no error is answered that would be recorded.
+      // The refusal is recorded here, because the browser gets a redirect instead of an error response.
       if (outcome !== undefined) await request.recordRefusal(outcome);
       return reply.redirect(outcome instanceof ApiError ? `${page}?reason=${outcome.code}` : page, 302);
     },

@@ -4,7 +4,7 @@ import type { App } from '../app.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Numbers for Prometheus, for whoever has METRICS_TOKEN. Not part of the API: there only when that is set. */
+/** Prometheus metrics for clients that send METRICS_TOKEN. Not part of the API; registered only if METRICS_TOKEN is set. */
 export async function metricsRoutes(app: App): Promise<void> {
   const { metrics, config } = app;
   const wanted = digest(`Bearer ${config.METRICS_TOKEN}`);

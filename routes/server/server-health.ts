@@ -14,7 +14,7 @@ export function serverHealth(app: App): void {
       schema: {
         operationId: 'serverHealth',
         tags: ['Server'],
-        summary: 'Check the health',
+        summary: 'Check the health of the service',
         description: 'For load balancers and monitoring. Administrators also get the state of each component.',
         security: optionalCredential,
         response: {

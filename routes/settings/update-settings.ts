@@ -11,7 +11,7 @@ export function updateSettings(app: App): void {
         tags: ['Settings'],
         summary: 'Update the settings',
         description:
-          'Changes only the settings that are given; they take effect on the next request. Only administrators may change settings other than `project_*` and `default_language`. The public policy cannot grant `admin_access` or `app_access`, and the role for registrations cannot lead to `admin_access`: 422.',
+          'Changes only the given settings, which take effect with the next request. Only administrators can change settings other than `project_*` and `default_language`. Returns 422 for a public policy that grants `admin_access` or `app_access`, and for a registration role that leads to `admin_access`.',
         querystring: SettingsQuery,
         body: SettingsInput,
         response: {

@@ -2,7 +2,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { CreateRecoveryCodesBody, RecoveryCodesResponse } from '../../schemas/tfa.js';
 import type { App } from '../app.js';
 
-/** Codes for the day on which the authenticator app is lost. */
+/** Recovery codes, for users who lose their authenticator app. */
 export function createRecoveryCodes(app: App): void {
   app.post(
     '/me/tfa/recovery-codes',
@@ -13,7 +13,7 @@ export function createRecoveryCodes(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Create new recovery codes',
         description:
-          'Returns ten recovery codes, which replace all earlier ones and are never shown again. Requires a fresh session, and `password` or `otp` in the body.',
+          'Returns ten recovery codes, which replace all earlier ones and are never returned again. Requires a fresh session, and `password` or `otp` in the body.',
         body: CreateRecoveryCodesBody,
         response: {
           200: { ...RecoveryCodesResponse, description: 'The codes.' },

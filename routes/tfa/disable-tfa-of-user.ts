@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 
-/** For a user who has lost their app and their recovery codes. */
+/** For users who have lost their authenticator app and their recovery codes. */
 export function disableTfaOfUser(app: App): void {
   app.post(
     '/:id/tfa/disable',
@@ -10,9 +10,9 @@ export function disableTfaOfUser(app: App): void {
       schema: {
         operationId: 'disableTfaOfUser',
         tags: ['Two-factor authentication'],
-        summary: 'Turn off a user’s second factor',
+        summary: 'Turn off two-factor authentication of a user',
         description:
-          'For administrators, and for callers who may update `tfa_secret` of that user, if the user has no rights that the caller lacks. Ends all sessions of the user. If the user is an administrator, the session of the caller must be fresh. For your own account, use `POST /users/me/tfa/disable`.',
+          'Available to administrators, and to callers who can update `tfa_secret` of the user if the user has no rights that the caller lacks. Ends all sessions of the user. If the user is an administrator, the session of the caller must be fresh. For your own account, use `POST /users/me/tfa/disable`.',
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
         response: {
           204: noContent('Two-factor authentication is off.'),

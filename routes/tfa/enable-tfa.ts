@@ -12,7 +12,7 @@ export function enableTfa(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Turn on two-factor authentication',
         description:
-          'After this, each login requires a code; static tokens still work without one. Your other sessions end. Requires a fresh session, and no permission.',
+          'After this, each login requires a code; static tokens still work without one. Your other sessions end. Requires a fresh session, but no permission.',
         body: EnableTfaBody,
         response: { 204: noContent('Two-factor authentication is on.'), ...errorResponses() },
       },

@@ -9,8 +9,8 @@ export function cancelEmailChange(app: App): void {
       schema: {
         operationId: 'cancelEmailChange',
         tags: ['Own account'],
-        summary: 'Cancel a requested address',
-        description: 'Withdraws your request for a new address. The response is the same when there is none.',
+        summary: 'Cancel an email change',
+        description: 'Withdraws your request for a new address. The response is the same if no request is pending.',
         response: { 204: noContent('No change of address is pending.'), ...errorResponses() },
       },
     },

@@ -2,7 +2,6 @@ import { errorResponses } from '../../schemas/errors.js';
 import { ChangeMyPasswordBody } from '../../schemas/users.js';
 import { type App, noContent } from '../app.js';
 
-/** The password of the caller. */
 export function changeMyPassword(app: App): void {
   app.post(
     '/me/password',
@@ -13,7 +12,7 @@ export function changeMyPassword(app: App): void {
         tags: ['Users'],
         summary: 'Change your password',
         description:
-          'Ends your other sessions. Requires no permission, but a fresh session or, for users without two-factor authentication, `current_password`. A wrong `current_password` counts like a failed attempt to log in.',
+          'Changes your password and ends your other sessions. Requires a fresh session or, for users without two-factor authentication, `current_password`, but no permission. A wrong `current_password` counts as a failed login attempt.',
         body: ChangeMyPasswordBody,
         response: {
           204: noContent('The password is changed.'),

@@ -6,14 +6,14 @@ export function confirmEmailChange(app: App): void {
   app.post(
     '/me/email/confirm',
     {
-      // The browser that opens the link may hold the cookie of a session that has ended.
+      // The browser that opens the link may still have the cookie of a session that has ended.
       config: { takesDeadCookie: true },
       schema: {
         operationId: 'confirmEmailChange',
         tags: ['Own account'],
-        summary: 'Confirm a new address',
+        summary: 'Confirm an email change',
         description:
-          'Changes the email address with the token from the link. All sessions of the user end, except the one that makes this request, if any. Fails with `FORBIDDEN` when the link has been used or cancelled, or when another user has taken the address in the meantime.',
+          'Changes the email address with the token from the link. All sessions of the user end, except the one that makes this request, if any. Fails with `FORBIDDEN` when the link has been used or canceled, or when another user has taken the address in the meantime.',
         body: EmailConfirmBody,
         response: { 204: noContent('The address is changed.'), ...errorResponses('FORBIDDEN') },
       },

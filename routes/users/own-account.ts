@@ -8,7 +8,7 @@ import { readProfile } from './read-profile.js';
 import { requestEmailChange } from './request-email-change.js';
 import { updateProfile } from './update-profile.js';
 
-/** What users do with their own account, whatever their permissions. */
+/** Operations on the caller's own account. They require no permissions. */
 export async function ownAccountRoutes(app: App): Promise<void> {
   readProfile(app);
   updateProfile(app);

@@ -13,7 +13,7 @@ export function readMe(app: App): void {
         tags: ['Users'],
         summary: 'Read the current user',
         description:
-          'Returns the user of the credential. If you have no permission to read your own user, or one of the requested fields, you get only `id`.',
+          'Returns the user that the credential belongs to. If you have no permission to read your own user, or one of the requested fields, you get only `id`.',
         querystring: userSchemas.itemQuery,
         response: {
           200: { ...userSchemas.response, description: 'The current user.' },

@@ -10,9 +10,9 @@ export function requestEmailChange(app: App): void {
       schema: {
         operationId: 'requestEmailChange',
         tags: ['Own account'],
-        summary: 'Request a new address',
+        summary: 'Request an email change',
         description:
-          'Sends an email with a link to the new address, and a notice to the old one with a link that cancels the change. Your address changes when the link is confirmed. A newer request replaces an older one. The response is the same when the address is taken; its owner then gets an email that says so. Requesting your current address sends no email.',
+          'Emails a confirmation link to the new address, and a notice with a link that cancels the change to the old address. Your address changes when you confirm the new one. A newer request replaces an older one. The response is the same if the address is taken; its owner then gets an email that says so. Requesting your current address sends no email.',
         body: EmailChangeBody,
         response: { 204: noContent('The request is accepted.'), ...errorResponses() },
       },

@@ -11,7 +11,7 @@ export function unlockUser(app: App): void {
         tags: ['Users'],
         summary: 'Unlock a user',
         description:
-          'Clears the count of wrong passwords for the account, from all networks, so that the user can log in again immediately. For administrators, and for callers who may update `status` of that user, if the user has no rights that the caller lacks. You cannot unlock your own account. If the user is an administrator, your session must be fresh. Does not change `status`: to reactivate a suspended user, update it.',
+          'Resets the number of wrong passwords for the account, from all networks, so that the user can log in again immediately. Available to administrators, and to callers who can update `status` of the user if the user has no rights that the caller lacks. You cannot unlock your own account. If the user is an administrator, your session must be fresh. Does not change `status`; to reactivate a suspended user, update `status` instead.',
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
         response: {
           204: noContent('The account is unlocked.'),

@@ -12,7 +12,7 @@ export function updateMe(app: App): void {
         tags: ['Users'],
         summary: 'Update the current user',
         description: [
-          'A new password or email address ends your other sessions. A new password, email address or static token requires a fresh session; or `current_password`, which users with two-factor authentication cannot use instead. Static tokens cannot change them.',
+          'A new password or email address ends your other sessions. Changing the password, the email address or the static token requires a fresh session or, for users without two-factor authentication, `current_password`. A request with a static token cannot change them.',
           ownEmailChange,
         ].join(' '),
         querystring: userSchemas.itemQuery,
