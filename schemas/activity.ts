@@ -11,7 +11,7 @@ export const activityActions = {
   refresh_reused: 'A refresh token that was replaced some time ago was presented again, so the session was ended.',
   session_end: 'Ended a session, or all sessions of a user.',
   lock: 'Too many wrong passwords or codes in a row: further logins were temporarily blocked.',
-  unlock: 'Cleared the count of wrong passwords of a user.',
+  unlock: 'Reset the number of wrong passwords of a user.',
   password_reset_request: 'Requested a link to reset a password.',
   password_reset: 'Set a new password with a reset link.',
   password_change: 'Changed the password of a user, possibly with other fields.',
@@ -28,14 +28,14 @@ export const activityActions = {
   identity_link: 'Linked a provider account.',
   identity_unlink: 'Unlinked a provider account.',
   email_change_request: 'Requested a new email address.',
-  email_change_cancel: 'Cancelled the request for a new email address.',
+  email_change_cancel: 'Canceled the request for a new email address.',
   email_change: 'Confirmed a new email address with a link.',
   export: 'Exported the data of the account.',
   mail_retry: 'Retried an email that had failed.',
   create: 'Created an item.',
   update: 'Updated an item, or the settings.',
   delete: 'Deleted an item.',
-  refusals_omitted: 'Too many requests from one address were refused to list each of them.',
+  refusals_omitted: 'Further requests from one address were refused, too many to list each of them.',
 } as const;
 
 export type ActivityAction = keyof typeof activityActions;
@@ -52,10 +52,10 @@ const activityCollections = [
   'signing_keys',
 ] as const;
 
-/** What an event is about. */
+/** The collection of the item that an event affects. */
 export type ActivityCollection = (typeof activityCollections)[number];
 
-/** What an operation is recorded as; what it is about, where only its path tells. */
+/** How an operation is recorded. `collection` applies if only the path of the request identifies the item. */
 export type RecordedAs = readonly [action: ActivityAction, collection: ActivityCollection];
 
 const literals = <T extends string>(values: readonly T[], description: string) =>
@@ -68,7 +68,7 @@ const literals = <T extends string>(values: readonly T[], description: string) =
 
 /** An event in a response, with the requested fields. */
 export const activityProperties = {
-  id: Uuid('Identifier of the row; ids are in the order of events.'),
+  id: Uuid('Identifier of the row. IDs are in the order of events.'),
   timestamp: Timestamp('When it happened.'),
   action: literals(
     Object.keys(activityActions) as ActivityAction[],
@@ -78,7 +78,7 @@ export const activityProperties = {
   ),
   outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
   code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
-  user: Related(Uuid('The user who did it. Null: an anonymous caller, or the service itself.'), 'User'),
+  user: Related(Uuid('The user who performed the action. Null: an anonymous caller, or the service itself.'), 'User'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
   item: Nullable(Type.String({ description: 'The ID of the affected item. Null: several items, or an unknown user.' })),
   ip: Nullable(Type.String({ description: 'The IP address of the client.' })),
@@ -89,7 +89,6 @@ export const activityProperties = {
   changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields, never their values.' })),
 };
 
-/** The audit log on the wire: it is read, and never written. */
 export const activitySchemas = readSchemas({
   one: 'Activity',
   many: 'Activities',

@@ -3,7 +3,7 @@ import { Closed, Nullable, named } from './common.js';
 import { relation, relationOf } from './filters.js';
 import { queryOn, withMeta } from './query.js';
 
-/** All that crosses the wire when a collection is read; what is not a query goes by a name of its own in the document. */
+/** The schemas of the read operations. All but the URL queries are named components of the OpenAPI document. */
 export interface ReadSchemas {
   itemQuery: TSchema;
   listQuery: TSchema;
@@ -12,11 +12,11 @@ export interface ReadSchemas {
   response: TSchema;
   /** Several items. */
   listResponse: TSchema;
-  /** What a query answers: items or, with `aggregate`, rows of results. */
+  /** The response to a query: items or, with `aggregate`, result rows. */
   queryResponse: TSchema;
 }
 
-/** The same of a collection that is written, too. */
+/** The schemas of the read and write operations. */
 export interface CollectionSchemas extends ReadSchemas {
   createBody: TSchema;
   createResponse: TSchema;
@@ -30,14 +30,14 @@ interface ReadDefinition {
   one: string;
   /** `Users` */
   many: string;
-  /** What an item is answered with. */
+  /** The fields of an item in a response. */
   properties: TProperties;
   description: string;
-  /** Of an item. */
+  /** An example of an item. */
   example: { id: string | number } & Record<string, unknown>;
 }
 
-/** The schemas of a collection that is only read, and those that writing it needs. */
+/** The read schemas of a collection, and the query schemas that its write schemas are built from. */
 function describedReads({ one, many, properties, description, example }: ReadDefinition) {
   const query = queryOn(one, properties);
   const item = named(one, { ...Type.Partial(Closed(properties, { description })), examples: [example] });
@@ -61,10 +61,10 @@ function describedReads({ one, many, properties, description, example }: ReadDef
   return { query, schemas };
 }
 
-/** The schemas of a collection that is only read, from those of its items. */
+/** The schemas of a read-only collection. */
 export const readSchemas = (definition: ReadDefinition): ReadSchemas => describedReads(definition).schemas;
 
-/** A field that rules may hide: null is one of its values. */
+/** The schema of a field that permission rules can hide: it also allows null. */
 export function orHidden(schema: TSchema): TSchema {
   const values: TSchema[] = schema.anyOf ?? [];
   if (values.some(({ type }) => type === 'null')) return schema;
@@ -72,9 +72,9 @@ export function orHidden(schema: TSchema): TSchema {
 }
 
 /**
- * The schemas of a collection, from those of its items.
- * @param input what is written of an item
- * @param inputExample of an item to be created
+ * The schemas of a collection that can be read and written.
+ * @param input the writable fields of an item
+ * @param inputExample an example of a new item
  */
 export function collectionSchemas({
   input,
@@ -84,7 +84,7 @@ export function collectionSchemas({
   ...read
 }: ReadDefinition & {
   input: TObject;
-  /** What an update of one item accepts in addition to its fields. */
+  /** Properties that an update of one item accepts in addition to its fields. */
   updateOnly?: TProperties;
   key: TSchema;
   inputExample: Record<string, unknown>;
@@ -99,7 +99,7 @@ export function collectionSchemas({
 
   const created = named(`New${one}`, {
     ...input,
-    description: `The values of a new item of ${many.toLowerCase()}.`,
+    description: `The values of a new ${one.toLowerCase()}.`,
     examples: [inputExample],
   });
   const { id: _id, ...changeable } = input.properties;

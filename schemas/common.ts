@@ -1,9 +1,9 @@
 import { FormatRegistry, type Static, type StringOptions, type TObject, type TSchema, Type } from '@sinclair/typebox';
 
 /**
- * The one address grammar of the service: the production that HTML uses for `<input type=email>`
- * (https://html.spec.whatwg.org/#valid-e-mail-address). ASCII only, no quoted local part, no comments,
- * no lists: nothing that a mail library could read as two addresses.
+ * The only email address grammar of the service: the one that HTML uses for `<input type=email>`
+ * (https://html.spec.whatwg.org/#valid-e-mail-address). It is limited to ASCII and has no quoted local parts, comments
+ * or lists, so no email library can read a value as two addresses.
  */
 export const emailPattern =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
@@ -11,13 +11,13 @@ export const emailPattern =
 /** A UUID of any version, in either letter case (RFC 9562). */
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Named string formats, for every validator that is in use. */
+/** Named string formats, for all validators in use. */
 export const formats = {
   email: (value: string) => value.length <= 128 && emailPattern.test(value),
   uuid: (value: string) => uuidPattern.test(value),
 } as const;
 
-// TypeBox's own checker knows no formats until it is told.
+// TypeBox has no built-in formats.
 for (const [name, matches] of Object.entries(formats)) FormatRegistry.Set(name, matches);
 
 export const Uuid = (description: string) => Type.String({ format: 'uuid', description });
@@ -32,12 +32,12 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 
 /**
  * The envelope of every successful payload.
- * @param example of what is in it
+ * @param example an example of the payload
  */
 export const Data = <T extends TSchema>(schema: T, example: unknown) =>
   Type.Object({ data: schema }, { additionalProperties: false, examples: [{ data: example }] });
 
-/** How password hashes begin. A client that sends one probably wants to import it. */
+/** Matches the start of a password hash. A client that sends a hash as the password probably wants to import it. */
 export const hashStart = String.raw`(\$argon2|\$2[aby]\$|\$scrypt\$|pbkdf2)`;
 
 const components = new Map<string, TSchema>();
@@ -55,7 +55,7 @@ export function named<T extends TSchema>(name: string, schema: T) {
 /** Every named schema, each with its name as `$id`. */
 export const namedSchemas = (): readonly TSchema[] => [...components.values()];
 
-/** An object that accepts no other key than its own: what responses are made of, so that no stray column leaks. */
+/** An object that accepts only its own keys. Responses consist of such objects, so that no unintended column leaks. */
 export const Closed = <T extends Parameters<typeof Type.Object>[0]>(
   properties: T,
   options: { description?: string; examples?: unknown[]; minProperties?: number } = {},

@@ -21,7 +21,7 @@ export const text = (options: About & StringOptions) =>
 const integer = (minimum: number, maximum: number, options: About) =>
   Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
 
-/** A token that is presented in an Authorization header: anything but these characters could not be sent in one. */
+/** A token for an Authorization header, which can contain only these characters. */
 const bearerToken = (minLength: number, description: string) =>
   Type.Optional(
     Type.String({
@@ -49,7 +49,7 @@ const durationText = (pattern: string, options: About & { default: StringValue }
     .Decode((value) => ms(value as StringValue))
     .Encode((value) => ms(value) as StringValue);
 
-/** `15m`, `7d`, `12h`; decoded to milliseconds. A second at least: tokens count in seconds. Some centuries at the most. */
+/** `15m`, `7d`, `12h`; decoded to milliseconds. At least one second, which is the unit of time in tokens. */
 const lifetime = (options: About & { default: StringValue }) =>
   durationText('^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$', options);
 
@@ -60,7 +60,7 @@ const lifetimeOrNone = (options: About & { default: StringValue }) =>
     ...options,
   });
 
-/** The same, or `0`. */
+/** `15m`, `500ms` or `0`; decoded to milliseconds. */
 const period = (options: About & { default: StringValue }) => durationText('^(0|\\d{1,5}(ms|s|m|h|d))$', options);
 
 /** `1mb`, `512kb`; decoded to bytes. */
@@ -83,7 +83,7 @@ const cookieDomain = (options: About) =>
 
 const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
 
-/** A CSV of URLs; decoded to a list. */
+/** A comma-separated list of URLs; decoded to an array. */
 export const urlList = (parameter: string) =>
   Type.Transform(
     Type.String({
@@ -102,7 +102,7 @@ export const listOf = (value: string): readonly string[] =>
     .map((part) => part.trim())
     .filter(Boolean);
 
-/** As browsers write them (RFC 6454, 6.2), for they are compared to the letter: no path, no port that goes without saying. */
+/** Whether an origin is written as browsers write it (RFC 6454, 6.2), without a path or default port. Must match exactly. */
 const isWebOrigin = (value: string): boolean =>
   /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 
@@ -110,7 +110,7 @@ FormatRegistry.Set('origin-list', (value) => listOf(value).every(isWebOrigin));
 
 FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
 
-/** A list has each once, in any letter case: their variables would be the same. `default` is login by password. */
+/** Each key occurs once in any letter case, because variable names ignore it. `default` stands for login with a password. */
 FormatRegistry.Set('provider-keys', (value) => {
   const keys = listOf(value);
   const names = new Set(keys.map((key) => key.toLowerCase().replaceAll('-', '_')));
@@ -119,7 +119,7 @@ FormatRegistry.Set('provider-keys', (value) => {
 
 FormatRegistry.Set('sender', (value) => senderOf(value) !== undefined);
 
-/** The parts of `Name <address>`, or of an address alone; undefined when it is neither. */
+/** The parts of `Name <address>` or of a plain address; undefined if it is neither. */
 export function senderOf(value: string): { name: string; address: string } | undefined {
   const [, name = '', address = value] = /^([^<>\r\n]*)<([^<>]+)>$/.exec(value) ?? [];
   return emailPattern.test(address) ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address } : undefined;
@@ -545,7 +545,7 @@ const metrics = {
   ),
 };
 
-/** A variable of OpenTelemetry, which checks its value. */
+/** A variable of OpenTelemetry, which validates the value itself. */
 const standard = (description: string, options: Partial<About> = {}) =>
   Type.Optional(text({ description, ...options }));
 
@@ -578,7 +578,7 @@ const tracing = {
 };
 
 /**
- * Every environment variable that the service knows, by purpose; to add another, add it to one of these.
+ * All environment variables of the service, by purpose. To add a variable, add it to one of these groups.
  * The keys are the variables' names; what the code sees is decoded (durations in milliseconds, sizes in bytes).
  */
 export const configGroups = {
@@ -617,7 +617,7 @@ export const Config = Type.Object({
   ...tracing,
 });
 
-/** The configuration as the code sees it, with nothing left to be looked up or derived. */
+/** The configuration as the code sees it, with all derived values filled in. */
 export type Config = Required<
   Pick<
     StaticDecode<typeof Config>,

@@ -22,7 +22,7 @@ interface CatalogueEntry {
 export const proofMethods = ['password', 'otp', 'passkey', 'email', 'provider'] as const;
 export type ProofMethod = (typeof proofMethods)[number];
 
-/** The closed set of errors that a client can meet: status, default sentence, extension keys. */
+/** All errors that the API can return, with their status, message and extension keys. */
 const catalogue = {
   INVALID_PAYLOAD: { status: 400, message: 'The request is not acceptable.', extensions: Reason },
   INVALID_QUERY: { status: 400, message: 'The query parameters are not acceptable.', extensions: Reason },
@@ -59,7 +59,7 @@ const catalogue = {
       max_age: Type.Integer({ description: 'The maximum age of the last proof, in seconds.' }),
       methods: Type.Array(Type.Union(proofMethods.map((method) => Type.Literal(method))), {
         description:
-          'The ways in which you can prove your identity. `password` and `otp`: `POST /auth/reauthenticate`. `provider`: sign in through a linked provider again, which begins a new session.',
+          'The ways in which you can prove your identity. `password` and `otp`: `POST /auth/reauthenticate`. `provider`: sign in through a linked provider again, which starts a new session.',
       }),
     },
   },
@@ -105,30 +105,30 @@ export type ErrorCode = keyof typeof catalogue;
 /** The values of `extensions` besides `code`, for one code. */
 export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalogue)[Code]['extensions']>>;
 
-/** Codes that need no extensions may be raised without any; who is told to wait must be told for how long. */
+/** Extensions are optional for codes that require none. REQUESTS_EXCEEDED also requires the time to wait. */
 type ErrorArguments<Code extends ErrorCode> = Code extends 'REQUESTS_EXCEEDED'
   ? [extensions: ErrorExtensions<Code>, retryAfter: number]
   : Record<never, never> extends ErrorExtensions<Code>
     ? [extensions?: ErrorExtensions<Code>]
     : [extensions: ErrorExtensions<Code>];
 
-/** One entry of an error body, as it goes over the wire. */
+/** One entry of `errors` in a response body. */
 export interface ErrorEntry {
   message: string;
   extensions: { code: ErrorCode } & Record<string, unknown>;
 }
 
 /**
- * An error that the client is meant to see. Services throw it, and one handler renders it.
+ * An error to return to the client. Services throw it, and a single handler renders it.
  * `retryAfter` (seconds) becomes the Retry-After header.
  */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly extensions: ErrorExtensions<Code> | Record<never, never>;
   readonly retryAfter: number | undefined;
-  /** For the audit log, never for the client: the key of the item that the refusal is about, where no one else knows. */
+  /** The key of the affected item, if only the thrower knows it. For the audit log; never sent to the client. */
   subject: string | undefined;
-  /** Whether the refused cookie must not be cleared, because the browser may have its successor already. */
+  /** Whether the refused cookie must not be cleared, because the browser may already have its successor. */
   keepsCookie = false;
 
   constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
@@ -139,13 +139,13 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : retryAfter;
   }
 
-  /** Notes what the refusal is about. @param subject the key of an item; undefined or null: of none */
+  /** Sets the affected item. @param subject the key of the item; undefined or null: none */
   concerning(subject: string | null | undefined): this {
     this.subject = subject ?? undefined;
     return this;
   }
 
-  /** Notes that the refused cookie must not be cleared. */
+  /** Sets that the refused cookie must not be cleared. */
   keepingCookie(): this {
     this.keepsCookie = true;
     return this;
@@ -167,7 +167,7 @@ const pascalCase = (code: string) =>
     .map((word) => word[0]?.toUpperCase() + word.slice(1))
     .join('');
 
-/** What the keys of `extensions` look like. */
+/** Example values of the keys of `extensions`. */
 const examples: Readonly<Record<string, unknown>> = {
   collection: 'users',
   field: 'email',
@@ -208,8 +208,8 @@ const entrySchemas = Object.fromEntries(
 ) as Record<ErrorCode, TSchema>;
 
 /**
- * What any route answers to a credential that cannot be used, to who asks too often (6.3), and when the
- * service itself fails.
+ * The errors that any route can return: for an invalid request or credential, for too many requests, and when the service
+ * itself fails.
  */
 const everywhere: readonly ErrorCode[] = [
   'INVALID_PAYLOAD',
@@ -221,14 +221,14 @@ const everywhere: readonly ErrorCode[] = [
   'SERVICE_UNAVAILABLE',
 ];
 
-/** The error half of a route's `response` schemas: for each status the closed list of codes that it can carry. */
+/** The error responses of a route: for each status, the complete list of codes that it can have. */
 export const errorResponses = (...codes: ErrorCode[]): Record<number, TSchema> =>
   responsesOf([...codes, ...everywhere]);
 
-/** The codes that the error half of a route's responses declares. */
+/** The codes that each error response declares. */
 const declaredCodes = new WeakMap<object, readonly ErrorCode[]>();
 
-/** The responses of a route, with further errors that follow from what the route requires of its caller. */
+/** The responses of a route, with additional errors that result from what the route requires of its caller. */
 export function withErrors(
   responses: Readonly<Record<string, unknown>>,
   codes: readonly ErrorCode[],
@@ -259,7 +259,7 @@ function responsesOf(codes: readonly ErrorCode[]): Record<number, TSchema> {
   );
 }
 
-/** What the writes of a collection can be refused with, besides what any request can. */
+/** The errors that the write operations of a collection can return, in addition to those of any route. */
 export interface WriteErrors {
   create: readonly ErrorCode[];
   update: readonly ErrorCode[];

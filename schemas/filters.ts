@@ -2,7 +2,7 @@ import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, Nullable, named } from './common.js';
 import { type Operator, operatorsOf, type ValueType } from './operators.js';
 
-/** Marks a schema as a relation: what it leads to, and whether it lists several items. */
+/** Marks a schema as a relation, with its target and whether it is a list. */
 export const relation = Symbol('relation');
 
 export interface Relation {
@@ -10,13 +10,13 @@ export interface Relation {
   isList: boolean;
 }
 
-/** The relation that a field is, if it is one. */
+/** The relation that a field represents, if any. */
 export const relationOf = (schema: TSchema): Relation | undefined =>
   (schema as { [relation]?: Relation })[relation] ?? undefined;
 
 const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
 
-/** What fields of each type are compared with. JSON is not compared with anything. */
+/** The values that fields of each type are compared with. JSON fields cannot be compared. */
 const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   text: Type.String(),
   uuid: Type.String({
@@ -26,37 +26,37 @@ const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   boolean: Type.Boolean(),
   timestamp: Type.String({
     pattern: '^(\\d{4}-\\d{2}-\\d{2}|\\$NOW)',
-    description: 'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, `$NOW(-1 day)`.',
+    description: 'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, also with an adjustment such as `$NOW(-1 day)`.',
   }),
   integer: Type.Integer({ minimum: -2_147_483_647, maximum: 2_147_483_647 }),
 };
 
 const meanings: Readonly<Record<Operator, string>> = {
-  eq: 'Is this; null: is null.',
-  neq: 'Is anything but this, and not null; null: is not null.',
-  in: 'Is one of these.',
-  nin: 'Is none of these values, and not null.',
-  null: 'Is null; with `false`: is not.',
-  nnull: 'Is not null; with `false`: is.',
-  empty: 'Is null or empty text; with `false`: is not.',
-  nempty: 'Is neither null nor empty text; with `false`: is.',
-  contains: 'Contains this, in this letter case.',
-  ncontains: 'Does not contain this, in this letter case.',
-  icontains: 'Contains this, in any letter case.',
-  starts_with: 'Starts with this, in this letter case.',
-  nstarts_with: 'Does not start with this, in this letter case.',
-  istarts_with: 'Starts with this, in any letter case.',
-  nistarts_with: 'Does not start with this, in any letter case.',
-  ends_with: 'Ends with this, in this letter case.',
-  nends_with: 'Does not end with this, in this letter case.',
-  iends_with: 'Ends with this, in any letter case.',
-  niends_with: 'Does not end with this, in any letter case.',
-  lt: 'Is before or less than this.',
-  lte: 'Is this, or before or less than it.',
-  gt: 'Is after or more than this.',
-  gte: 'Is this, or after or more than it.',
-  between: 'Is between these two, or one of them.',
-  nbetween: 'Is not between these two, nor one of them.',
+  eq: 'Equals this value; with null: is null.',
+  neq: 'Differs from this value and is not null; with null: is not null.',
+  in: 'Equals one of these values.',
+  nin: 'Differs from all of these values and is not null.',
+  null: 'Is null; with `false`: is not null.',
+  nnull: 'Is not null; with `false`: is null.',
+  empty: 'Is null or an empty string; with `false`: is neither.',
+  nempty: 'Is neither null nor an empty string; with `false`: is one of the two.',
+  contains: 'Contains this text (case-sensitive).',
+  ncontains: 'Does not contain this text (case-sensitive).',
+  icontains: 'Contains this text (case-insensitive).',
+  starts_with: 'Starts with this text (case-sensitive).',
+  nstarts_with: 'Does not start with this text (case-sensitive).',
+  istarts_with: 'Starts with this text (case-insensitive).',
+  nistarts_with: 'Does not start with this text (case-insensitive).',
+  ends_with: 'Ends with this text (case-sensitive).',
+  nends_with: 'Does not end with this text (case-sensitive).',
+  iends_with: 'Ends with this text (case-insensitive).',
+  niends_with: 'Does not end with this text (case-insensitive).',
+  lt: 'Is less than or before this value.',
+  lte: 'Equals this value, or is less than or before it.',
+  gt: 'Is greater than or after this value.',
+  gte: 'Equals this value, or is greater than or after it.',
+  between: 'Is between these two values, or equals one of them.',
+  nbetween: 'Is not between these two values and equals neither of them.',
 };
 
 function operand(operator: Operator, value: TSchema | undefined): TSchema {
@@ -72,7 +72,7 @@ function operand(operator: Operator, value: TSchema | undefined): TSchema {
 
 const pascalCase = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
 
-/** For each type, the conditions that its fields can be held to: operators with what they take, or a value to be equal to. */
+/** The conditions for each type of field: operators with their operands, or a value that the field must equal. */
 const conditions = Object.fromEntries(
   Object.entries(operatorsOf).map(([type, operators]) => {
     const value = type === 'json' ? undefined : operands[type as keyof typeof operands];
@@ -82,12 +82,12 @@ const conditions = Object.fromEntries(
     });
     const all = named(`${pascalCase(type)}Operators`, { ...closed, minProperties: 1 });
     if (!value) return [type, all];
-    const description = `A condition on a field of type ${type}; a value alone stands for \`_eq\`.`;
+    const description = `A condition on a field of type ${type}. A plain value is short for \`_eq\`.`;
     return [type, named(`${pascalCase(type)}Condition`, Type.Union([value, Type.Null(), all], { description }))];
   }),
 ) as unknown as Record<ValueType, TSchema>;
 
-/** The type of a field's value, from the schema that it is answered by. */
+/** The type of a field's value, derived from its response schema. */
 export function valueTypeOf(schema: TSchema): ValueType {
   const [first = schema] = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).filter(({ type }) => type !== 'null');
   if (first.anyOf) return valueTypeOf(first);
@@ -98,8 +98,8 @@ export function valueTypeOf(schema: TSchema): ValueType {
 }
 
 /**
- * The filter on a collection: for each field the conditions of its type, for a relation the filter on what
- * it leads to, and `_and`, `_or` of filters.
+ * The filter on a collection: for each field, the conditions of its type; for each relation, the filter on its target; and
+ * `_and` and `_or`, which combine filters.
  */
 export function filterOn(item: string, properties: TProperties): TSchema {
   const self = Type.Unsafe({ $ref: `${item}Filter#` });
@@ -137,10 +137,10 @@ export function filterOn(item: string, properties: TProperties): TSchema {
   );
 }
 
-/** Whether a field can be grouped by, and counted by its values. */
+/** Whether a query can group by the field and count its distinct values. */
 export const isComparable = (schema: TSchema): boolean =>
   relationOf(schema) ? !relationOf(schema)?.isList : valueTypeOf(schema) !== 'json';
 
-/** Whether a field has a least and a greatest value. */
+/** Whether a field has a minimum and a maximum. */
 export const isOrdered = (schema: TSchema): boolean =>
   !relationOf(schema) && ['text', 'timestamp', 'integer'].includes(valueTypeOf(schema));

@@ -10,7 +10,7 @@ export const InviteBody = named(
         Email('The address to invite.'),
         Type.Array(Email('An address.'), { description: 'The addresses to invite.' }),
       ]),
-      role: Uuid('Identifier of the role that the user gets.'),
+      role: Uuid('Identifier of the role that the users get.'),
       invite_url: Type.Optional(
         Type.String({
           description:
@@ -29,7 +29,7 @@ export const AcceptInviteBody = named(
   'AcceptInviteBody',
   Type.Object(
     {
-      token: LinkToken('The token from the link in the mail.'),
+      token: LinkToken('The token from the link in the email.'),
       password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
     },
     {

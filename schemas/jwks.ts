@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, named } from './common.js';
 
-/** Algorithms of access tokens whose keys come in pairs: one signs, the other is for everybody (RFC 7518, RFC 8037). */
+/** Access token algorithms with key pairs: the private key signs, and the public key is published (RFC 7518, RFC 8037). */
 export const keyPairAlgorithms = ['EdDSA', 'ES256'] as const;
 export type KeyPairAlgorithm = (typeof keyPairAlgorithms)[number];
 
-/** How long the set of keys may be kept by those who have read it, in seconds. */
+/** How long clients can cache the key set, in seconds. */
 export const keySetMaxAge = 300;
 
 const coordinate = (description: string) => Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description });
@@ -14,11 +14,11 @@ export const PublicKey = named(
   'PublicKey',
   Closed(
     {
-      kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The kind of key.' }),
+      kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The key type.' }),
       crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'The curve of the key.' }),
-      x: coordinate('The public key; of the curve P-256 the first half of it.'),
-      y: Type.Optional(coordinate('The other half, on the curve P-256.')),
-      kid: coordinate('Which key it is: what a token that it has signed names in its header.'),
+      x: coordinate('The public key or, on the curve P-256, the first half of it.'),
+      y: Type.Optional(coordinate('The second half of the public key. Only on the curve P-256.')),
+      kid: coordinate('The ID of the key. Tokens that are signed with the key have this ID in their header.'),
       alg: Type.Unsafe<KeyPairAlgorithm>(
         Type.Union(
           keyPairAlgorithms.map((algorithm) => Type.Literal(algorithm)),
@@ -57,11 +57,11 @@ export const KeySet = named(
 );
 export type KeySet = Static<typeof KeySet>;
 
-/** Headers of the answer with the keys. */
+/** Headers of the response with the keys. */
 export const keySetHeaders = {
   'cache-control': Type.String({
     description:
-      'How long the keys can be cached, in seconds. A new key is published for longer than that before it signs.',
+      'How long the keys can be cached, in seconds. A new key is published for longer than that before it is used to sign.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** What the links in mails are for. */
+/** The purposes of links in emails. */
 export const LinkTokenScope = Type.Union([
   Type.Literal('invite'),
   Type.Literal('pending-registration'),
@@ -21,8 +21,8 @@ export const LinkTokenClaims = Type.Object({
 });
 export type LinkTokenClaims = Static<typeof LinkTokenClaims>;
 
-/** How a token comes back. Longer ones than we make are no reason to be told apart from forged ones. */
+/** A token as clients send it back. It has no maximum length, so overlong tokens get the same error as forged ones. */
 export const LinkToken = (description: string) => Type.String({ minLength: 1, description });
 
-/** What one looks like. */
+/** An example of a link token. */
 export const exampleLinkToken = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzY29wZSI6Imludml0ZSJ9.c2lnbmF0dXJl';

@@ -5,17 +5,17 @@ export const MailState = Type.Union(
   [Type.Literal('waiting'), Type.Literal('sending'), Type.Literal('failed'), Type.Literal('sent')],
   {
     description:
-      '`waiting`: waits for its first or next attempt. `sending`: in progress. `failed`: the last attempt has failed; kept for 90 days. `sent`: the mail server accepted it, or it was dropped because it no longer had a recipient; kept for one hour.',
+      '`waiting`: waits for its first or next attempt. `sending`: in progress. `failed`: the last attempt failed; kept for 90 days. `sent`: the mail server accepted it, or it was dropped because it no longer had a recipient; kept for one hour.',
   },
 );
 export type MailState = Static<typeof MailState>;
 
-/** A mail in the queue. What it says is written when it is sent, so there is no text, and no token, to be shown. */
+/** An email in the queue. It is rendered when it is sent, so there is no text or token to return. */
 export const Mail = named(
   'Mail',
   Closed(
     {
-      id: Uuid('Identifier of the mail; its Message-ID begins with it.'),
+      id: Uuid('Identifier of the email. Its Message-ID starts with it.'),
       kind: Type.Union(
         [
           Type.Literal('invite'),
@@ -32,7 +32,7 @@ export const Mail = named(
         },
       ),
       state: MailState,
-      user: Nullable(Uuid('The user it is for; null when only an address is known.')),
+      user: Nullable(Uuid('The recipient. Null: only an address is known.')),
       email: Nullable(
         Type.String({
           description:
@@ -40,8 +40,8 @@ export const Mail = named(
         }),
       ),
       attempts: Type.Integer({ minimum: 0, description: 'The number of failed attempts.' }),
-      created_at: Timestamp('When it was put into the queue.'),
-      next_attempt_at: Nullable(Timestamp('When it is tried next; null when it is not.')),
+      created_at: Timestamp('When the email was queued.'),
+      next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null: there is none.')),
       reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
     },
     { description: 'A queued email.' },

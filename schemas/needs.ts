@@ -1,4 +1,4 @@
-/** A right to some of the items of a collection, or to the settings. */
+/** A right to at least some of the items of a collection, or to the settings. */
 export interface NeededRight {
   collection: 'users' | 'roles' | 'policies' | 'permissions' | 'settings';
   action: 'create' | 'read' | 'update' | 'delete';
@@ -8,11 +8,11 @@ export interface NeededRight {
   unconditional?: true;
 }
 
-/** What callers need before an operation reads their body or query. `nothing`: it is for every caller that its access admits. */
+/** What callers need before an operation reads their body or query. `nothing`: all callers that its access admits. */
 export type Need = 'nothing' | 'administrator' | NeededRight;
 
 /**
- * Who may call a route. `open`: anyone, and no credential is looked at. `anonymous`: anyone. `permission`: whoever has
- * the permissions for it, be it by the public policy. `authenticated`: only who proves who they are.
+ * Who may call a route. `open`: anyone, and credentials are not checked. `anonymous`: anyone. `permission`: callers with
+ * the required permissions, which the public policy can also grant. `authenticated`: only callers with a valid credential.
  */
 export type RouteAccess = 'open' | 'anonymous' | 'permission' | 'authenticated';

@@ -1,4 +1,4 @@
-/** The types of values that fields have, as far as comparing them goes. */
+/** The types of field values that filters distinguish. */
 export type ValueType = 'text' | 'uuid' | 'boolean' | 'json' | 'timestamp' | 'integer';
 
 const equality = ['eq', 'neq'] as const;
@@ -28,7 +28,7 @@ export type Operator =
   | (typeof order)[number]
   | (typeof textual)[number];
 
-/** Which operators each type has. */
+/** The operators for each type. */
 export const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
   text: [...equality, ...membership, ...nullness, ...textual],
   uuid: [...equality, ...membership, ...nullness],

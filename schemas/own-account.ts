@@ -3,9 +3,9 @@ import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
 
 const text = (description: string) => Nullable(Type.String({ description }));
-const httpsUrl = 'Picture of the user.';
+const picture = 'Picture of the user.';
 
-/** What users see of their own account, whatever their permissions. */
+/** What users can read of their own account without any permissions. */
 export const Profile = named(
   'Profile',
   Closed(
@@ -15,10 +15,10 @@ export const Profile = named(
       email_verified: Type.Boolean({
         description: 'Whether the user has verified `email`.',
       }),
-      pending_email: text('The new address, while a change of address waits for confirmation.'),
+      pending_email: text('The new address, while a change of address is waiting for confirmation.'),
       first_name: text('First name.'),
       last_name: text('Last name.'),
-      avatar: text(`${httpsUrl} The id of a file, or an https URL.`),
+      avatar: text(`${picture} The ID of a file, or an https URL.`),
       language: text('Language of the user, as a BCP 47 tag.'),
       role: Nullable(
         Closed(
@@ -63,7 +63,7 @@ const exampleProfile = {
 
 export const ProfileResponse = named('ProfileResponse', Data(Profile, exampleProfile));
 
-/** The lengths are checked by the service, which returns an error code of its own for them. */
+/** The service checks the lengths, because they have a separate error code. */
 export const ProfileChanges = named(
   'ProfileChanges',
   Type.Partial(
@@ -72,7 +72,7 @@ export const ProfileChanges = named(
         first_name: text('First name, at most 50 characters.'),
         last_name: text('Last name, at most 50 characters.'),
         language: text('Language as a BCP 47 tag, at most 255 characters.'),
-        avatar: text(`${httpsUrl} An https URL of at most 255 characters, or null.`),
+        avatar: text(`${picture} An https URL of at most 255 characters, or null.`),
       },
       { description: 'The fields to change.', examples: [{ first_name: 'Ada', language: 'en-GB' }] },
     ),
@@ -94,12 +94,12 @@ const json = (description: string) => Nullable(Type.Object({}, { additionalPrope
 const namedItem = (description: string) =>
   Closed({ id: Uuid('Identifier.'), name: Type.String({ description: 'Name.' }) }, { description });
 
-/** Everything that is kept about a user, without secrets. */
+/** All data that is stored about a user, without secrets. */
 export const AccountExport = named(
   'AccountExport',
   Closed(
     {
-      exported_at: Timestamp('When the export was made.'),
+      exported_at: Timestamp('When the export was created.'),
       user: Closed(
         {
           id: Uuid('Identifier of the user.'),
@@ -111,7 +111,7 @@ export const AccountExport = named(
           title: text('Title or position.'),
           description: text('About the user.'),
           tags: Nullable(Type.Array(Type.String(), { description: 'Tags.' })),
-          avatar: text(httpsUrl),
+          avatar: text(picture),
           language: text('Language of the user.'),
           status: Type.String({ description: 'Status.' }),
           role: Nullable(namedItem('The role of the user.')),
@@ -141,7 +141,7 @@ export const AccountExport = named(
           {
             email: Type.String({ description: 'The new address.' }),
             created_at: Timestamp('When it was requested.'),
-            expires_at: Timestamp('Until when it can be confirmed.'),
+            expires_at: Timestamp('When the request expires.'),
           },
           { description: 'A change of address that is waiting for confirmation.' },
         ),
@@ -161,7 +161,7 @@ export const AccountExport = named(
       sessions: Type.Array(
         Closed({
           id: Uuid('Identifier of the session.'),
-          created_at: Timestamp('When it began.'),
+          created_at: Timestamp('When the session started.'),
           authenticated_at: Timestamp('When the user last proved their identity in it.'),
           last_used_at: Timestamp('When it was last used.'),
           expires_at: Timestamp('When it ends.'),
@@ -185,7 +185,7 @@ export const AccountExport = named(
           outcome: Type.String({ description: 'Whether the action succeeded or was refused.' }),
           code: text('The error code, if the request was refused.'),
           collection: text('The collection of the affected item.'),
-          item: text('The key of the item that it was done to.'),
+          item: text('The ID of the affected item.'),
           ip: text('The IP address of the client.'),
           user_agent: text('The user agent of the client.'),
           changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields.' })),

@@ -18,9 +18,9 @@ export const CheckPasswordBody = named(
   Type.Object(
     {
       password: Type.String({ maxLength: 1024, description: 'The password to check.' }),
-      email: Type.Optional(Nullable(Email('Email address of its user.'))),
-      first_name: name('First name of its user.'),
-      last_name: name('Last name of its user.'),
+      email: Type.Optional(Nullable(Email('Email address of the user.'))),
+      first_name: name('First name of the user.'),
+      last_name: name('Last name of the user.'),
     },
     {
       additionalProperties: false,

@@ -26,7 +26,7 @@ export const ResetPasswordBody = named(
   'ResetPasswordBody',
   Type.Object(
     {
-      token: LinkToken('The token from the link in the mail.'),
+      token: LinkToken('The token from the link in the email.'),
       password: Type.String({ minLength: 1, maxLength: 1024, description: 'The new password.' }),
     },
     { examples: [{ token: exampleLinkToken, password: 'correct horse battery staple' }] },

@@ -6,7 +6,7 @@ import { Related } from './query.js';
 
 const object = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
-/** What a permission looks like in a response, as far as fields were asked for and may be read. */
+/** The fields of a permission in a response. */
 export const permissionProperties = {
   id: Type.Integer({ description: 'Identifier of the permission.' }),
   policy: Related(Uuid('Policy that the permission belongs to.'), 'Policy'),
@@ -14,7 +14,7 @@ export const permissionProperties = {
   action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
   permissions: object('Filter that an item must match.'),
   validation: object('Filter that a written item must match.'),
-  presets: object('Values that a new item gets unless others are given.'),
+  presets: object('Default values of new items.'),
   fields: Nullable(
     Type.Array(Type.String(), { description: 'The fields that the permission applies to; `*` means all.' }),
   ),
@@ -22,7 +22,7 @@ export const permissionProperties = {
 
 const rule = (description: string) => Type.Optional(object(description));
 
-/** What can be written of a permission, by administrators only. */
+/** The writable fields of a permission. Only administrators can write permissions. */
 const input = Type.Object(
   {
     id: Type.Optional(
@@ -33,7 +33,7 @@ const input = Type.Object(
     action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
     permissions: rule('Filter that an item must match, at most 16 KB as JSON.'),
     validation: rule('Filter that a written item must match, at most 16 KB as JSON.'),
-    presets: rule('Values that a new item gets unless others are given, at most 16 KB as JSON.'),
+    presets: rule('Default values of new items, at most 16 KB as JSON.'),
     fields: Type.Optional(
       Nullable(
         Type.Array(Type.String({ maxLength: 255 }), {
@@ -46,7 +46,6 @@ const input = Type.Object(
   { additionalProperties: false },
 );
 
-/** Permissions on the wire. */
 export const permissionSchemas = collectionSchemas({
   one: 'Permission',
   many: 'Permissions',
@@ -72,14 +71,14 @@ export const permissionSchemas = collectionSchemas({
   },
 });
 
-/** What a caller may do with a collection. */
+/** What a caller may do with a collection by one action. */
 export const ActionAccess = named(
   'ActionAccess',
   Closed({
     access: Type.Union([Type.Literal('none'), Type.Literal('partial'), Type.Literal('full')], {
-      description: 'Which items.',
+      description: 'Whether the action is allowed on no items, some items or all items.',
     }),
-    fields: Type.Optional(Type.Array(Type.String(), { description: 'Which fields; `*` means all.' })),
+    fields: Type.Optional(Type.Array(Type.String(), { description: 'The fields that the action is allowed on; `*` means all.' })),
     presets: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'Default values of new items.' }),
     ),
@@ -113,7 +112,7 @@ const writeErrors = [
   'NOT_NULL_VIOLATION',
 ] as const;
 
-/** Its id is the only number that is written. */
+/** The ID is the only writable number, so only a create can return VALUE_OUT_OF_RANGE. */
 export const permissionWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'VALUE_OUT_OF_RANGE'],
   update: writeErrors,

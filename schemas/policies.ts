@@ -4,7 +4,7 @@ import { Closed, Data, Nullable, named, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
 import { RelatedList } from './query.js';
 
-/** What a policy looks like in a response, as far as fields were asked for and may be read. */
+/** The fields of a policy in a response. */
 export const policyProperties = {
   id: Uuid('Identifier of the policy.'),
   name: Type.String({ description: 'Name of the policy.' }),
@@ -17,11 +17,11 @@ export const policyProperties = {
   admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
   app_access: Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
   permissions: RelatedList(Type.Integer(), 'Permission', 'Permissions of the policy.'),
-  users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the policy themselves.'),
+  users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users to whom the policy is assigned directly.'),
   roles: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have the policy.'),
 };
 
-/** What can be written of a policy; its rights by administrators only. */
+/** The writable fields of a policy. Only administrators can write its rights. */
 const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new policy.')),
@@ -47,7 +47,6 @@ const input = Type.Object(
   { additionalProperties: false },
 );
 
-/** Policies on the wire. */
 export const policySchemas = collectionSchemas({
   one: 'Policy',
   many: 'Policies',
@@ -71,7 +70,7 @@ export const policySchemas = collectionSchemas({
   inputExample: { name: 'Edit texts', app_access: true },
 });
 
-/** What the policies of a caller say in general. */
+/** The flags of all policies of a caller, combined. */
 export const Globals = named(
   'Globals',
   Closed({
@@ -94,7 +93,7 @@ const writeErrors = [
   'NOT_NULL_VIOLATION',
 ] as const;
 
-/** A policy points to nothing, and only its id is unique. */
+/** A policy has no foreign keys, and only its ID is unique. */
 export const policyWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],

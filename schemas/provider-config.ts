@@ -12,7 +12,7 @@ const url = (description: string) =>
     }),
   );
 
-/** A JSON object of texts; decoded to its entries in the order in which they are written, which `JSON.parse` does not keep of numbers. */
+/** A JSON object of strings. Decoded to its entries in their written order, which `JSON.parse` does not keep for numeric keys. */
 const record = (format: string, expected: string, description: string) =>
   Type.Transform(Type.String({ format, default: '{}', expected, description }))
     .Decode((value): readonly (readonly [key: string, value: string])[] =>
@@ -33,7 +33,7 @@ const isRecord = (value: string, isGood: (key: string, value: string) => boolean
   }
 };
 
-/** What the service itself puts into a request to a provider: safety hangs on it. */
+/** Parameters that the service sets in requests to a provider. Overriding them would be unsafe. */
 const ownParameters = new Set([
   'client_id',
   'client_secret',
@@ -53,8 +53,8 @@ FormatRegistry.Set('parameters', (value) => isRecord(value, (key) => !ownParamet
 FormatRegistry.Set('role-mapping', (value) => isRecord(value, (_group, role) => uuidPattern.test(role)));
 
 /**
- * The variables of one provider, each to be written `AUTH_<PROVIDER>_<NAME>`: the provider in capitals, `_`
- * for `-`. For Google, GitHub, Microsoft and GitLab there are presets, taken by a provider of that name.
+ * The variables of one provider. Their full names are `AUTH_<PROVIDER>_<NAME>`, with the provider in capitals and `_`
+ * instead of `-`. A provider with the name of Google, GitHub, Microsoft or GitLab uses the preset for it.
  */
 export const ProviderVariables = Type.Object({
   DRIVER: choice(['openid', 'oauth2'], {

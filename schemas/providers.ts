@@ -4,7 +4,6 @@ import { exampleTokens, SessionMode, SessionTokens } from './sessions.js';
 
 const key = Type.String({ description: 'Key of a provider.', examples: ['google'] });
 
-/** The keys of the providers. */
 export const ProviderKeysResponse = named(
   'ProviderKeys',
   Closed(
@@ -78,10 +77,10 @@ export const CallbackQuery = Type.Object({
   ),
   state: Type.Optional(Type.String({ description: 'The `state` that was sent to the provider.' })),
   iss: Type.Optional(Type.String({ description: 'The issuer.' })),
-  error: Type.Optional(Type.String({ description: 'The reason why there is no code.' })),
+  error: Type.Optional(Type.String({ description: 'The error of the provider, if there is no code.' })),
 });
 
-/** What a login without `redirect` answers. */
+/** The response to a login without `redirect`. */
 export const ProviderTokens = named(
   'ProviderTokens',
   Closed(
@@ -116,7 +115,7 @@ export const Identity = named(
         description: 'Whether `provider` and `external_identifier` of the user refer to this account.',
       }),
       created_at: Timestamp('When it was first used or linked.'),
-      last_used_at: Nullable(Timestamp('When it last logged the user in.')),
+      last_used_at: Nullable(Timestamp('When the user last signed in with it.')),
     },
     { description: 'A provider account that can sign in to the account of a user.' },
   ),
@@ -142,7 +141,7 @@ export const linkHeaders = {
   'set-cookie': Type.String({ description: 'The cookies that bind the flow to this browser.' }),
 };
 
-/** Headers of the answers that lead a browser away. */
+/** Headers of the responses that redirect the browser. */
 export const redirectHeaders = {
   location: Type.String({ description: 'The target of the redirect.' }),
   'set-cookie': Type.String({ description: 'The cookies of the flow or, when it is complete, of the session.' }),

@@ -2,13 +2,13 @@ import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, Nullable, named } from './common.js';
 import { filterOn, isComparable, isOrdered, type Relation, relation, relationOf } from './filters.js';
 
-/** A field that points to an item: its key, or the item when fields of it are asked for. */
+/** A field that refers to an item: its key or, if fields of it are requested, the item. */
 export const Related = (key: TSchema, target: string): TSchema => ({
   ...Nullable(Type.Union([key, Type.Unsafe({ $ref: `${target}#` })])),
   [relation]: { target, isList: false } satisfies Relation,
 });
 
-/** A field that lists items: their keys, or the items. */
+/** A field that lists items: their keys or, if fields of them are requested, the items. */
 export const RelatedList = (key: TSchema, target: string, description: string): TSchema => ({
   ...Type.Array(Type.Union([key, Type.Unsafe({ $ref: `${target}#` })]), { description }),
   [relation]: { target, isList: true } satisfies Relation,
@@ -39,7 +39,7 @@ const MetaName = named(
   }),
 );
 
-/** A parameter that lists names. In a URL it is CSV, or given several times. */
+/** A parameter with a list of names. In a URL, the names are comma-separated or the parameter is repeated. */
 export const list = (item: TSchema, description: string, example: string[]) =>
   Type.Optional(Type.Array(item, { description, examples: [example] }));
 
@@ -49,16 +49,16 @@ const meta = list(MetaName, 'Which numbers to return with the items, and whether
 
 const anyOfNames = (names: string[]) => Type.Union(names.map((name) => Type.Literal(name)));
 
-/** Relations can be followed five times; which fields are behind them is the server's to know. */
+/** A path through up to five relations. The pattern does not list the fields of related items; the service checks them. */
 const nested = (first: string[], last: string) => `(${first.join('|')})(\\.[a-z_]+){0,4}\\.${last}`;
 
-/** A name, or several, as a list or as CSV. */
+/** One or more names, as a list or comma-separated. */
 const oneOrMore = (name: TSchema) => Type.Optional(Type.Array(name));
 
 /**
- * What can be asked about the items of a collection, by the names and types of its fields.
- * @param one name of an item, in the document: `User`
- * @param properties the fields that an item is answered with
+ * The query schemas of a collection, built from the names and types of its fields.
+ * @param one the name of an item in the OpenAPI document, such as `User`
+ * @param properties the fields of an item in a response
  */
 export function queryOn(one: string, properties: TProperties) {
   const names = Object.keys(properties);
@@ -108,7 +108,7 @@ export function queryOn(one: string, properties: TProperties) {
   );
   const filter = filterOn(one, properties);
 
-  const fields = list(field, 'The fields to return; all that may be read, unless it is given.', ['id']);
+  const fields = list(field, 'The fields to return. Default: all that you can read.', ['id']);
   const parameters = {
     fields,
     filter: Type.Optional(filter),
@@ -119,7 +119,7 @@ export function queryOn(one: string, properties: TProperties) {
         examples: ['ada'],
       }),
     ),
-    sort: list(sortKey, 'The fields to sort by, the first before the second.', ['-id']),
+    sort: list(sortKey, 'The fields to sort by, in order of priority.', ['-id']),
     limit: Type.Optional(
       Type.Integer({ minimum: -1, description: 'The maximum number of items; -1 for all.', examples: [10] }),
     ),
@@ -143,11 +143,11 @@ export function queryOn(one: string, properties: TProperties) {
   };
 
   return {
-    /** Of one item, in a URL. */
+    /** For one item, in a URL. */
     item: Type.Object({ fields, meta }),
-    /** Of many, in a URL. */
+    /** For many items, in a URL. */
     list: Type.Object(parameters),
-    /** Of many, in a body. */
+    /** For many items, in a body. */
     body: named(
       `${one}Query`,
       Type.Object(parameters, {
@@ -162,12 +162,12 @@ export function queryOn(one: string, properties: TProperties) {
 
 const byField = (value: TSchema) => Type.Record(Type.String(), value);
 
-/** A row of results of `aggregate`: the fields that it is grouped by, and the functions. */
+/** A result row of `aggregate`: the fields that it is grouped by, and the results of the functions. */
 function aggregateOf(one: string, properties: TProperties): TSchema {
   const grouped = Object.entries(properties)
     .filter(([, schema]) => isComparable(schema))
     .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
-  const counted = 'A number of items for `*`, otherwise a number by field; for both, the number of items is under `*`.';
+  const counted = 'The number of items for `*`, otherwise a number by field. If both are requested, the number of items is under `*`.';
   return named(
     `${one}Aggregate`,
     Type.Partial(
@@ -188,6 +188,6 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
   );
 }
 
-/** What answers a query: items, with the numbers that were asked for. */
+/** The response to a query: the items and, if requested, `meta`. */
 export const withMeta = (data: TSchema, example: unknown) =>
   Closed({ data, meta: Type.Optional(Meta) }, { examples: [{ data: example }] });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { named } from './common.js';
 
-/** `POST /auth/reauthenticate`. */
+/** The body of `POST /auth/reauthenticate`. */
 export const ReauthenticateBody = named(
   'ReauthenticateBody',
   Type.Object(
@@ -21,7 +21,7 @@ export const ReauthenticateBody = named(
     },
     {
       additionalProperties: false,
-      description: 'At least one of the two.',
+      description: 'At least one of the two is required.',
       examples: [{ password: 'correct horse battery staple' }, { otp: '492039' }],
     },
   ),

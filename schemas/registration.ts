@@ -13,7 +13,7 @@ export const RegisterBody = named(
       verification_url: Type.Optional(
         Type.String({
           description:
-            'Where the link in the email leads; the token is added to it as `token`. Only URLs of USER_REGISTER_URL_ALLOW_LIST. The page there should call `POST /users/register/verify-email`.',
+            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in USER_REGISTER_URL_ALLOW_LIST. The page should call `POST /users/register/verify-email`.',
         }),
       ),
     },
@@ -43,7 +43,7 @@ export const ConfirmEmailBody = named(
           minLength: 1,
           maxLength: 1024,
           description:
-            'The password of the account from now on. Required, except in the browser that registered. If it is not the password of the registration, the names that were given there are dropped.',
+            'The new password of the account. Required, except in the browser that registered. If it differs from the password of the registration, the names of the registration are dropped.',
         }),
       ),
     },

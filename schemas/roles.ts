@@ -4,26 +4,26 @@ import { Nullable, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
 import { Related, RelatedList } from './query.js';
 
-/** What a role looks like in a response, as far as fields were asked for and may be read. */
+/** The fields of a role in a response. */
 export const roleProperties = {
   id: Uuid('Identifier of the role.'),
   name: Type.String({ description: 'Name of the role.' }),
   icon: Nullable(Type.String({ description: 'The name of an icon.' })),
   description: Nullable(Type.String({ description: 'What the role is for.' })),
-  parent: Related(Uuid('Role whose policies count, too.'), 'Role'),
+  parent: Related(Uuid('The parent role, whose policies also apply.'), 'Role'),
   children: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have this one as their parent.'),
   policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies of the role.'),
   users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the role.'),
 };
 
-/** What can be written of a role. */
+/** The writable fields of a role. */
 const input = Type.Object(
   {
     id: Type.Optional(Uuid('Identifier for the new role.')),
     name: Type.String({ maxLength: 100, description: 'Name of the role.' }),
     icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'The name of an icon.' }))),
     description: Type.Optional(Nullable(Type.String({ maxLength: 10_000, description: 'What the role is for.' }))),
-    parent: Type.Optional(Nullable(Uuid('Role whose policies count, too. For administrators only.'))),
+    parent: Type.Optional(Nullable(Uuid('The parent role, whose policies also apply. Administrators only.'))),
     policies: Type.Optional(
       Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. Administrators only.' }),
     ),
@@ -31,7 +31,6 @@ const input = Type.Object(
   { additionalProperties: false },
 );
 
-/** Roles on the wire. */
 export const roleSchemas = collectionSchemas({
   one: 'Role',
   many: 'Roles',
@@ -61,7 +60,7 @@ const writeErrors = [
   'NOT_NULL_VIOLATION',
 ] as const;
 
-/** Only the id of a role is unique, and only a new role is given one. */
+/** Only the ID of a role is unique, and it can only be set when the role is created. */
 export const roleWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],

@@ -1,20 +1,20 @@
 type Alternatives = Record<string, string[]>[];
 
-/** Any one of the carriers of an access token or static token. */
+/** An access token or static token, in any of its carriers. */
 const anyCredential: Alternatives = [{ bearer: [] }, { queryToken: [] }, { sessionCookie: [] }];
 
-/** The same, or nothing at all: the answer is for anyone, and tells more to some. */
+/** The same, or no credential: anyone gets a response, and some callers get more in it. */
 export const optionalCredential: Alternatives = [{}, ...anyCredential];
 
-/** A session's own credential: in the body, or in the cookie of its mode. */
+/** The credential of a session: in the body, or in the cookie of its mode. */
 export const sessionCarriers: Alternatives = [{}, { refreshCookie: [] }, { sessionCookie: [] }];
 
-/** For browsers: whoever is signed in there, or nobody. */
+/** For browsers: the session cookie, if there is one. */
 export const browserSession: Alternatives = [{}, { sessionCookie: [] }];
 
 /**
- * What an operation says of the credentials that it takes, unless it says otherwise, by who may call it. A credential
- * that is not asked for changes nothing; but one that cannot be used is refused by every operation.
+ * The `security` of operations that do not declare their own, by access. Where no credential is required, a valid one
+ * has no effect; an invalid one is still rejected, except a session cookie.
  */
 export const securityOf: Readonly<Record<'anonymous' | 'permission' | 'authenticated', Alternatives>> = {
   anonymous: [],

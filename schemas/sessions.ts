@@ -13,7 +13,7 @@ export const LoginBody = named(
     {
       email: Email('The email address of the user, in any letter case.'),
       password: Type.String({ minLength: 1, description: 'The password of the user.' }),
-      // Without a default: generators of clients take a property that has one for required.
+      // No default, because client generators treat a property with a default as required.
       mode: Type.Optional(SessionMode),
       otp: Type.Optional(
         Type.String({
@@ -69,7 +69,7 @@ export const exampleTokens = {
 
 export const SessionTokensResponse = named('SessionTokensResponse', Data(SessionTokens, exampleTokens));
 
-/** Headers of the answers that begin or refresh a session. */
+/** Headers of the responses that start or refresh a session. */
 export const cookieHeaders = {
   'set-cookie': Type.String({
     description: 'Mode `cookie`: the refresh cookie. Mode `session`: the session cookie. Mode `json`: none.',
@@ -81,7 +81,7 @@ export const deadCookieHeaders = {
   'set-cookie': Type.String({ description: 'Clears the session cookie if it is invalid.' }),
 };
 
-/** Headers of the answer that ends a session. */
+/** Headers of the response that ends a session. */
 export const clearedCookieHeaders = {
   'set-cookie': Type.String({ description: 'Clears the authentication cookies sent with the request.' }),
 };
@@ -102,7 +102,7 @@ export const Session = named(
       address: Nullable(Type.String({ description: 'The IP address of the last use.', examples: ['192.0.2.1'] })),
       created_at: Timestamp('When the user logged in.'),
       last_used_at: Timestamp('When it was last used, to the minute.'),
-      expires_at: Timestamp('When it ends unless it is refreshed before.'),
+      expires_at: Timestamp('When the session ends unless it is refreshed first.'),
       current: Type.Boolean({ description: 'Whether it is the current session.' }),
     },
     { description: 'A session: a login and its refreshes.' },
@@ -127,8 +127,8 @@ export const SessionsResponse = named(
 );
 
 /**
- * The claims of an access token. They name who is calling and from which session; what the
- * caller may do is looked up on every request and never taken from here.
+ * The claims of an access token. They identify the user and the session. What the user may do is looked up on every
+ * request and never read from the token.
  */
 export const AccessTokenClaims = Type.Object({
   id: Type.String({ format: 'uuid', description: 'The id of the user.' }),

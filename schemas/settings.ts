@@ -14,14 +14,14 @@ const properties = {
   public_registration_verify_email: Type.Boolean({
     description: 'Whether registrations must verify the email address.',
   }),
-  public_registration_role: Nullable(Uuid('Role of those who register. For administrators only.')),
+  public_registration_role: Nullable(Uuid('Role of users who register. Administrators only.')),
   public_registration_email_filter: Nullable(
     Type.Object(
       {},
       { additionalProperties: true, description: 'A filter that an email address must match to register.' },
     ),
   ),
-  public_policy: Nullable(Uuid('Policy of those who are not logged in or have no role. For administrators only.')),
+  public_policy: Nullable(Uuid('Policy of anonymous callers and of users without a role. Administrators only.')),
   auth_password_policy: Nullable(
     Type.String({
       maxLength: 1000,
@@ -47,13 +47,11 @@ const properties = {
 export type SettingName = keyof typeof properties;
 export const settingNames = Object.keys(properties) as SettingName[];
 
-/** The settings of the project, as far as they may be read. */
 export const Settings = named(
   'Settings',
   Type.Partial(Closed(properties, { description: 'The settings that you can read.' })),
 );
 
-/** What a request about the settings may ask for. */
 export const SettingsQuery = Type.Object({
   fields: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String())], {

@@ -36,8 +36,8 @@ export const EnableTfaBody = named(
   'EnableTfaBody',
   Type.Object(
     {
-      secret: text('The secret that the app was set up with, in base32: of at least 128 bits.'),
-      otp: text('The code that the app shows now; that of the step before counts too.'),
+      secret: text('The secret that the app was set up with, in base32: at least 128 bits.'),
+      otp: text('The code that the app shows now, or the previous one.'),
     },
     { examples: [{ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', otp: '492039' }] },
   ),
@@ -59,7 +59,7 @@ export const CreateRecoveryCodesBody = named(
         ...password,
         description: 'Your password, if you log in with one.',
       }),
-      otp: Type.Optional(text('The code that the app shows now; it is used up. No recovery code.')),
+      otp: Type.Optional(text('The code that the app shows now. It cannot be used again. Recovery codes are not accepted.')),
     },
     {
       additionalProperties: false,

@@ -4,7 +4,7 @@ import { Closed, Email, Nullable, named, Timestamp, Uuid } from './common.js';
 import type { WriteErrors } from './errors.js';
 import { Related, RelatedList, withMeta } from './query.js';
 
-/** The status vocabulary. Only an `active` user logs in or uses any token. */
+/** The possible statuses. Only `active` users can log in or use any token. */
 export const userStatuses = ['draft', 'invited', 'unverified', 'active', 'suspended', 'archived'] as const;
 
 const text = (description: string) => Nullable(Type.String({ description }));
@@ -12,7 +12,7 @@ const concealed = (description: string) =>
   Nullable(Type.String({ description: `${description} Masked as ten asterisks if set.`, examples: ['**********'] }));
 const json = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 
-/** What a user looks like in a response. The password is not among it and never will be. */
+/** The fields of a user in a response. The password must never be one of them. */
 export const userProperties = {
   id: Uuid('Unique identifier of the user.'),
   first_name: text('First name.'),
@@ -22,7 +22,7 @@ export const userProperties = {
   title: text('Title or position.'),
   description: text('About the user.'),
   tags: Nullable(Type.Array(Type.String(), { description: 'Tags.' })),
-  avatar: text('Picture of the user: the id of a file, or an https URL.'),
+  avatar: text('Picture of the user: the ID of a file, or an https URL.'),
   language: text('Language of the user, as a BCP 47 tag.'),
   tfa_secret: concealed('The secret of two-factor authentication.'),
   status: Type.Union(
@@ -45,8 +45,8 @@ export const userProperties = {
   appearance: text('`auto`, `light` or `dark`.'),
   theme_dark: text('Theme in dark mode.'),
   theme_light: text('Theme in light mode.'),
-  theme_light_overrides: json('Customisation of the light theme.'),
-  theme_dark_overrides: json('Customisation of the dark theme.'),
+  theme_light_overrides: json('Customization of the light theme.'),
+  theme_dark_overrides: json('Customization of the dark theme.'),
   created_at: Timestamp('When the user was created. Read-only.'),
   email_verified_at: Nullable(
     Timestamp(
@@ -59,10 +59,10 @@ const optional = (schema: Parameters<typeof Type.Array>[0]) => Type.Optional(sch
 const limited = (maxLength: number, description: string) => optional(Nullable(Type.String({ maxLength, description })));
 const object = (description: string) => optional(json(description));
 
-/** What can be written of a user. */
+/** The writable fields of a user. */
 const input = Type.Object(
   {
-    id: optional(Uuid('Identifier for the new user; made when it is not given. Ignored in updates.')),
+    id: optional(Uuid('Identifier for the new user. Default: a generated one. Ignored in updates.')),
     email: Email('The email address, unique regardless of letter case.'),
     password: optional(
       Nullable(Type.String({ minLength: 1, maxLength: 1024, description: 'The password. Never returned.' })),
@@ -73,7 +73,7 @@ const input = Type.Object(
     title: limited(50, 'Title or position.'),
     description: limited(10_000, 'About the user.'),
     tags: optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100, description: 'Tags.' }))),
-    avatar: limited(255, 'Picture of the user: the id of a file, or an https URL.'),
+    avatar: limited(255, 'Picture of the user: the ID of a file, or an https URL.'),
     language: limited(255, 'Language of the user, as a BCP 47 tag.'),
     status: optional(
       Type.Union(
@@ -81,7 +81,7 @@ const input = Type.Object(
         { description: 'Status.' },
       ),
     ),
-    role: optional(Nullable(Uuid('Identifier of the role. For administrators only.'))),
+    role: optional(Nullable(Uuid('Identifier of the role. Administrators only.'))),
     policies: optional(Type.Array(Uuid('Identifier of a policy.'), { description: 'Policies. Administrators only.' })),
     token: optional(
       Nullable(
@@ -92,11 +92,11 @@ const input = Type.Object(
         }),
       ),
     ),
-    last_access: optional(Nullable(Timestamp('When the user last used the API. For administrators only.'))),
+    last_access: optional(Nullable(Timestamp('When the user last used the API. Administrators only.'))),
     last_page: limited(255, 'The last page of the application that the user was on.'),
     provider: optional(Type.String({ maxLength: 128, description: 'Provider. Administrators only.' })),
-    external_identifier: limited(255, 'Identifier of the user at the provider. For administrators only.'),
-    auth_data: object('Data about the user from the provider, at most 64 KB as JSON. For administrators only.'),
+    external_identifier: limited(255, 'Identifier of the user at the provider. Administrators only.'),
+    auth_data: object('Data about the user from the provider, at most 64 KB as JSON. Administrators only.'),
     email_notifications: optional(
       Type.Boolean({
         description: 'Whether the user gets notifications by email. Security notices are always sent.',
@@ -148,7 +148,6 @@ const currentPassword = Type.String({
     'Your current password. With it, the session does not have to be fresh, unless you use two-factor authentication.',
 });
 
-/** Users on the wire. */
 export const userSchemas = collectionSchemas({
   one: 'User',
   many: 'Users',
@@ -161,7 +160,7 @@ export const userSchemas = collectionSchemas({
   inputExample: { email: 'ada@example.com', password: 'correct horse battery staple', first_name: 'Ada' },
 });
 
-/** `POST /users/me/password`. */
+/** The body of `POST /users/me/password`. */
 export const ChangeMyPasswordBody = named(
   'ChangeMyPasswordBody',
   Type.Object(
@@ -171,12 +170,12 @@ export const ChangeMyPasswordBody = named(
     },
     {
       additionalProperties: false,
-      examples: [{ password: 'correct horse battery staple', current_password: 'the password of before' }],
+      examples: [{ password: 'correct horse battery staple', current_password: 'my previous password' }],
     },
   ),
 );
 
-/** What an update returns: with the address that waits for a confirmation, where the update has asked for one. */
+/** The response to an update, with the address that is waiting for confirmation if the update requested a new one. */
 export const UserUpdateResponse = named(
   'UserUpdateResponse',
   withMeta(
@@ -186,7 +185,7 @@ export const UserUpdateResponse = named(
           {
             ...Object.fromEntries(Object.entries(userProperties).map(([name, schema]) => [name, orHidden(schema)])),
             pending_email: text(
-              'The new address of your own, until it is confirmed. Only after an update that names `email`.',
+              'Your new address, until it is confirmed. Only in the response to an update that contains `email`.',
             ),
           },
           { description: 'The updated user, with the requested fields.' },
@@ -198,11 +197,10 @@ export const UserUpdateResponse = named(
   ),
 );
 
-/** What an update says of the caller's own address. */
+/** The description of updates of the caller's own address. */
 export const ownEmailChange =
-  'When you change your own `email` and are not an administrator, the address changes once you confirm it through the link in an email to the new address; until then, the response has the old address and `pending_email`. The response is the same when the address is taken. With `EMAIL_CHANGE_CONFIRMATION=false`, the address changes immediately.';
+  'If you change your own `email` and are not an administrator, the address changes when you confirm it through the link in an email to the new address. Until then, responses contain the old address and `pending_email`. The response is the same if the address is taken. With `EMAIL_CHANGE_CONFIRMATION=false`, the address changes immediately.';
 
-/** The page that an application notes for a user. */
 export const TrackPageBody = named(
   'TrackPageBody',
   Type.Object(
