@@ -55,7 +55,7 @@ const activityCollections = [
 /** The collection of the item that an event affects. */
 export type ActivityCollection = (typeof activityCollections)[number];
 
-/** How an operation is recorded. `collection` applies if only the path of the request identifies the item. */
+/** The action and the collection that an operation is recorded with. */
 export type RecordedAs = readonly [action: ActivityAction, collection: ActivityCollection];
 
 const literals = <T extends string>(values: readonly T[], description: string) =>

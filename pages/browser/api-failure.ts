@@ -1,39 +1,39 @@
-/** Why a call of the API was not answered as hoped. */
+/** An API call that failed. */
 export class ApiFailure extends Error {
   constructor(
-    /** An error code of the API, or `NETWORK` when there was no answer at all. */
+    /** An error code of the API, or `NETWORK` if there was no response. */
     readonly code: string,
-    /** The field that is at fault, if one is. */
+    /** The invalid field, if any. */
     readonly field?: string,
     /** Seconds to wait before the next attempt, if the API says so. */
     readonly retryAfter?: number,
-    /** How the user can prove their identity, if that is what is missing. */
+    /** How the user can prove their identity, if the operation requires a fresh session. */
     readonly methods: readonly string[] = [],
   ) {
     super(code);
   }
 
-  /** Whether it says that nobody is signed in. */
+  /** Whether the code means that no user is signed in. */
   get isSignedOut(): boolean {
     return ['INVALID_CREDENTIALS', 'TOKEN_EXPIRED', 'INVALID_TOKEN', 'USER_SUSPENDED'].includes(this.code);
   }
 }
 
-/** Reads what went wrong from an answer, which a proxy may have given in the API's stead. */
+/** Reads the failure from an error response. A proxy may have sent the response, so the body can have any format. */
 export async function failureOf(response: Response): Promise<ApiFailure> {
   const body = (await response.json().catch(() => undefined)) as
     | { errors?: { extensions?: { code?: string; field?: string; type?: string; methods?: string[] } }[] }
     | undefined;
   const { code, field, type, methods } = body?.errors?.[0]?.extensions ?? {};
   const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
-  // Why a password is refused is said in so many words.
+  // Each reason for rejecting a password has its own message.
   const reason = code === 'FAILED_VALIDATION' && field === 'password' ? passwordFailure(type ?? '') : code;
   return new ApiFailure(reason ?? codeOf(response.status), field, Number.isNaN(seconds) ? undefined : seconds, methods);
 }
 
 const passwordReasons = new Set(['too_short', 'too_common', 'own_words', 'policy', 'breached']);
 
-/** The code of a failure that says why a password is refused. */
+/** The failure code for the reason why a password was rejected. */
 export function passwordFailure(type: string): string {
   const reason = type === 'regex' ? 'policy' : type;
   return passwordReasons.has(reason) ? `password_${reason}` : 'FAILED_VALIDATION';

@@ -23,15 +23,15 @@ async function call<T>(credentials: RequestCredentials, method: Method, path: st
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
-/** Calls the API as nobody. The session cookie stays away: were it of no use any more, the call would be refused. */
+/** Calls the API anonymously, without the session cookie. @throws {ApiFailure} */
 export const callAnonymously = <T>(method: Method, path: string, body?: object): Promise<T> =>
   call('omit', method, path, body);
 
-/** Calls the API with the session cookie, if there is one. */
+/** Calls the API with the session cookie, if there is one. @throws {ApiFailure} */
 export const callWithCookie = <T>(method: Method, path: string, body?: object): Promise<T> =>
   call('same-origin', method, path, body);
 
-/** Calls the API as who is signed in, and refreshes a session that has expired, once. @throws {ApiFailure} */
+/** Calls the API as the signed-in user. If the access token has expired, refreshes it and retries once. @throws {ApiFailure} */
 export async function callInSession<T>(method: Method, path: string, body?: object): Promise<T> {
   try {
     return await callWithCookie<T>(method, path, body);
@@ -42,13 +42,13 @@ export async function callInSession<T>(method: Method, path: string, body?: obje
   }
 }
 
-/** To the page for signing in, which comes back here. */
+/** Goes to the sign-in page, which redirects back to the account page. */
 export const goToLogin = (): Promise<never> => leaveTo(withQuery(page.links.login, { redirect: page.links.account }));
 
-/** Ends the session and takes its cookie away, also when it is of no use any more. @throws {ApiFailure} */
+/** Ends the session and clears its cookie, even if the session is no longer valid. @throws {ApiFailure} */
 export async function endSession(): Promise<void> {
   await callWithCookie('POST', '/auth/logout', { mode: 'session' }).catch((failure: ApiFailure) => {
-    // There was none.
+    // There was no session.
     if (failure.code !== 'INVALID_PAYLOAD') throw failure;
   });
 }

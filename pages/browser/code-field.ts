@@ -1,9 +1,9 @@
-/** Authenticator apps show the code in groups. */
+/** Removes the spaces with which authenticator apps group the digits. */
 export const codeOf = ({ otp = '' }: Record<string, string>): string => otp.replace(/\s/g, '');
 
 /**
- * Lets people enter a recovery code where a code of the app is asked for. The field takes either at any time; what changes
- * is what it is called, and the keyboard of a phone.
+ * Lets users switch between a code from the app and a recovery code. The field always accepts both. The switch changes only
+ * its label and the keyboard on phones.
  */
 export function enableRecoveryCodes(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-other-code]')) {

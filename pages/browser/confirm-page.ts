@@ -5,10 +5,10 @@ import { takeLinkToken } from './link-token.js';
 import { showPart } from './parts.js';
 import { failureText } from './texts.js';
 
-/** What the page says of the link itself: trying again would not help. */
+/** Failures that are caused by the link, so trying again would not help. */
 const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN']);
 
-/** A page that a link in an email leads to, where a person confirms by a button: email scanners follow links, too. */
+/** A page opened from a link in an email. The user must confirm with a button, because email scanners also open links. */
 export function startConfirmPage(scope: 'confirm_email' | 'cancel_email', path: string): void {
   const token = takeLinkToken();
   if (!token) {
@@ -17,7 +17,7 @@ export function startConfirmPage(scope: 'confirm_email' | 'cancel_email', path: 
   }
   handleForm('#confirm', scope, async () => {
     try {
-      // With the cookie: the session of this browser is the one that stays.
+      // With the cookie, so that the session of this browser does not end.
       await callWithCookie('POST', path, { token });
     } catch (failure) {
       if (!(failure instanceof ApiFailure) || !linkFailures.has(failure.code)) throw failure;

@@ -1,8 +1,8 @@
 import { find } from './dom.js';
 
 /**
- * A button that asks again before it does something that cannot be undone.
- * @param act does it and gives `true`, or says why not and gives `false`
+ * A button that asks for confirmation before an action that cannot be undone.
+ * @param act performs the action; returns `false` after displaying why it failed
  */
 export function confirmFirst(root: ParentNode, act: () => Promise<boolean>): void {
   const ask = find<HTMLButtonElement>('[data-ask]', root);
@@ -12,7 +12,7 @@ export function confirmFirst(root: ParentNode, act: () => Promise<boolean>): voi
   const showQuestion = (isShown: boolean) => {
     confirm.hidden = !isShown;
     ask.hidden = isShown;
-    // On what does no harm: who presses a key twice has not been asked.
+    // Focus the harmless button, so that pressing a key twice does not confirm.
     (isShown ? no : ask).focus();
   };
   ask.addEventListener('click', () => showQuestion(true));

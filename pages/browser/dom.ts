@@ -1,17 +1,17 @@
-/** The first element that matches; there must be one. */
+/** The first element that matches. @throws if there is none */
 export function find<E extends Element = HTMLElement>(selector: string, root: ParentNode = document): E {
   const element = root.querySelector<E>(selector);
   if (!element) throw new Error(`The page has no ${selector}.`);
   return element;
 }
 
-/** Goes to another place, and lets nothing else happen on this page. */
+/** Leaves the page. The promise never resolves, so nothing else happens on this page. */
 export function leaveTo(url: string): Promise<never> {
   location.replace(url);
   return new Promise(() => {});
 }
 
-/** A URL of our own with more parameters in its query. */
+/** A URL of this service with additional query parameters. */
 export function withQuery(url: string, parameters: Record<string, string>): string {
   const { pathname, searchParams } = new URL(url, location.origin);
   for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);

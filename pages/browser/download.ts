@@ -2,6 +2,6 @@
 export function download(name: string, content: string, type: string): void {
   const href = URL.createObjectURL(new Blob([content], { type }));
   Object.assign(document.createElement('a'), { href, download: name }).click();
-  // Not at once: the browser may still be reading it.
+  // Delayed, because the browser may still be reading the blob.
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }

@@ -4,7 +4,7 @@ import { failureText, text } from './texts.js';
 
 type Values = Record<string, string>;
 
-/** Where the fault is, when the API names no field: by form and error code. */
+/** The invalid field by form and error code, for errors that do not name a field. */
 const fieldAtFault: Readonly<Record<string, string>> = {
   login_INVALID_OTP: 'otp',
   provider_code_INVALID_OTP: 'otp',
@@ -17,7 +17,7 @@ const fieldAtFault: Readonly<Record<string, string>> = {
   proof_INVALID_OTP: 'otp',
 };
 
-/** Where to go on, when the fault may be in several fields. */
+/** The field to focus if any of several fields may be invalid. */
 const fieldToRetry: Readonly<Record<string, string>> = { login_INVALID_CREDENTIALS: 'password' };
 
 export interface FormControl {
@@ -29,9 +29,9 @@ export interface FormControl {
 }
 
 /**
- * Lets a form be sent by script. What is missing or ill-formed is said at its field, what the API refuses above the form;
- * either way the focus goes to the first field at fault.
- * @param scope begins the names of the form's own error texts
+ * Submits a form by script. Missing or malformed values are reported at their fields, and API errors above the form. In both
+ * cases, the first invalid field gets the focus.
+ * @param scope prefix of the form's own error texts
  */
 export function handleForm(
   selector: string,
@@ -86,7 +86,7 @@ export function handleForm(
       element.removeAttribute('aria-busy');
     }
   });
-  // Until now a form could only have been sent in the way of old, to nowhere.
+  // The buttons are disabled until now, because the form has no action without this script.
   for (const button of element.querySelectorAll<HTMLButtonElement>('button[type=submit]')) button.disabled = false;
   return form;
 }
@@ -102,7 +102,7 @@ const inputNamed = (form: HTMLFormElement, name: string | undefined) =>
 const valuesOf = (form: HTMLFormElement): Values =>
   Object.fromEntries(inputsOf(form).map(({ name, value }) => [name, value]));
 
-/** Says at each field what is wrong with it, and leads to the first. */
+/** Displays at each field what is wrong with it, and focuses the first invalid one. */
 function isValid(form: HTMLFormElement): boolean {
   const inputs = inputsOf(form);
   for (const input of inputs) showFault(input, faultOf(input));
@@ -115,7 +115,7 @@ function faultOf(input: HTMLInputElement | HTMLSelectElement): string {
   const { validity, value, name } = input;
   if (validity.valueMissing) return text(`fault_missing_${name}`);
   if (validity.typeMismatch) return text('fault_email');
-  // A browser minds the length only of what was typed, not of what a password manager filled in.
+  // Browsers check the length only of typed values, not of values that a password manager filled in.
   if (input instanceof HTMLInputElement && value.length < input.minLength) return text('fault_too_short');
   return '';
 }

@@ -1,6 +1,6 @@
 /**
- * Takes the token of a link in a mail out of the address bar, where others could see it. It stays with the page, also when
- * that is loaded anew, and goes along when the page is asked for in another language.
+ * Removes the token of an email link from the address bar, where others could see it. The token survives a reload of the
+ * page and is passed on when the user switches the language.
  */
 export function takeLinkToken(): string | null {
   const url = new URL(location.href);

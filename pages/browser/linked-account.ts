@@ -3,7 +3,6 @@ import { find } from './dom.js';
 import { page } from './page-data.js';
 import { text } from './texts.js';
 
-/** An account at a provider. */
 export interface Identity {
   id: string;
   provider: string;
@@ -17,8 +16,8 @@ export interface Identity {
 let drawn = 0;
 
 /**
- * One account in the list, with the button that unlinks it after a second thought.
- * @param unlink takes it away and draws the list anew, or says why not and gives `false`
+ * A list item for a linked account, with a button that unlinks it after a confirmation.
+ * @param unlink unlinks the account and redraws the list; returns `false` after displaying why it failed
  */
 export function linkedAccount(
   identity: Identity,

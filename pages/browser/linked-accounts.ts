@@ -10,7 +10,7 @@ import { failureText, text } from './texts.js';
 
 const readIdentities = async () => (await callSignedIn<{ data: Identity[] }>('GET', '/users/me/identities')).data;
 
-/** Lets the user link accounts at providers, and unlink them. @returns whether there are any */
+/** Lets the user link and unlink provider accounts. @returns whether the section is visible */
 export async function showLinkedAccounts({ mustSetUpTfa }: OwnAccount): Promise<boolean> {
   if (!page.offers.providers || mustSetUpTfa) return false;
   const section = find('[data-section=links]');
@@ -30,7 +30,7 @@ export async function showLinkedAccounts({ mustSetUpTfa }: OwnAccount): Promise<
       alert.textContent = failureText('link', failure);
       return false;
     }
-    // It may be with the password that the user signs in from now on: the page has another look at them.
+    // The user may now sign in with the password instead, so the page reloads the account.
     if (identity.primary) return leaveTo(withQuery(page.links.account, { notice: 'unlinked' }));
     identities = await readIdentities().catch(() => identities.filter(({ id }) => id !== identity.id));
     draw();
@@ -71,7 +71,7 @@ export async function showLinkedAccounts({ mustSetUpTfa }: OwnAccount): Promise<
   return !section.hidden;
 }
 
-/** Says what became of an account that was linked at its provider, or unlinked, a moment ago. */
+/** Displays the outcome of linking or unlinking an account just before. */
 export function showLinkOutcome(): void {
   const section = find('[data-section=links]');
   const notice = new URLSearchParams(location.search).get('notice');
@@ -81,7 +81,7 @@ export function showLinkOutcome(): void {
     find('[data-status]', section).textContent = text(`status_${notice}`);
   } else return;
   find('h2', section).focus();
-  // Said once; not again when the page is loaded again.
+  // A reload must not display the outcome again.
   history.replaceState(null, '', page.links.account);
 }
 

@@ -24,8 +24,7 @@ export async function startLogin(): Promise<void> {
 }
 
 /**
- * Who is signed in already goes on at once. A session cookie that is of no use any more is taken away: with it every
- * call would be refused, signing in too.
+ * Redirects users who are already signed in. Clears the session cookie if it is no longer valid.
  */
 async function settleSession(): Promise<void> {
   try {
@@ -61,7 +60,7 @@ function startPasswordLogin(settled: Promise<void>): void {
   startOver.addEventListener('click', () => showStep({ element: find('#login') }, 'credentials'));
 }
 
-/** Those that were typed, also while the code is asked for and they are hidden. */
+/** The typed credentials, including those in fields that are hidden while the form asks for the code. */
 function credentials({ element }: FormControl, { email, password }: Record<string, string>) {
   return {
     email: email ?? find<HTMLInputElement>('[name=email]', element).value,
@@ -69,7 +68,7 @@ function credentials({ element }: FormControl, { email, password }: Record<strin
   };
 }
 
-/** A failure that is about the password is shown where the password is. */
+/** Returns to the step with the password if the failure is about the password. */
 function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
   if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') showStep(form, 'credentials');
   return failure;

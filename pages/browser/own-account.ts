@@ -2,7 +2,7 @@ import { ApiFailure } from './api-failure.js';
 import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 
-/** What users see of their own account, whatever their permissions. */
+/** What users can read of their own account without any permissions. */
 export interface Me {
   id: string;
   email: string | null;
@@ -16,9 +16,9 @@ export interface Me {
 
 export interface OwnAccount {
   me: Me;
-  /** Whether nothing else is allowed before two-factor authentication is set up. */
+  /** Whether the user must set up two-factor authentication before anything else. */
   mustSetUpTfa: boolean;
-  /** Whether the user manages their own profile, address and data. */
+  /** Whether users can manage their own profile, address and data. */
   hasSelfService: boolean;
 }
 

@@ -6,7 +6,7 @@ import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 import { failureText } from './texts.js';
 
-/** Lets users download what is kept about them and, where the project allows it, delete their account. */
+/** Lets users download their data and, if the project allows it, delete their account. */
 export function showOwnData({ hasSelfService }: OwnAccount): void {
   if (!hasSelfService) return;
   showExport();

@@ -1,30 +1,30 @@
 export type Confirmation = { email: string; proof: 'none' | 'password' } | { reason: string };
 
-/** What the service hands over to the scripts of a page. */
+/** The data that the service passes to the scripts of a page. */
 export interface PageData {
   page: string;
   /** The language of the page, as a BCP 47 tag. */
   language: string;
-  /** The path of the service, without a slash at the end. */
+  /** The path of the service, without a trailing slash. */
   base: string;
   links: { account: string; login: string };
-  /** Where to go after signing in; the service has made sure that it is one of these pages. */
+  /** Where to go after signing in. The service has checked that it is one of these pages. */
   redirect: string;
-  /** Whether there is a session cookie, be it of any use or none. */
+  /** Whether there is a session cookie, valid or not. */
   hasSession: boolean;
   offers: {
     passwordLogin: boolean;
     providers: boolean;
     twoFactor: boolean;
-    /** Whether users who are not administrators manage their own profile, address and data. */
+    /** Whether users who are not administrators can manage their own profile, address and data. */
     selfService: boolean;
     selfDeletion: boolean;
   };
   verifiesEmail: boolean;
-  /** What confirming the registration of a link takes, or why it cannot be confirmed. */
+  /** What is needed to confirm the registration that a link is for, or why it cannot be confirmed. */
   confirmation?: Confirmation;
   reason?: string;
-  /** What has just been done, for the page for signing in to say. */
+  /** What the user has just done, for the sign-in page to display. */
   notice?: 'signed-out' | 'deleted';
   texts: Record<string, string>;
 }

@@ -1,6 +1,6 @@
 import { find } from './dom.js';
 
-/** Shows one part of the page in place of the others, and lets screen readers begin at its heading. */
+/** Shows only one part of the page and moves the focus to its heading, for screen readers. */
 export function showPart(name: string, message?: string): HTMLElement {
   for (const part of document.querySelectorAll<HTMLElement>('[data-part]')) part.hidden = part.dataset.part !== name;
   const part = find(`[data-part=${name}]`);

@@ -1,4 +1,4 @@
-/** Lets people see the password that they are typing. */
+/** Lets users show the password that they are typing. */
 export function enablePasswordToggles(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('.password-toggle')) {
     const input = document.getElementById(button.getAttribute('aria-controls') ?? '');
@@ -8,7 +8,7 @@ export function enablePasswordToggles(): void {
       button.setAttribute('aria-pressed', String(isShown));
     };
     button.addEventListener('click', () => show(input.type === 'password'));
-    // A password must not stay on the screen, nor be remembered by the browser as a text that was typed once.
+    // The password must not stay on the screen, and the browser must not save it as ordinary text input.
     input.form?.addEventListener('submit', () => show(false));
   }
 }

@@ -14,7 +14,7 @@ export function showProfile({ me, hasSelfService }: OwnAccount): void {
   const form = find<HTMLFormElement>('#profile');
   const languages = find<HTMLSelectElement>('[name=language]', form);
   const isKnown = [...languages.options].some(({ value }) => value === stored.language);
-  // A language that these pages do not speak is kept as it is.
+  // Keep a language in which these pages are not available.
   if (!isKnown && stored.language) languages.add(new Option(stored.language, stored.language));
   for (const name of fields) {
     const input = find<HTMLInputElement | HTMLSelectElement>(`[name=${name}]`, form);

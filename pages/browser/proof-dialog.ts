@@ -8,7 +8,7 @@ import { text } from './texts.js';
 
 export type Proof = { password: string } | { otp: string };
 
-/** What the user can prove their identity with. */
+/** The ways in which the user can prove their identity. */
 export interface Ways {
   password: boolean;
   otp: boolean;
@@ -17,8 +17,8 @@ export interface Ways {
 
 /**
  * The dialog that asks users to prove their identity.
- * @param prove presents what was entered
- * @returns asks, and gives whether the session is fresh; a provider leads away from the page
+ * @param prove sends the entered proof to the API
+ * @returns a function that opens the dialog and resolves to whether the session is fresh; choosing a provider leaves the page
  */
 export function createProofDialog(prove: (proof: Proof) => Promise<unknown>): (ways: Ways) => Promise<boolean> {
   const dialog = find<HTMLDialogElement>('[data-proof-dialog]');
@@ -54,7 +54,7 @@ export function createProofDialog(prove: (proof: Proof) => Promise<unknown>): (w
     });
 }
 
-/** Signing in through the provider again begins a fresh session. The page cannot repeat the action after that. */
+/** Signing in through the provider again starts a fresh session. The page cannot repeat the action after that. */
 function providerLink({ name, label }: Provider): HTMLElement {
   const link = document.createElement('a');
   link.className = 'button secondary';

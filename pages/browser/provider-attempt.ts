@@ -1,11 +1,11 @@
 import { leaveTo } from './dom.js';
 import { page } from './page-data.js';
 
-/** What somebody went to a provider for, kept in the tab until they are back. */
+/** Why the user went to a provider. Stored in the tab until the user returns. */
 interface Attempt {
   provider: string;
   purpose: Purpose;
-  /** The query of the page: the service drops it when it leads back to say why a login failed. */
+  /** The query of the page. The service drops it when it redirects back after a failed login. */
   query: string;
 }
 
@@ -20,25 +20,25 @@ export function rememberAttempt(provider: string, purpose: Purpose): void {
   store({ provider, purpose, query: String(query) });
 }
 
-/** The provider that somebody is back from; undefined when they went there from elsewhere. */
+/** The provider that the user returned from; undefined if they did not start on these pages. */
 export const attemptedProvider = (): string | undefined => stored()?.provider;
 
-/** Whether somebody is back from the provider that was to prove their identity. */
+/** Whether the user returned from a provider to prove their identity. */
 export const isBackWithProof = (): boolean => stored()?.purpose === 'proof';
 
 export function forgetAttempt(): void {
   try {
     sessionStorage.removeItem(key);
   } catch {
-    // There is no storage, and nothing in it.
+    // Without storage, there is nothing to remove.
   }
 }
 
-/** Who is back with a reason goes on with the page as they left it: in its language, and with where they wanted to go. */
+/** After a failed login, restores the query of the page that the user left, with its language and redirect. */
 export async function restoreQuery(): Promise<void> {
   const attempt = stored();
   if (page.reason === undefined || !attempt?.query) return;
-  // Once only.
+  // Only once, so that the page does not redirect to itself forever.
   if (!store({ ...attempt, query: '' })) return;
   const query = new URLSearchParams(attempt.query);
   query.set('reason', page.reason);

@@ -7,8 +7,8 @@ import { page } from './page-data.js';
 import { attemptedProvider, forgetAttempt } from './provider-attempt.js';
 
 /**
- * Asks who is back from a provider for the code that completes the login, in the place of all else.
- * @returns whether it does: it cannot when the login was begun elsewhere
+ * Asks a user who returned from a provider for the code that completes the login. Replaces all other ways to sign in.
+ * @returns `false` if the login was not started on these pages, so the provider is unknown
  */
 export function startProviderCode(settled: Promise<void>): boolean {
   const provider = attemptedProvider();
@@ -21,7 +21,7 @@ export function startProviderCode(settled: Promise<void>): boolean {
       await callWithCookie('POST', path, { otp: codeOf(values), mode: 'session' });
     } catch (failure) {
       if (!(failure instanceof ApiFailure) || failure.code !== 'INVALID_CREDENTIALS') throw failure;
-      // It took too long. Without a provider to complete it at, the same page says that it must be begun anew.
+      // The login has expired. Without the stored attempt, the reloaded page asks the user to start again.
       forgetAttempt();
       location.reload();
       return;

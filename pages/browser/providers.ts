@@ -9,13 +9,13 @@ export interface Provider {
   label?: string;
 }
 
-/** The providers that one can log in with; of all of them, or of those only that begin a session of a browser. */
+/** The providers that users can log in with: all of them, or only those whose sessions use mode `session`. */
 export async function listProviders(which: '' | '?sessionOnly'): Promise<Provider[]> {
   const { data } = await callAnonymously<{ data: Provider[] }>('GET', `/auth${which}`);
   return data;
 }
 
-/** A button for each provider. All of them come back to this page, which goes on from there or says what went wrong. */
+/** Shows a button for each provider. The login returns to this page, which redirects the user or displays the error. */
 export async function showProviders(): Promise<void> {
   const providers = await listProviders('?sessionOnly').catch(() => []);
   if (providers.length === 0) return;

@@ -2,7 +2,7 @@ import { encode } from 'uqr';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** A QR code as a picture: dark squares, to be shown on a light ground. */
+/** A QR code as an image with dark squares, which needs a light background. */
 export function drawQrCode(content: string): SVGSVGElement {
   const { data, size } = encode(content, { ecc: 'M', border: 4 });
   const squares = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')));

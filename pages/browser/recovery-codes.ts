@@ -2,7 +2,7 @@ import { find } from './dom.js';
 import { download } from './download.js';
 import { text } from './texts.js';
 
-/** The place for new recovery codes, which are shown this one time. @param done what follows when they are kept */
+/** Displays new recovery codes, which cannot be displayed again. @param done called when the user has saved them */
 export function createCodeList(done: () => void): (codes: readonly string[]) => void {
   const list = find('[data-codes]');
   const status = find('[data-codes-copied]');
@@ -21,7 +21,7 @@ export function createCodeList(done: () => void): (codes: readonly string[]) => 
   };
 
   const copy = find('[data-codes-copy]');
-  // Browsers have a clipboard for scripts only where the connection is safe.
+  // Browsers provide the clipboard only in secure contexts.
   copy.hidden = !navigator.clipboard;
   copy.addEventListener('click', async () => {
     await navigator.clipboard.writeText(shown.join('\n'));

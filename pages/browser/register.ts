@@ -13,7 +13,7 @@ export function startRegister(): void {
     const names = { ...(first_name ? { first_name } : {}), ...(last_name ? { last_name } : {}) };
     const registration = { email, password, ...names };
     await requireAcceptable(registration);
-    // With cookies: the one that comes back lets this browser confirm with one click.
+    // With cookies, because the cookie in the response lets this browser confirm with one click.
     await callWithCookie('POST', '/users/register', registration);
     element.reset();
     const variant = page.verifiesEmail ? 'mail' : 'direct';
@@ -25,7 +25,7 @@ export function startRegister(): void {
   });
 }
 
-/** A password that is refused would be dropped without a word. @throws {ApiFailure} */
+/** Checks the password first, because registration does not report a rejected password. @throws {ApiFailure} */
 async function requireAcceptable(registration: object): Promise<void> {
   type Check = { data: { reasons: string[] } };
   const { data } = await callAnonymously<Check>('POST', '/auth/password/check', registration);

@@ -5,7 +5,6 @@ import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 import { failureText, text } from './texts.js';
 
-/** Where the user is signed in. */
 interface Session {
   id: string;
   device: string | null;
@@ -17,7 +16,7 @@ interface Session {
 
 const listSessions = async () => (await callSignedIn<{ data: Session[] }>('GET', '/users/me/sessions')).data;
 
-/** Shows where the user is signed in, this browser first, and lets them end each session but this one, or all of them. */
+/** Lists the sessions of the user, the current one first, and lets the user end one or all of the others. */
 export async function showSessions({ mustSetUpTfa }: OwnAccount): Promise<void> {
   if (mustSetUpTfa) return;
   const section = find('[data-section=sessions]');
@@ -44,7 +43,7 @@ export async function showSessions({ mustSetUpTfa }: OwnAccount): Promise<void> 
     status.textContent = '';
     try {
       const failure = await callSignedIn('DELETE', path).catch((thrown: unknown) => thrown);
-      // One that has ended meanwhile is gone from the list, all the same.
+      // FORBIDDEN means that the session had already ended, so the list is outdated.
       if (!(failure instanceof ApiFailure) || failure.code === 'FORBIDDEN') draw(await listSessions());
       if (failure) throw failure;
       status.textContent = text(said);
@@ -75,7 +74,7 @@ function sessionItem(session: Session, index: number, end: () => Promise<void>):
   name.id = `session-${index}-name`;
   address.id = `session-${index}-address`;
   button.id = `session-${index}-end`;
-  // Devices are alike; it takes the address to tell the buttons apart.
+  // Several sessions can have the same device name, so the label of the button includes the address.
   button.setAttribute('aria-labelledby', `${button.id} ${name.id} ${address.id}`);
   name.textContent = session.device ?? text('status_unknown_device');
   address.textContent = session.address ?? '';

@@ -5,7 +5,7 @@ import { listProviders, type Provider } from './providers.js';
 
 /**
  * Calls the API as the signed-in user. Where the API requires a fresh session, the page asks for a proof of identity and
- * repeats the call. Users whose session has ended are sent to sign in.
+ * repeats the call. Users whose session has ended are redirected to the sign-in page.
  * @throws {ApiFailure} CANCELED when the user does not want to prove their identity
  */
 export async function callSignedIn<T>(method: Method, path: string, body?: object): Promise<T> {
@@ -17,7 +17,7 @@ export async function callSignedIn<T>(method: Method, path: string, body?: objec
   }
 }
 
-/** Calls an operation that checks a password. That it is wrong, and that the session has ended, has the same code. */
+/** Calls an operation that checks a password. A wrong password and an ended session have the same error code. */
 export const callWithProof = <T>(path: string, proof: object): Promise<T> =>
   requireSession(() => callFresh<T>('POST', path, proof));
 
@@ -30,7 +30,7 @@ async function requireSession<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The only place that decides what follows when a session is not fresh. */
+/** The only place that handles sessions that are not fresh. */
 async function callFresh<T>(method: Method, path: string, body?: object): Promise<T> {
   for (;;) {
     try {
@@ -46,7 +46,7 @@ const ask = createProofDialog((proof: Proof) =>
   requireSession(() => callInSession('POST', '/auth/reauthenticate', proof)),
 );
 
-/** Actions that need a proof at the same time share one question. */
+/** Actions that need a proof at the same time share one dialog. */
 let proving: Promise<void> | undefined;
 
 function proveIdentity(failure: ApiFailure): Promise<void> {
@@ -58,14 +58,14 @@ function proveIdentity(failure: ApiFailure): Promise<void> {
 
 async function askFor(failure: ApiFailure): Promise<void> {
   const needs = (method: string) => failure.methods.includes(method);
-  // A provider does not replace the code of users who have two-factor authentication.
+  // For users with two-factor authentication, a provider does not replace the code.
   const providers = needs('provider') && !needs('otp') ? await linkedProviders().catch(() => []) : [];
   const ways = { password: needs('password'), otp: needs('otp'), providers };
   if (!ways.password && !ways.otp && providers.length === 0) throw failure;
   if (!(await ask(ways))) throw new ApiFailure('CANCELED');
 }
 
-/** The providers that this user can sign in through in a browser. */
+/** The linked providers through which the user can sign in on these pages. */
 async function linkedProviders(): Promise<Provider[]> {
   const [{ data }, offered] = await Promise.all([
     callInSession<{ data: { providers: string[] } }>('GET', '/users/me/profile'),

@@ -42,11 +42,11 @@ async function start(): Promise<void> {
   forgetAttempt();
 }
 
-/** Says what became of the proof of identity that a provider was to give. */
+/** Displays the outcome of proving the identity through a provider. */
 function showProofOutcome(): void {
   const notice = new URLSearchParams(location.search).get('notice');
   if (page.reason !== undefined) alert.textContent = failureText('provider', new ApiFailure(page.reason));
-  // Otherwise they have come back without the provider.
+  // Without the notice, the user came back without signing in at the provider.
   else if (notice === 'proved') find('main > [data-status]').textContent = text('status_proved');
   history.replaceState(null, '', page.links.account);
 }

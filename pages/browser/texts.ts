@@ -1,18 +1,18 @@
 import { ApiFailure } from './api-failure.js';
 import { page } from './page-data.js';
 
-/** A text of the page in its language, with its `{placeholders}` filled in. */
+/** A text in the language of the page, with its `{placeholders}` filled in. */
 export function text(key: string, values: Record<string, string> = {}): string {
   return (page.texts[key] ?? '').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
 /**
- * What to say about a failure. A form has texts of its own where the same code means something else to the person: an
- * expired token is an old link here, and the end of the session there.
+ * The message for a failure. Forms can have their own texts, because the same code can have different meanings: an expired
+ * token can be an old link or an expired session.
  */
 export function failureText(scope: string, failure: unknown): string {
   const code = failure instanceof ApiFailure ? failure.code : 'unknown';
-  // The user has just decided so.
+  // The user canceled the action, so there is nothing to report.
   if (code === 'CANCELED') return '';
   const wait = waitText(failure instanceof ApiFailure ? failure.retryAfter : undefined);
   const key = [`error_${scope}_${code}`, `error_${code}`].find((name) => name in page.texts) ?? 'error_unknown';

@@ -7,10 +7,10 @@ import { page } from './page-data.js';
 import { showPart } from './parts.js';
 import { failureText } from './texts.js';
 
-/** What is said of the link itself: no other password would help. */
+/** Failures that are caused by the link, so another password would not help. */
 const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN', 'INVALID_INVITE']);
 
-/** A page that a link in a mail leads to, where a password is chosen: for a reset, or to accept an invitation. */
+/** A page opened from a link in an email, where the user chooses a password to reset it or to accept an invitation. */
 export function startTokenPage(scope: 'reset' | 'invite', path: string): void {
   const token = takeLinkToken();
   if (!token) {
@@ -25,7 +25,7 @@ export function startTokenPage(scope: 'reset' | 'invite', path: string): void {
       showPart('dead', failureText(scope, failure));
       return;
     }
-    // Whoever was signed in here before, it is another session that follows now.
+    // End an earlier session in this browser, because the user signs in again next.
     if (page.hasSession) await endSession().catch(() => {});
     find<HTMLFormElement>(`#${scope}`).reset();
     showPart('done');

@@ -11,7 +11,7 @@ import { text } from './texts.js';
 const parts = ['begin', 'enable', 'codes', 'disable', 'recovery'] as const;
 type Part = (typeof parts)[number];
 
-/** As the API answers it: not wrapped in `data`. */
+/** The response of the API, which is not wrapped in `data`. */
 interface NewSecret {
   secret: string;
   otpauth_url: string;
@@ -24,7 +24,7 @@ export function showTwoFactor({ me, mustSetUpTfa }: OwnAccount): void {
   for (const place of document.querySelectorAll<HTMLElement>('[data-own-password]')) place.hidden = !hasPassword;
   find('[data-own-code]').hidden = hasPassword;
   let secret = '';
-  /** What was typed to begin, so that it need not be typed again a minute later. */
+  /** The password from the first step, so that the user does not have to enter it again for the recovery codes. */
   let typedPassword: string | undefined;
 
   handleForm('#tfa-begin', 'tfa_begin', async ({ password }, { element }) => {
@@ -41,7 +41,7 @@ export function showTwoFactor({ me, mustSetUpTfa }: OwnAccount): void {
     await callSignedIn('POST', '/users/me/tfa/enable', { secret, otp: codeOf(values) });
     const password = typedPassword;
     forgetSecret(form);
-    // Who has no password needs the next code of the app, and is asked for it.
+    // Without a password, recovery codes require the next code from the app, so the user must request them.
     if (password === undefined) return isSetUp(form);
     try {
       await showNewCodes({ password });
@@ -64,7 +64,7 @@ export function showTwoFactor({ me, mustSetUpTfa }: OwnAccount): void {
 
   const showOn = () => show('disable', 'recovery');
   const isSetUp = ({ showStatus }: FormControl) => {
-    // Everything else is allowed from now on, and has yet to be asked for.
+    // The rest of the account is now available and has to be loaded.
     if (mustSetUpTfa) location.reload();
     showOn();
     showStatus(text('status_tfa_on'));
@@ -107,7 +107,7 @@ function show(...shown: Part[]): void {
 
 function enableCopying(): void {
   const button = find('[data-copy]');
-  // Browsers have a clipboard for scripts only where the connection is safe.
+  // Browsers provide the clipboard only in secure contexts.
   button.hidden = !navigator.clipboard;
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(find('[data-secret]').textContent ?? '');

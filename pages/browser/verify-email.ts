@@ -7,10 +7,10 @@ import { type Confirmation, page } from './page-data.js';
 import { showPart } from './parts.js';
 import { failureText, text } from './texts.js';
 
-/** What is wrong with the link itself: no other password would help. */
+/** Failures that are caused by the link, so another password would not help. */
 const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN']);
 
-/** The page that the link of a registration leads to. Opening it changes nothing: a person has to confirm. */
+/** The page opened from the link in a verification email. Opening it changes nothing, because the user has to confirm. */
 export function startVerifyEmail(): void {
   if (!document.getElementById('verify')) return;
   const token = takeLinkToken();
@@ -48,7 +48,7 @@ export function startVerifyEmail(): void {
       if (!(failure instanceof ApiFailure)) throw failure;
       if (linkFailures.has(failure.code)) return showDead(failure.code);
       if (failure.code !== 'INVALID_PAYLOAD') throw failure;
-      // Either the link is void, or this is not the browser that it takes for the one that registered.
+      // Either the link is no longer valid, or the service does not recognize this browser as the one that registered.
       if (!isOneClick) return showDead(failure.code);
       lead('password');
       find('input', password).focus();
@@ -63,7 +63,7 @@ const showDead = (code: string): void => {
   showPart('dead', failureText('verify', new ApiFailure(code)));
 };
 
-/** It is known while the token is in the address, and stays with the page when that is loaded again. */
+/** The service sends it only while the token is in the URL, so it is stored in the history state for reloads. */
 function takeConfirmation(): Confirmation | undefined {
   const confirmation = page.confirmation ?? (history.state?.confirmation as Confirmation | undefined);
   history.replaceState({ ...history.state, confirmation }, '');
