@@ -76,7 +76,7 @@ t.test('what an attacker has planted does not survive the owner’s reset', asyn
   for (const body of [notice?.text, notice?.html.replaceAll('&amp;', '&')]) {
     const [, removed = '', remaining = ''] =
       /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(body ?? '') ?? [];
-    for (const item of ['A static token', 'Signing in with Google & Co', 'change of the email address']) {
+    for (const item of ['A static token', 'Signing in with Google & Co', 'change of your email address']) {
       t.ok(removed.includes(item), item);
       t.notOk(remaining.includes(item), item);
     }

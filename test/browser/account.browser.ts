@@ -68,7 +68,7 @@ t.test('one’s password; whoever else had signed in is out', async (t) => {
   await elsewhere.page.getByRole('button', { name: 'Save' }).click();
   await elsewhere.page.waitForURL(/\/account\/login\?redirect=/);
   await signIn(elsewhere, user.email, user.password);
-  t.match(await elsewhere.said('alert'), 'not right');
+  t.match(await elsewhere.said('alert'), 'incorrect');
   await signIn(elsewhere, user.email, 'another good password');
   await seesOwnAccount(elsewhere);
 });
@@ -140,12 +140,12 @@ t.test('users delete their account, where the project allows it', async (t) => {
   t.equal(await section.getByText('This cannot be undone.').isVisible(), false);
   await remove.click();
   await remove.click();
-  t.equal(await person.said('status'), 'Your account is deleted.');
+  t.equal(await person.said('status'), 'Your account has been deleted.');
   t.match(page.url(), /\/account\/login\?notice=deleted/);
   t.strictSame(await person.context.cookies(), []);
   t.strictSame(person.complaints(), []);
   await signIn(person, user.email, user.password);
-  t.match(await person.said('alert'), 'not right');
+  t.match(await person.said('alert'), 'incorrect');
 
   const last = await signedIn(administrator);
   await last.page.getByRole('button', { name: 'Delete my account' }).click();

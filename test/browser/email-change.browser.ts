@@ -53,7 +53,7 @@ t.test('a new address is confirmed by a button, and not by opening the link', as
   t.strictSame(person.complaints(), []);
   await person.open(link);
   await person.page.getByRole('button', { name: 'Confirm' }).click();
-  await person.page.getByText('The link has been used already').waitFor();
+  await person.page.getByText('The link has already been used').waitFor();
 });
 
 t.test('users request a new address on their account page, and withdraw the request', async (t) => {
@@ -69,7 +69,7 @@ t.test('users request a new address on their account page, and withdraw the requ
   await seesOwnAccount(person);
   t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
   await request('nonsense');
-  t.match(await person.said('fault'), 'Enter an e-mail address');
+  t.match(await person.said('fault'), 'Enter an email address');
   await request('withdrawn@example.org');
   t.equal(await person.said('status'), 'We sent a link to withdrawn@example.org.');
   t.equal(await page.getByLabel('New email address').inputValue(), '');
@@ -80,7 +80,7 @@ t.test('users request a new address on their account page, and withdraw the requ
   t.match(await person.said('status'), 'The change is canceled.');
   t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
   await request(user.email.toUpperCase());
-  await section.getByText('This is your email address already.').waitFor();
+  await section.getByText('This is already your email address.').waitFor();
 
   await request('requested@example.org');
   await section.getByText('Your new address requested@example.org').waitFor();

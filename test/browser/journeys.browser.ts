@@ -37,7 +37,7 @@ for (const [device, viewport] of Object.entries({
     const email = `register-${device}@example.com`;
     await person.open('/account/login');
     await page.getByRole('link', { name: 'Create an account' }).click();
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.locator('[data-part=done]').waitFor();
@@ -74,7 +74,7 @@ for (const [device, viewport] of Object.entries({
     const { page } = person;
     await person.open('/account/login');
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.locator('[type=submit]').click();
     await page.locator('[data-part=done]').waitFor();
     await followMail(person, email);

@@ -38,10 +38,10 @@ t.test('the token of a link leaves the address bar, and goes along to another la
 
 t.test('a link that is of no use says why, and what to do', async (t) => {
   const answers: [status: number, code: string, reset: RegExp, invite: RegExp][] = [
-    [401, 'TOKEN_EXPIRED', /has expired. Request a new one/, /has expired. Ask whoever invited you/],
-    [403, 'INVALID_TOKEN', /not complete or not valid.*request a new one/, /not complete or not valid.*ask whoever/],
-    [403, 'FORBIDDEN', /used already.*Request a new one/, /not an invitation/],
-    [400, 'INVALID_INVITE', /./, /Sign in if you have accepted it/],
+    [401, 'TOKEN_EXPIRED', /has expired. Request a new one/, /has expired. Ask the person who invited you/],
+    [403, 'INVALID_TOKEN', /incomplete or not valid.*request a new one/, /incomplete or not valid.*ask the person/],
+    [403, 'FORBIDDEN', /already been used.*Request a new one/, /not an invitation/],
+    [400, 'INVALID_INVITE', /./, /If you have accepted it, sign in/],
   ];
   for (const [index, { path, call, submit }] of pages.entries()) {
     const person = await newPerson(browser, service);

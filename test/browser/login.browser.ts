@@ -51,12 +51,12 @@ t.test('what is missing or ill-formed is said at its field, and nothing is sent'
   person.page.on('request', (request) => sent.push(request.url()));
   const submit = () => person.page.getByRole('button', { name: 'Sign in' }).click();
   await submit();
-  t.equal(await person.said('fault'), 'Enter your e-mail address.');
+  t.equal(await person.said('fault'), 'Enter your email address.');
   t.equal(await focused(person), 'email');
-  await person.page.getByLabel('E-mail address').fill('ada');
+  await person.page.getByLabel('Email address').fill('ada');
   await submit();
   t.match(await person.said('fault'), 'such as name@example.com');
-  await person.page.getByLabel('E-mail address').fill(email);
+  await person.page.getByLabel('Email address').fill(email);
   await submit();
   t.equal(await person.said('fault'), 'Enter a password.');
   t.equal(await focused(person), 'password');
@@ -149,7 +149,7 @@ t.test('a code is asked for when the API asks for one', async (t) => {
   t.match(await person.said('fault'), 'Enter the code');
   await code.fill('123 456');
   await page.keyboard.press('Enter');
-  await page.getByText('The code is not right').waitFor();
+  await page.getByText('The code is incorrect').waitFor();
   t.equal(await focused(person), 'otp');
   const body = { email, password, mode: 'session' };
   t.strictSame(sent, [body, { ...body, otp: '123456' }]);
@@ -170,7 +170,7 @@ t.test('a service that is gone, or has enough, is told of in words', async (t) =
     [429, 'REQUESTS_EXCEEDED', { 'retry-after': '30' }, 'Too many attempts. Try again in 30 seconds.'],
     [429, 'REQUESTS_EXCEEDED', { 'retry-after': '200' }, 'Too many attempts. Try again in 4 minutes.'],
     [503, 'SERVICE_UNAVAILABLE', {}, 'Try again in a minute.'],
-    [500, 'INTERNAL_SERVER_ERROR', {}, 'tell an administrator'],
+    [500, 'INTERNAL_SERVER_ERROR', {}, 'contact an administrator'],
   ] as const) {
     await person.page.unroute('**/auth/login');
     const errors = [{ message: 'x', extensions: { code } }];

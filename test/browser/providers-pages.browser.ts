@@ -111,7 +111,7 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   t.equal(await person.said('fault'), 'Enter the code from your authenticator app.');
   await field.fill('000 000');
   await page.keyboard.press('Enter');
-  await says(person, 'The code is not right');
+  await says(person, 'The code is incorrect');
   t.equal(await focused(person), 'provider-otp');
   await page.reload();
   await field.waitFor();
@@ -165,7 +165,7 @@ t.test('the code comes too late, too often, or not at all', async (t) => {
   await context.clearCookies();
   await field.fill(codeOfNow(secret));
   await page.keyboard.press('Enter');
-  t.equal(await person.said('alert'), 'Signing in took too long, or was begun elsewhere. Start again.');
+  t.equal(await person.said('alert'), 'The sign-in took too long or was started elsewhere. Start again.');
   t.equal(await field.count(), 0);
   t.equal(await isKept(person), false);
   await shoot(person, 'start-again');
@@ -231,8 +231,8 @@ t.test('where nobody signs in with a password, the code is asked for all the sam
 t.test('why a login failed is told in words', async (t) => {
   const person = await someone();
   for (const [reason, words] of [
-    ['INVALID_CREDENTIALS', 'Signing in was not completed, or there is no account for you here.'],
-    ['INVALID_PROVIDER', 'Sign in the way you did before, then link the two on the page of your account.'],
+    ['INVALID_CREDENTIALS', 'The sign-in was not completed, or there is no account for you here.'],
+    ['INVALID_PROVIDER', 'Sign in the way you did before, then link the two on your account page.'],
     ['SERVICE_UNAVAILABLE', 'The sign-in service that you chose is not available.'],
     ['INVALID_PROVIDER_CONFIG', 'The connection to this provider is not set up correctly.'],
     ['INVALID_OTP', 'Start again.'],
@@ -247,7 +247,7 @@ t.test('why a login failed is told in words', async (t) => {
   await link(person, 'Continue with Forum').click();
   await person.page.waitForURL(/reason=INVALID_PROVIDER/);
   t.match(await person.said('alert'), 'Sign in the way you did before');
-  await person.page.getByLabel('E-mail address').fill(user.email);
+  await person.page.getByLabel('Email address').fill(user.email);
   await person.page.getByLabel('Password', { exact: true }).fill(user.password);
   await button(person, 'Sign in').click();
   await person.page.waitForURL(`${publicUrl}/account/register`);
@@ -262,7 +262,7 @@ t.test('an account is linked, used, and unlinked', async (t) => {
   t.equal(await section(person).getByRole('listitem').count(), 2);
   t.equal(await button(person, 'Unlink').count(), 0);
   await button(person, 'Link Forum').click();
-  await says(person, 'The account is linked. You can sign in with it from now on.');
+  await says(person, 'The account is linked. You can now sign in with it.');
   t.equal(await focused(person), 'links-title');
   t.equal(page.url(), `${publicUrl}/account`);
   t.match(
@@ -282,7 +282,7 @@ t.test('an account is linked, used, and unlinked', async (t) => {
 
   const unlink = section(person).getByRole('button', { name: 'Unlink Forum' });
   await unlink.click();
-  await page.getByRole('group', { name: 'Unlink Forum? You will not be able' }).waitFor();
+  await page.getByRole('group', { name: 'Unlink Forum? You will no longer be able' }).waitFor();
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
   await page.keyboard.press('Enter');
   t.match(await focused(person), /^linked-\d+-ask$/);
@@ -312,7 +312,7 @@ t.test('the only way in stays', async (t) => {
   await seesOwnAccount(person);
   await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
   await button(person, 'Unlink').click();
-  t.equal(await person.said('alert'), 'This is your only way in. Link another account first.');
+  t.equal(await person.said('alert'), 'This is your only way to sign in. Link another account first.');
   t.match(await focused(person), /^linked-\d+-ask$/);
   await shoot(person, 'only-way');
   person.complaints();

@@ -34,7 +34,7 @@ t.test('where one is signed in, and ending one of them', async (t) => {
   t.match(others.join(), /Safari, iOS.*curl/s);
 
   await section.getByRole('button', { name: 'Sign out Safari, iOS 127.0.0.1' }).click();
-  t.equal(await person.said('status'), 'Signed out there.');
+  t.equal(await person.said('status'), 'That session is signed out.');
   t.equal(await items.count(), 2);
   t.equal(await page.evaluate('document.activeElement?.id'), 'sessions-title');
   await elsewhere.open('/account');
@@ -71,7 +71,7 @@ t.test('what has ended meanwhile', async (t) => {
   await third.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await third.page.waitForURL(/\/account\/login/);
   await person.section.getByRole('listitem').getByRole('button').click();
-  t.equal(await person.said('alert'), 'It had been signed out already.');
+  t.equal(await person.said('alert'), 'That session was already signed out.');
   t.equal(await person.section.getByRole('listitem').count(), 1);
 
   const last = await signedIn(user);

@@ -68,7 +68,7 @@ t.test('in a session that is not fresh, the page asks for the password, and then
   await page.keyboard.press('Enter');
   t.equal(await dialog(person).locator('.fault:visible').textContent(), 'Enter a password.');
   await proveWith(person, 'Current password', 'not the password');
-  await says(person, 'The password is not right. Try again.');
+  await says(person, 'The password is incorrect. Try again.');
   t.equal(await focused(person), 'proof-password');
   await page.keyboard.type(user.password);
   await page.keyboard.press('Enter');
@@ -92,7 +92,7 @@ t.test('without the proof nothing happens', async (t) => {
   for (const leave of [() => button(person, 'Cancel').last().click(), () => page.keyboard.press('Escape')]) {
     await changePassword(person, 'a calm meadow in autumn');
     await proveWith(person, 'Current password', 'not the password');
-    await says(person, 'The password is not right. Try again.');
+    await says(person, 'The password is incorrect. Try again.');
     await leave();
     await dialog(person).waitFor({ state: 'hidden' });
     await page.locator('#password-form:not([aria-busy])').waitFor();
@@ -130,20 +130,20 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   await proveWith(person, 'Current password', user.password);
   await page.locator('[data-codes] li').nth(9).waitFor();
   const [recoveryCode = ''] = await page.locator('[data-codes] li').allTextContents();
-  await button(person, 'I have kept them').click();
+  await button(person, 'I have saved them').click();
 
   growStale();
   await changePassword(person, 'a calm meadow in autumn');
   await dialog(person).waitFor();
   t.equal(await dialog(person).getByLabel('Current password').isVisible(), false);
   await proveWith(person, 'Code from your authenticator app', '000000');
-  await says(person, 'The code is not right');
+  await says(person, 'The code is incorrect');
   await proveWith(person, 'Code from your authenticator app', codeOfNow(secret, service.clock.now()));
   await says(person, 'Password changed.');
 
   growStale();
   await page.locator('#tfa-recovery-password').fill('a calm meadow in autumn');
-  await button(person, 'Make new codes').click();
+  await button(person, 'Create new codes').click();
   await dialog(person).getByRole('button', { name: 'Use a recovery code' }).click();
   await proveWith(person, 'Recovery code', recoveryCode);
   await page.locator('[data-codes] li').nth(9).waitFor();
@@ -178,7 +178,7 @@ t.test('users without a password sign in through their provider again', async (t
   t.equal(await dialog(person).getByRole('textbox').count(), 0);
   t.equal(await button(person, 'Continue').count(), 0);
   await dialog(person).getByRole('link', { name: 'Continue with Forum' }).click();
-  await says(person, 'You have signed in again. Repeat what you wanted to do.');
+  await says(person, 'You have signed in again. Repeat the action.');
   t.equal(page.url(), `${publicUrl}/account`);
   await change();
   await says(person, 'We sent a link to from-the-forum@example.org.');

@@ -63,7 +63,7 @@ t.test('turned on, used, and turned off', async (t) => {
   const file = await download;
   t.equal(file.suggestedFilename(), 'recovery-codes.txt');
   t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
-  await button(person, 'I have kept them').click();
+  await button(person, 'I have saved them').click();
   await button(person, 'Turn off').waitFor();
   t.notMatch(await page.content(), codes[0] ?? '', 'they are gone from the page');
   t.notMatch(await page.content(), secret);
@@ -96,26 +96,26 @@ t.test('turned on, used, and turned off', async (t) => {
   await signIn(again, user.email, user.password);
   await again.page.locator('#otp').fill(codes[0] ?? '');
   await again.page.keyboard.press('Enter');
-  t.match(await again.said('fault'), 'used already');
+  t.match(await again.said('fault'), 'already been used');
   await button(again, 'Use a recovery code').click();
   await button(again, 'Use a code from the app').click();
   await again.page.getByLabel('Code from your authenticator app').waitFor();
 
   await page.locator('#tfa-recovery-password').fill('wrong');
-  await button(person, 'Make new codes').click();
-  t.match(await person.said('fault'), 'The password is not right.');
+  await button(person, 'Create new codes').click();
+  t.match(await person.said('fault'), 'The password is incorrect.');
   t.equal(await focused(person), 'tfa-recovery-password');
   await page.keyboard.type(user.password);
   await page.keyboard.press('Enter');
   const fresh = await shownCodes(person);
   t.equal(fresh.filter((one) => codes.includes(one)).length, 0);
-  await button(person, 'I have kept them').click();
+  await button(person, 'I have saved them').click();
   t.equal(await page.locator('#tfa-recovery-password').inputValue(), '');
   person.complaints();
 
   await page.locator('#tfa-off-code').fill(codes[1] ?? '');
   await button(person, 'Turn off').click();
-  t.match(await person.said('fault'), 'The code is not right');
+  t.match(await person.said('fault'), 'The code is incorrect');
   await page.locator('#tfa-disable [data-other-code]').click();
   await page.locator('#tfa-off-code').fill(fresh[0] ?? '');
   await button(person, 'Turn off').click();
@@ -133,12 +133,12 @@ t.test('users who must set it up continue to everything else', async (t) => {
   person.complaints();
   await setUp(person, user.password);
   t.equal((await shownCodes(person)).length, 10);
-  await button(person, 'I have kept them').click();
+  await button(person, 'I have saved them').click();
   await person.page.getByLabel('First name').waitFor();
   t.notMatch(await readable(person), 'needs two-factor authentication');
   await person.page.locator('#tfa-recovery').waitFor();
   await person.page.locator('#tfa-recovery-password').fill(user.password);
-  await button(person, 'Make new codes').click();
+  await button(person, 'Create new codes').click();
   t.equal((await shownCodes(person)).length, 10);
   t.strictSame(person.complaints(), []);
 });
@@ -154,10 +154,10 @@ t.test('who has no password shows a code in its place', async (t) => {
   const secret = await setUp(person);
   t.match(await person.said('status'), 'is on.');
   await person.page.locator('#tfa-recovery-code').fill('000000');
-  await button(person, 'Make new codes').click();
-  t.match(await person.said('fault'), 'The code is not right');
+  await button(person, 'Create new codes').click();
+  t.match(await person.said('fault'), 'The code is incorrect');
   await person.page.locator('#tfa-recovery-code').fill(codeOfNow(secret));
-  await button(person, 'Make new codes').click();
+  await button(person, 'Create new codes').click();
   t.equal((await shownCodes(person)).length, 10);
 });
 
@@ -170,7 +170,7 @@ t.test('codes that could not be made are asked for again', async (t) => {
   await button(person, 'Turn off').waitFor();
   await person.page.unroute('**/recovery-codes');
   await person.page.locator('#tfa-recovery-password').fill(user.password);
-  await button(person, 'Make new codes').click();
+  await button(person, 'Create new codes').click();
   t.equal((await shownCodes(person)).length, 10);
 });
 
@@ -199,7 +199,7 @@ t.test('no barrier, and nothing too wide for a phone, in any language', async (t
     await shownCodes(person);
     t.strictSame(await barriers(person), [], `codes, ${colorScheme}`);
     t.equal(await isTooWide(), false, `codes, ${colorScheme}`);
-    await button(person, 'I have kept them').click();
+    await button(person, 'I have saved them').click();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account?lang=${lang}`);
       await seesOwnAccount(person);
@@ -213,7 +213,7 @@ t.test('no barrier, and nothing too wide for a phone, in any language', async (t
     }
     await person.open('/account');
     await seesOwnAccount(person);
-    await button(person, 'Make new codes').click();
+    await button(person, 'Create new codes').click();
     await person.said('fault');
     t.strictSame(await barriers(person), [], `on, with faults, ${colorScheme}`);
 

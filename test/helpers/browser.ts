@@ -106,7 +106,7 @@ export async function newPerson(
 /** Fills in the form for signing in, and sends it. */
 export async function signIn({ page, open }: Person, email: string, password: string, path = '/account/login') {
   await open(path);
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }

@@ -133,7 +133,7 @@ t.test('security notices', async (t) => {
     for (const part of [mail?.text ?? '', mail?.html ?? '']) {
       t.notOk(part.includes(email), 'the old mailbox may be in other hands by now');
       t.notMatch(part, 'forgot-password', 'a new password could not be asked for with the old address');
-      t.match(part, 'tell an administrator');
+      t.match(part, 'contact an administrator');
     }
     await user.change({ email: email.toUpperCase() });
     await user.change({ email: email.toUpperCase() });
