@@ -26,7 +26,8 @@ const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   boolean: Type.Boolean(),
   timestamp: Type.String({
     pattern: '^(\\d{4}-\\d{2}-\\d{2}|\\$NOW)',
-    description: 'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, also with an adjustment such as `$NOW(-1 day)`.',
+    description:
+      'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, also with an adjustment such as `$NOW(-1 day)`.',
   }),
   integer: Type.Integer({ minimum: -2_147_483_647, maximum: 2_147_483_647 }),
 };

@@ -78,7 +78,9 @@ export const ActionAccess = named(
     access: Type.Union([Type.Literal('none'), Type.Literal('partial'), Type.Literal('full')], {
       description: 'Whether the action is allowed on no items, some items or all items.',
     }),
-    fields: Type.Optional(Type.Array(Type.String(), { description: 'The fields that the action is allowed on; `*` means all.' })),
+    fields: Type.Optional(
+      Type.Array(Type.String(), { description: 'The fields that the action is allowed on; `*` means all.' }),
+    ),
     presets: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'Default values of new items.' }),
     ),

@@ -167,7 +167,8 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
   const grouped = Object.entries(properties)
     .filter(([, schema]) => isComparable(schema))
     .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
-  const counted = 'The number of items for `*`, otherwise a number by field. If both are requested, the number of items is under `*`.';
+  const counted =
+    'The number of items for `*`, otherwise a number by field. If both are requested, the number of items is under `*`.';
   return named(
     `${one}Aggregate`,
     Type.Partial(

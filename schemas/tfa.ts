@@ -59,7 +59,9 @@ export const CreateRecoveryCodesBody = named(
         ...password,
         description: 'Your password, if you log in with one.',
       }),
-      otp: Type.Optional(text('The code that the app shows now. It cannot be used again. Recovery codes are not accepted.')),
+      otp: Type.Optional(
+        text('The code that the app shows now. It cannot be used again. Recovery codes are not accepted.'),
+      ),
     },
     {
       additionalProperties: false,

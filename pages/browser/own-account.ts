@@ -18,7 +18,7 @@ export interface OwnAccount {
   me: Me;
   /** Whether the user must set up two-factor authentication before anything else. */
   mustSetUpTfa: boolean;
-  /** Whether users can manage their own profile, address and data. */
+  /** Whether the user can manage their own profile, address and data. */
   hasSelfService: boolean;
 }
 

@@ -8,7 +8,7 @@ export function completeProviderLogin(app: App): void {
   app.post(
     '/login/:provider',
     {
-      // Runs before the body is read, because a route for an unknown provider does not exist.
+      // Runs before the body is read, so that an unknown provider returns ROUTE_NOT_FOUND whatever the body contains.
       onRequest: async (request) => app.providerFlow.requireProvider(request),
       schema: {
         operationId: 'completeProviderLogin',

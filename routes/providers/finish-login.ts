@@ -13,7 +13,12 @@ export const finishOAuthLogin = (app: App): void =>
 
 /** The same, at the callback URL that is registered with providers. */
 export const finishProviderLogin = (app: App): void =>
-  finishLogin(app, '/login', 'finishProviderLogin', 'Handle the provider callback (the URL to register with the provider)');
+  finishLogin(
+    app,
+    '/login',
+    'finishProviderLogin',
+    'Handle the provider callback (the URL to register with the provider)',
+  );
 
 /** Both callbacks respond alike. The response depends on the operation that started the login. */
 function finishLogin(app: App, family: string, operationId: string, summary: string): void {

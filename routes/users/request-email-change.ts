@@ -12,7 +12,7 @@ export function requestEmailChange(app: App): void {
         tags: ['Own account'],
         summary: 'Request an email change',
         description:
-          'Emails a confirmation link to the new address, and a notice with a link that cancels the change to the old address. Your address changes when you confirm the new one. A newer request replaces an older one. The response is the same if the address is taken; its owner then gets an email that says so. Requesting your current address sends no email.',
+          'Emails a confirmation link to the new address. Emails a notice to the old address, with a link that cancels the change. Your address changes when you confirm the new one. A newer request replaces an older one. The response is the same if the address is taken; its owner then gets an email that says so. Requesting your current address sends no email.',
         body: EmailChangeBody,
         response: { 204: noContent('The request is accepted.'), ...errorResponses() },
       },
