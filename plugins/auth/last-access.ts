@@ -4,8 +4,8 @@ import { createTogether } from '../platform/batch-writer.js';
 
 export interface LastAccess {
   /**
-   * Notes that the user used the API just now, unless that was noted less than `interval` milliseconds ago. Returns at
-   * once; the writing happens after.
+   * Records that the user has just used the API, unless this was recorded less than `interval` milliseconds ago. Returns
+   * immediately. The database is updated later, in a batch.
    */
   touch(userId: string, interval: number): void;
 }
@@ -17,18 +17,18 @@ declare module 'fastify' {
 }
 
 const minute = 60_000;
-/** Milliseconds between two writings under load. */
+/** Milliseconds between two batches under load. */
 const pause = 100;
 
-/** Of two uses the later one; it is due if either was. */
+/** Merges two uses into the later one. The result is due to be written if either of them was due. */
 const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
   const [earlier, later] = one.now <= other.now ? [one, other] : [other, one];
   return { ...later, before: earlier.before > later.before ? earlier.before : later.before };
 };
 
 /**
- * `app.lastAccess`: keeps `last_access`, off the request's path; for plain requests at most once a minute. The
- * same for the time and place of the last use of a session.
+ * `app.lastAccess`: updates `last_access` in the background. For ordinary requests, it does so at most once a minute per user.
+ * It also updates the time, IP address and user agent of the last use of each session, at the same rate.
  */
 export const lastAccessPlugin = plugin(
   async (app) => {
@@ -36,7 +36,7 @@ export const lastAccessPlugin = plugin(
     const how = {
       merge: laterOf,
       pause,
-      onFailure: (error: unknown) => app.log.warn(error, 'times of use could not be written'),
+      onFailure: (error: unknown) => app.log.warn(error, 'the times of last use could not be written'),
     };
     const users = createTogether<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
     const sessions = createTogether<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
@@ -58,7 +58,7 @@ export const lastAccessPlugin = plugin(
         sessions.add(sessionId, { now, before: new Date(aMinuteAgo), ip, userAgent });
       }
     });
-    // Hooks of this kind run last one first: the database, registered earlier, is still open.
+    // `onClose` hooks run in reverse order, so the database, which was registered earlier, is still open.
     app.addHook('onClose', async () => {
       await Promise.all([users.stop(), sessions.stop()]);
     });

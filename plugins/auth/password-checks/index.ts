@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.passwordChecks`: checks passwords of accounts, and slows guessing down. */
+/** `app.passwordChecks`: checks the passwords of accounts, and slows down guessing. */
 export const passwordChecksPlugin = plugin(
   async (app) => {
     const { config, db, clock, passwords, rateLimits, activity } = app;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.js';
 
-/** A lock that an attempt has run into. */
+/** A lock that caused an attempt to be rejected. */
 export interface MetLock {
   /** Milliseconds since 1970. */
   until: number;
@@ -18,8 +18,8 @@ const rememberedFor = 1_000;
 const capacity = 10_000;
 
 /**
- * Locks met in the last second, so that a flood of guesses does not become a flood of questions to the database. No longer
- * than that: a lock may be lifted by another instance.
+ * Remembers for a second which locks rejected an attempt, so that a flood of guesses does not become a flood of database
+ * queries. It does not remember them for longer, because another instance may end a lock.
  */
 export function createMetLocks(clock: Clock): MetLocks {
   const met = new Map<string, MetLock & { stale: number }>();
@@ -34,7 +34,7 @@ export function createMetLocks(clock: Clock): MetLocks {
     find: (key) => {
       const lock = met.get(key);
       const now = clock().getTime();
-      // One that would be remembered for longer was met while the clock was ahead.
+      // An entry that would be remembered for longer was created while the clock was ahead.
       if (!lock || (now < lock.stale && lock.stale <= now + rememberedFor)) return lock;
       met.delete(key);
       return undefined;

@@ -26,64 +26,64 @@ import { requestsExceeded } from '../../server/requests-exceeded.js';
 import type { Passwords } from '../passwords/service.js';
 import { createMetLocks } from './lockout-cache.js';
 
-/** Whose password is checked. */
+/** The account whose password is checked. */
 export interface CheckedAccount {
-  /** Null: there is no such user, which must not show. */
+  /** Null if there is no such user, which the response must not reveal. */
   id: string | null;
-  /** As it was typed, or as it is stored; null for a user who has none. */
+  /** As typed or as stored; null for a user without an email address. */
   email: string | null;
-  /** The hash; null: nothing matches. */
+  /** The hash; null if no password matches. */
   password: string | null;
 }
 
-/** The attempts that a right password was counted as: they are to be forgotten. */
+/** The attempts under which a correct password was counted. They must be cleared. */
 export interface CountedAttempts {
-  /** To be forgotten along with what is written then. */
+  /** For a caller that clears the attempts in the same statement as its other changes. */
   keys: readonly string[];
-  /** Forgets them at once. */
+  /** Clears the attempts immediately. */
   clear(): Promise<void>;
 }
 
 /**
- * The one place where a password that somebody shows is held against that of an account. Attempts are counted before they are
- * judged: for the account from this network and, where nobody has logged in to it from there, for the account as a whole. From
- * the limit in the settings on, each wrong one in a row locks for longer.
+ * The only place where a password from a request is checked against that of an account. The service counts an attempt before it
+ * checks the password: for the account from this network and, unless the user has logged in from this network before, for the
+ * account as a whole. Once the limit in the settings is reached, each further wrong password in a row locks for longer.
  *
- * An address that has sent too many wrong passwords learns nothing more: only accounts that have logged in from there are still
- * checked, and every attempt without a right password gets the same response in the same time. What an attempt at any other
- * account does then differs from theirs in nothing but that no password is hashed.
+ * An address that has sent too many wrong passwords learns nothing more. From there, the service checks only the passwords of
+ * users who have logged in from the same network before, and every attempt without the correct password gets the same response
+ * in the same time. For all other accounts, the service does the same work, except that it hashes no password.
  */
 export interface PasswordChecks {
   /**
    * Whether this is the password of the account.
-   * @throws {ApiError} REQUESTS_EXCEEDED, alike whether or not there is such an account; SERVICE_UNAVAILABLE
+   * @throws {ApiError} REQUESTS_EXCEEDED, identical whether or not the account exists; SERVICE_UNAVAILABLE
    */
-  check(account: CheckedAccount, shown: string, client: Client): Promise<boolean>;
+  check(account: CheckedAccount, given: string, client: Client): Promise<boolean>;
   /**
-   * The same for somebody who logs in with the address of an account.
-   * @param passwordOf the hash to check against; null: nothing matches
-   * @param onRight what is done for the user then, and forgets the attempts
-   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
+   * Like `check`, for a login with the email address of an account.
+   * @param passwordOf returns the hash to check against; null if no password matches
+   * @param onRight runs if the password is correct, and clears the attempts
+   * @throws {ApiError} INVALID_CREDENTIALS, identical for every reason; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
    */
   logIn<T>(
-    shown: { email: string; password: string },
+    given: { email: string; password: string },
     client: Client,
     passwordOf: (user: LoginCandidate) => string | null,
     onRight: (user: LoginCandidate, attempts: CountedAttempts) => Promise<T>,
   ): Promise<T>;
   /**
-   * Begins the count anew for somebody who has just set a password by a link in a mail: whoever reads the mails of an
-   * account gets into it, whatever strangers do.
+   * Clears the count for a user who has just set a password with a link from an email. A user who can read the emails of an
+   * account can always log in to it, whatever attackers do.
    */
   forgive(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
-  /** Clears the count of wrong passwords for an account, from all networks. */
+  /** Clears the count of wrong passwords for an account from all networks. */
   unlock(tx: Executor, user: { id: string; email: string | null }): Promise<void>;
-  /** Clears away what counts no more. */
+  /** Deletes expired attempts and networks. */
   clear(): Promise<void>;
 }
 
-/** What an attempt is judged by, as read in its turn. */
-interface Judged {
+/** What an attempt is checked against. Read when it is the attempt's turn. */
+interface Subject {
   id: string | null;
   password: string | null;
   state: AttemptState;
@@ -92,14 +92,14 @@ interface Judged {
 const second = 1_000;
 const day = 86_400 * second;
 
-/** The lock ends, and whoever has the right password gets in then. */
+/** Every lock ends, so that the user can log in again with the correct password. Milliseconds. */
 export const lockRules = { firstLock: 30 * second, longestLock: 900 * second };
 export const attemptsCountFor = day;
 const networksAreKnownFor = 90 * day;
 const mostRows = 1_000_000;
-/** Milliseconds: a whole number of them pass before an attempt from an address with too many is refused. */
+/** Milliseconds. An attempt from an address over its limit is rejected after a multiple of this time. */
 const refusalTime = 150;
-/** Checks for one account from one network: fewer than any limit that lets people mistype. */
+/** Concurrent checks for one account from one network. Lower than any limit that allows for typing errors. */
 const atOnce = 2;
 
 export function createPasswordChecks(deps: {
@@ -108,16 +108,16 @@ export function createPasswordChecks(deps: {
   passwords: Passwords;
   rateLimits: Pick<RateLimits, 'countLogin'>;
   activity: Pick<Activity, 'record'>;
-  /** How many checks may wait for their turn. */
+  /** How many checks may wait for their turn at the same time. */
   queue: number;
 }): PasswordChecks {
   const { db, clock, passwords, rateLimits, activity, queue } = deps;
   const inTurn = createTurns(atOnce, queue);
   const metLocks = createMetLocks(clock);
-  /** How long a check takes at present, in milliseconds. */
+  /** Moving average of the time that a check takes, in milliseconds. */
   let usualTime = 0;
 
-  /** How long no password is looked at under these keys, in milliseconds. */
+  /** How long these keys are still locked, in milliseconds. */
   const waitFor = ({ locks }: AttemptState, names: readonly (keyof AttemptKeys)[], now: Date) =>
     Math.max(0, ...names.map((name) => (locks[name] ?? 0) - now.getTime()));
 
@@ -135,12 +135,12 @@ export function createPasswordChecks(deps: {
   };
 
   /**
-   * @param isConfined whether the attempt counts for this network only
-   * @returns the keys under which the attempt was counted, and whether it locks one of them if it is wrong
+   * @param isConfined whether the attempt counts only for this network
+   * @returns the keys under which the attempt was counted, and whether a wrong password locks one of them
    * @throws {ApiError} REQUESTS_EXCEEDED
    */
   const reserve = async (
-    { id, state }: Judged,
+    { id, state }: Subject,
     keys: AttemptKeys,
     network: string,
     isConfined: boolean,
@@ -161,17 +161,17 @@ export function createPasswordChecks(deps: {
       attemptsCountFor,
     );
     if (mayGoOn) return { counted, locks };
-    // Locked since it was read, by attempts at the same time; or unlocked again, and then the next one is let through.
+    // Concurrent attempts have locked a key since the state was read. If the key is unlocked again by now, the client can retry soon.
     const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
     throw since > 0 ? await refuse(keys, limit, since, now) : requestsExceeded(limit, second, now);
   };
 
-  /** Also of an account that does not exist, as it takes its time. */
+  /** Also records locks of accounts that do not exist, because recording takes time, and the time must not reveal it. */
   const recordLock = (user: string | null, client: Client): Promise<void> =>
     activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: user }]);
 
-  /** Does what follows a right password. Whatever comes of it, the password was right: its attempts are forgotten. */
-  const goOn = async <T>(
+  /** Runs `onRight`. If it fails, the attempts are cleared all the same, because the password was correct. */
+  const complete = async <T>(
     counted: readonly string[],
     onRight: (attempts: CountedAttempts) => Promise<T>,
   ): Promise<T> => {
@@ -189,29 +189,29 @@ export function createPasswordChecks(deps: {
     }
   };
 
-  const verify = async (hash: string | null, shown: string, from: Origin): Promise<boolean> => {
+  const verify = async (hash: string | null, given: string, from: Origin): Promise<boolean> => {
     const start = performance.now();
-    const isRight = await passwords.verify(hash, shown, from);
+    const isRight = await passwords.verify(hash, given, from);
     usualTime += (performance.now() - start - usualTime) / 5;
     return isRight;
   };
 
   /**
-   * One attempt, in its turn.
-   * @param look asked when it is the turn of the attempt
-   * @returns what `onRight` returns; undefined when the password is another
+   * Makes one attempt, when it is its turn.
+   * @param readSubject called when it is the attempt's turn
+   * @returns the result of `onRight`; undefined if the password is wrong
    */
-  const judge = async <T>(
+  const tryPassword = async <T>(
     keys: AttemptKeys,
     from: Origin,
-    shown: string,
-    look: () => Promise<Judged>,
+    given: string,
+    readSubject: () => Promise<Subject>,
     onRight: (attempts: CountedAttempts) => Promise<T>,
   ): Promise<{ result: T } | undefined> => {
     const { client } = from;
     const start = performance.now();
     let counting: Promise<ApiError | null> | undefined;
-    /** Once for each attempt. */
+    /** Counts the attempt once, however often this is called. */
     const countForAddress = () => {
       counting ??= rateLimits.countLogin(client.network);
       return counting;
@@ -220,20 +220,20 @@ export function createPasswordChecks(deps: {
     const attempt = async (): Promise<{ right: readonly string[] } | { failure: unknown }> => {
       try {
         requireUnmet(keys.fromHere);
-        const judged = await look();
-        const { isKnown } = judged.state;
-        // Before it is known whether the password is right: so many of them at once get no further.
+        const subject = await readSubject();
+        const { isKnown } = subject.state;
+        // Counted before the check, so that concurrent attempts cannot exceed the limit.
         const isBarred = !isKnown && (await countForAddress()) !== null;
-        const { counted, locks } = await reserve(judged, keys, client.network, isKnown || isBarred);
+        const { counted, locks } = await reserve(subject, keys, client.network, isKnown || isBarred);
         if (isBarred) await sleep(usualTime);
         const isRight =
           !isBarred &&
-          (await verify(judged.password, shown, from).catch(async (error: unknown) => {
+          (await verify(subject.password, given, from).catch(async (error: unknown) => {
             if (counted.length > 0) await withdrawAttempts(db, counted);
             throw error;
           }));
         if (isRight) return { right: counted };
-        if (locks) await recordLock(judged.id, client);
+        if (locks) await recordLock(subject.id, client);
         return { failure: null };
       } catch (failure) {
         return { failure };
@@ -242,7 +242,7 @@ export function createPasswordChecks(deps: {
 
     const outcome = await inTurn(keys.fromHere, async () => {
       const tried = await attempt();
-      if ('right' in tried) return { result: await goOn(tried.right, onRight) };
+      if ('right' in tried) return { result: await complete(tried.right, onRight) };
       const { failure } = tried;
       const isAnswer = failure === null || failure instanceof ApiError;
       const exceeded = isAnswer ? await countForAddress() : null;
@@ -257,23 +257,23 @@ export function createPasswordChecks(deps: {
   };
 
   return {
-    check: async ({ id, email, password }, shown, client) => {
+    check: async ({ id, email, password }, given, client) => {
       const { network } = client;
       const keys = keysOf(email ?? id ?? '', network);
-      const look = async () => ({ id, password, state: await readAttemptState(db, id, network, keys) });
-      return (await judge(keys, { userId: id, client }, shown, look, ({ clear }) => clear())) !== undefined;
+      const readSubject = async () => ({ id, password, state: await readAttemptState(db, id, network, keys) });
+      return (await tryPassword(keys, { userId: id, client }, given, readSubject, ({ clear }) => clear())) !== undefined;
     },
 
     logIn: async ({ email, password }, client, passwordOf, onRight) => {
       const { network } = client;
       const keys = keysOf(email, network);
       let user: LoginCandidate | undefined;
-      const look = async () => {
+      const readSubject = async () => {
         const found = await findLoginCandidate(db, email, network, keys);
         user = found.user;
         return { id: user?.id ?? null, password: user ? passwordOf(user) : null, state: found.attempts };
       };
-      const right = await judge(keys, { userId: null, client }, password, look, (attempts) =>
+      const right = await tryPassword(keys, { userId: null, client }, password, readSubject, (attempts) =>
         onRight(user as LoginCandidate, attempts),
       );
       if (!right) throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);
@@ -300,7 +300,7 @@ export function createPasswordChecks(deps: {
   };
 }
 
-/** Hashed: strangers type all kinds of things, and the table is no list of them. */
+/** Hashed, because anyone can type anything into a login form, and the table must not store that. */
 function keysOf(account: string, network: string): AttemptKeys {
   const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const name = accountKey(account);

@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.passwordReset`: a new password by a link in a mail. */
+/** `app.passwordReset`: lets users set a new password with a link from an email. */
 export const passwordResetPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
@@ -21,7 +21,7 @@ export const passwordResetPlugin = plugin(
       passwordChecks,
       rateLimits,
       activity,
-      onTooMany: () => app.log.info('a link to reset a password was not sent: too many were asked for'),
+      onTooMany: () => app.log.info('a link to reset a password was not sent: too many were requested'),
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
       allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
       answerAfter: config.REGISTRATION_ANSWER_TIME,

@@ -28,17 +28,17 @@ import type { Passwords } from '../passwords/service.js';
 
 export interface PasswordReset {
   /**
-   * Has a link sent, if the address is that of an active user with a password of ours. Nothing that
-   * depends on whose address it is happens here, so neither answer nor time can tell: the mail's job is the same for all. Once too
-   * many links were requested from this network, only users who have logged in from there still get one.
-   * @param url where the link is to lead
-   * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed
+   * Requests an email with a link, which is sent if the address belongs to an active user with a local password. This method
+   * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
+   * Once too many links have been requested from this network, only users who have logged in from there still get one.
+   * @param url where the link leads
+   * @throws {ApiError} INVALID_PAYLOAD if the URL is not allow-listed
    */
   request(email: string, url: string | undefined, client: Client): Promise<void>;
   /**
-   * Sets a new password, ends all sessions, and removes what was recently added to the account. Attempts to guess the old password
-   * no longer count.
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void; FAILED_VALIDATION
+   * Sets a new password, ends all sessions, and removes credentials that were recently added to the account. Attempts to guess
+   * the old password no longer count.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN if the link was used or is void; FAILED_VALIDATION
    */
   reset(token: string, password: string, client: Client): Promise<void>;
 }
@@ -58,7 +58,7 @@ export function createPasswordReset(deps: {
   allowList: readonly string[];
   /** Milliseconds. */
   answerAfter: number;
-  /** What was added to the account within this time is removed; in milliseconds, 0: nothing is. */
+  /** Milliseconds. A reset removes what was added to the account within this time. 0 means that it removes nothing. */
   lookback: number;
 }): PasswordReset {
   const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
@@ -72,8 +72,8 @@ export function createPasswordReset(deps: {
   };
 
   /**
-   * Removes what an attacker may have added to the account, so that the reset ends their access; what was there before stays.
-   * @returns what was removed, and what can still be used
+   * Removes what an attacker may have added to the account, so that the reset ends their access. Older credentials remain.
+   * @returns the removed credentials, and those that still work
    */
   const removeRecent = async (tx: Executor, userId: string): Promise<ResetReport> => {
     const hadChange = await deleteEmailChange(tx, userId);
@@ -102,13 +102,13 @@ export function createPasswordReset(deps: {
       const enqueue = () =>
         db.transaction(async (tx) => {
           await mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl, requestedFrom: client.network });
-          // Which user has the address is not looked up here, and what was typed may not be an address.
+          // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
           await activity.record(tx, { userId: null, client }, [
             { action: 'password_reset_request', collection: 'users' },
           ]);
         });
       if (await rateLimits.mayRequestMail(client.network)) return enqueue();
-      // This alone depends on whose address it is, so the time must not tell.
+      // Only this branch depends on the user, so its response time must be constant.
       await inEvenTime(answerAfter, async () =>
         (await logsInFrom(db, email, client.network)) ? enqueue() : onTooMany(),
       );
@@ -116,7 +116,7 @@ export function createPasswordReset(deps: {
 
     reset: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.reset);
-      // Looked at first, so that a link that is void costs no hashing; what counts is the look under the lock.
+      // A first check, so that a void link costs no hashing. The check that matters is the one under the lock below.
       const { email, firstName, lastName } = requireUsable(claims, await findRecipient(db, claims.id));
       const from = { userId: claims.id, client };
       await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }], from);

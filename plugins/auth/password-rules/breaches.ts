@@ -1,27 +1,28 @@
 import { createHash } from 'node:crypto';
 import fastq from 'fastq';
 
-/** Milliseconds, including the time that a check waits for its turn. */
+/** Milliseconds, including the time that a check waits in the queue. */
 const timeout = 1_500;
 
-/** Checks at the same time. */
+/** Concurrent checks. */
 const concurrency = 8;
 
 /** Bytes. A range has about 1,000 hashes; with padding, up to 80 KB. */
 const maxLength = 1_048_576;
 
-/** @returns whether a password is known from a data breach; false also when that cannot be found out */
+/** @returns whether a password is known from a data breach; also false if the check fails */
 export type BreachCheck = (password: string) => Promise<boolean>;
 
-/** Where ranges of hashes are served, from PASSWORD_BREACH_CHECK. */
+/** The base URL of the hash ranges, from PASSWORD_BREACH_CHECK. */
 const rangesAt = (setting: string): string => {
   const base = setting === 'hibp' ? 'https://api.pwnedpasswords.com' : setting.replace(/\/+$/, '');
   return /\/range$/.test(base) ? base : `${base}/range`;
 };
 
 /**
- * Asks a service that knows breached passwords, by k-anonymity: it receives the first 5 of 40 digits of the SHA-1 hash and
- * returns all hashes that begin with them. The response is padded, so that its length does not reveal the range.
+ * Looks up passwords in a service for breached passwords, with k-anonymity: the service receives the first 5 of the 40 digits
+ * of the SHA-1 hash, and returns all hashes that start with them. The response is padded, so that its length does not reveal
+ * the range.
  * @param setting `hibp`, or the URL of a mirror
  */
 export function createBreachCheck(setting: string, onFailure: (error: unknown) => void): BreachCheck {
@@ -59,7 +60,7 @@ async function readText({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('latin1');
 }
 
-/** Each line is the rest of a hash, and how often it was found: 0 in lines that are padding. */
+/** Each line has the rest of a hash, and how often the password was found. The number is 0 in padding lines. */
 function isInRange(range: string, suffix: string): boolean {
   const line = range.split(/\r?\n/).find((each) => each.toUpperCase().startsWith(`${suffix}:`));
   return line !== undefined && Number(line.slice(suffix.length + 1)) > 0;

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.passwordRules`: which passwords are accepted as new ones. */
+/** `app.passwordRules`: the rules for new passwords. */
 export const passwordRulesPlugin = plugin(
   async (app) => {
     const { db, config } = app;

@@ -1,11 +1,11 @@
-/** More or longer words add work and catch no further passwords. */
+/** More words, or longer ones, would cost time without finding more weak passwords. */
 const maxWords = 100;
 const maxLength = 128;
 const minLength = 3;
 
 /**
- * The words of texts that belong to a user, such as their address and names: each text as a whole, and its parts. In lower
- * case, each once.
+ * The words in texts that belong to a user, such as their email address and names: each whole text, and its parts. The words
+ * are unique and in lower case.
  */
 export function ownWordsOf(texts: readonly unknown[]): string[] {
   const words = texts.flatMap((text) => {

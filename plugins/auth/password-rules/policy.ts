@@ -1,9 +1,9 @@
 import vm from 'node:vm';
 
-/** The pattern between the slashes of `/…/`, as other services of this kind write it, or the whole. */
+/** The pattern between the slashes of `/…/`, which is how similar services write it. Without slashes, the whole text. */
 const patternOf = (policy: string): string => /^\/(.+)\/$/s.exec(policy)?.[1] ?? policy;
 
-/** Whether a password policy is a regular expression at all. */
+/** Whether a password policy is a valid regular expression. */
 export function isPolicy(policy: string): boolean {
   try {
     new RegExp(patternOf(policy), 'u');
@@ -15,12 +15,12 @@ export function isPolicy(policy: string): boolean {
 
 const script = new vm.Script("new RegExp(pattern, 'u').test(password)");
 
-/** Milliseconds. Only the thread that evaluates passwords waits for it; on a busy machine, that thread gets little time. */
+/** Milliseconds. Generous, because the thread that evaluates passwords gets little time on a busy machine, and only it waits. */
 const timeout = 2_000;
 
 /**
- * Whether a password meets a policy. A regular expression can take forever on a text that was made for it: when it takes
- * too long, the password does not meet it.
+ * Whether a password meets a policy. A malicious password can make a regular expression run forever, so a password does not
+ * meet the policy if the evaluation takes too long.
  */
 export function meetsPolicy(policy: string, password: string): boolean {
   const context = vm.createContext({ pattern: patternOf(policy), password });

@@ -10,19 +10,19 @@ import type { Strength } from './strength.js';
 
 export interface NewPassword {
   password: string;
-  /** Texts that belong to its user: the address and names, as far as they are known. What is no text is left out. */
+  /** Texts that belong to the user: the email address and names, as far as they are known. Other values are ignored. */
   ownTexts: readonly unknown[];
 }
 
 /** The rules for new passwords, for every operation that sets one. */
 export interface PasswordRules {
   /**
-   * Refuses what must not become a password.
-   * @throws {ApiError} INVALID_PAYLOAD for a hash; FAILED_VALIDATION of the field `password`; SERVICE_UNAVAILABLE
+   * Rejects passwords that violate the rules.
+   * @throws {ApiError} INVALID_PAYLOAD for a hash; FAILED_VALIDATION for the field `password`; SERVICE_UNAVAILABLE
    */
   check(passwords: readonly NewPassword[], from: From): Promise<void>;
   /**
-   * Why a password would be refused; empty when it would not.
+   * The reasons why a password would be rejected; empty if it would be accepted.
    * @throws {ApiError} INVALID_PAYLOAD for a hash; SERVICE_UNAVAILABLE
    */
   reasonsAgainst(password: NewPassword, from?: From): Promise<PasswordReason[]>;
@@ -36,10 +36,10 @@ export interface PasswordRuleOptions {
   isBreached: BreachCheck | null;
 }
 
-/** Passwords that are evaluated in one go. More would keep others waiting. */
+/** Passwords per task. With more, other callers would have to wait for longer. */
 const batch = 20;
 
-/** Tasks that may be ahead of a check by an anonymous caller. The rest of the queue is for those who set a password. */
+/** Tasks that may be ahead of a check by an anonymous caller. The rest of the queue is reserved for callers who set a password. */
 const maxWaitingBeforeCheck = 16;
 
 const hashPattern = new RegExp(`^${hashStart}`);
@@ -47,7 +47,7 @@ const hashPattern = new RegExp(`^${hashStart}`);
 export function createPasswordRules(options: PasswordRuleOptions): PasswordRules {
   const { db, minLength, rejectCommon: rejectWeak, strength, isBreached } = options;
 
-  /** The reasons against each of the passwords. */
+  /** The reasons to reject each password, in order. */
   const evaluate = async (
     passwords: readonly NewPassword[],
     from: From | undefined,
@@ -68,14 +68,14 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
       for (const [index, { weakness, meetsPolicy }] of evaluations.entries()) {
         const { password } = some[index] as NewPassword;
         const reasons: PasswordReason[] = [];
-        // Counted as people count: an emoji is one character, not two.
+        // Counts code points: most emoji are one character, not two.
         if ([...password].length < minLength) reasons.push('too_short');
         if (weakness !== null) reasons.push(weakness);
         if (!meetsPolicy) reasons.push('policy');
         all.push(reasons);
       }
     }
-    // Others are asked only about passwords that would be accepted without them.
+    // The breach check is a request to another service, so it is made only for passwords that meet all other rules.
     if (isBreached === null) return all;
     return Promise.all(
       passwords.map(async ({ password }, index) => {

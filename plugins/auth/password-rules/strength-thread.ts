@@ -1,4 +1,4 @@
-/** The program of the thread that evaluates passwords, one task after the other. */
+/** The program of the thread that evaluates passwords, one task at a time. */
 import { parentPort } from 'node:worker_threads';
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
@@ -6,10 +6,10 @@ import { lowerThreadPriority } from '../../platform/thread-priority.js';
 import { meetsPolicy } from './policy.js';
 import type { Candidate, Evaluation, StrengthAnswer, StrengthTask } from './strength.js';
 
-/** Its time grows faster than the length: more characters than these are not evaluated. */
+/** Characters. The rest of a password is not evaluated, because the time grows faster than the length. */
 const maxLength = 128;
 
-/** Of the scores 0 to 4: a password with a lower score withstands at most a million guesses. */
+/** On the scale from 0 to 4. A password with a lower score withstands at most a million guesses. */
 const lowestScore = 2;
 
 const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength });

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { createFairQueue, type From, noRoom } from '../passwords/fair-queue.js';
 
-/** A password that someone wants to use. */
+/** A password to evaluate. */
 export interface Candidate {
   password: string;
-  /** Words that an attacker who knows the user tries first, in lower case. */
+  /** Words that an attacker who knows the user would try first, in lower case. */
   ownWords: readonly string[];
 }
 
@@ -18,20 +18,20 @@ export interface StrengthTask {
   candidates: readonly Candidate[];
   /** A regular expression. */
   policy: string | null;
-  /** Whether weak passwords are to be found. */
+  /** Whether to check for weak passwords. */
   rejectWeak: boolean;
 }
 
-/** The response of the thread to a task. */
+/** The thread's response to a task. */
 export type StrengthAnswer = { number: number } & ({ evaluations: Evaluation[] } | { error: unknown });
 
 /**
- * Evaluates passwords on a thread of its own: a password of 128 characters, or a policy that backtracks, takes a fifth of
- * a second, for which no request should wait. The thread starts, and loads its dictionaries, with the first password.
+ * Evaluates passwords on a separate thread. A password of 128 characters, or a policy that backtracks, takes a fifth of a
+ * second, and would block other requests for that time. The thread starts, and loads its dictionaries, with the first password.
  */
 export interface Strength {
   /**
-   * @param maxWaiting the number of tasks in the queue from which on this one is refused
+   * @param maxWaiting the task is rejected if at least this many tasks are waiting
    * @throws {ApiError} SERVICE_UNAVAILABLE
    */
   evaluate(task: Omit<StrengthTask, 'number'>, from: From | undefined, maxWaiting?: number): Promise<Evaluation[]>;
@@ -56,7 +56,7 @@ export function createStrength(capacity = 64): Strength {
   let isClosed = false;
 
   const start = (): Worker => {
-    // Like the hashing threads: without the modules that the process preloads, and without its environment, which contains secrets.
+    // Like a hashing thread, it gets neither the modules that the process preloads nor its environment, which contains secrets.
     const alone = { execArgv: [], env: {} };
     const thread = new Worker(new URL('./strength-thread.js', import.meta.url), { resourceLimits, ...alone });
     const lose = (error: Error) => {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../schemas/errors.js';
 import type { Origin } from '../../server/client-info.js';
 
-/** Where work comes from: a user, or the network of an anonymous client. Left out: the service itself. */
+/** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
 export type From = Pick<Origin, 'userId' | 'client'>;
 
 interface Task {
@@ -9,18 +9,18 @@ interface Task {
   drop(reason: unknown): void;
 }
 
-/** Tasks of several owners, a bounded number of them at a time. */
+/** Runs the tasks of several owners, a limited number at a time. */
 export interface FairQueue {
-  /** Tasks of one owner that may wait while others wait, too. */
+  /** How many tasks of one owner may wait while other owners wait too. */
   readonly share: number;
   /**
    * Runs a task when its turn comes. If the client disconnects before that, the task never starts.
-   * @throws {ApiError} SERVICE_UNAVAILABLE when there is no room for it, or others need its place
+   * @throws {ApiError} SERVICE_UNAVAILABLE if there is no room for the task, or another owner needs its place
    */
   push<T>(from: From | undefined, task: () => Promise<T>): Promise<T>;
-  /** @throws {ApiError} SERVICE_UNAVAILABLE when a task from there would be refused */
+  /** @throws {ApiError} SERVICE_UNAVAILABLE if a task from there would be rejected */
   requireRoom(from: From | undefined): void;
-  /** Tasks that have been started, and tasks that have not. */
+  /** The number of running tasks, and of waiting tasks. */
   load(): { started: number; waiting: number };
 }
 
@@ -30,13 +30,13 @@ export const noRoom = () =>
 const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 
 /**
- * The owners take turns, so nobody waits for all the work of another owner. An owner may fill the queue while no one else waits.
- * Otherwise it gets a quarter of the queue, and loses the places beyond that as soon as others need them.
- * @param atOnce tasks that are started at a time
- * @param capacity tasks that may wait
+ * The owners take turns, so no owner has to wait for all the work of another. An owner may fill the queue while no other owner
+ * waits. Otherwise, it gets a quarter of the queue, and loses further places as soon as other owners need them.
+ * @param atOnce how many tasks may run at the same time
+ * @param capacity how many tasks may wait
  */
 export function createFairQueue(atOnce: number, capacity: number): FairQueue {
-  /** What waits, by owner. The owner whose turn is next comes first. */
+  /** Waiting tasks by owner. The first owner has the next turn. */
   const queues = new Map<string, Task[]>();
   const share = Math.max(1, Math.floor(capacity / 4));
   let started = 0;
@@ -55,7 +55,7 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     if (owner === undefined || started >= atOnce) return;
     const task = take(owner, 0);
     const others = queues.get(owner);
-    // The next turn is that of another owner.
+    // Move the owner to the end, so that another owner has the next turn.
     if (others) {
       queues.delete(owner);
       queues.set(owner, others);
@@ -64,7 +64,7 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     task?.start();
   };
 
-  /** The owner with the most tasks, if it has more than its share. */
+  /** The owner with the most waiting tasks, if it has more than its share. */
   const greediest = (): string | undefined => {
     const [[owner, tasks] = ['', []]] = [...queues].sort(([, a], [, b]) => b.length - a.length);
     return tasks.length > share ? owner : undefined;
@@ -79,7 +79,7 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     if (!canGetPlace) throw noRoom();
   };
 
-  /** For an owner who has room. */
+  /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoom`. */
   const makeRoom = () => {
     const loser = started >= atOnce && waiting >= capacity ? greediest() : undefined;
     if (loser !== undefined) take(loser, -1)?.drop(noRoom());
@@ -105,7 +105,7 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
           start: async () => {
             abandoned?.removeEventListener('abort', leave);
             const [outcome] = await Promise.allSettled([work()]);
-            // The next one starts before the owner of this one can come back with another.
+            // The next task starts before the owner of this one can add another.
             started--;
             startNext();
             if (outcome.status === 'fulfilled') resolve(outcome.value);

@@ -1,4 +1,4 @@
-/** What a thread does that hashes passwords: one task after the other, as they come. */
+/** The program of a thread that hashes passwords, one task at a time, in the order of arrival. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { lowerThreadPriority } from '../../platform/thread-priority.js';

@@ -1,36 +1,36 @@
 import { Worker } from 'node:worker_threads';
-// Loaded here as well: a binary that only threads had loaded would be unloaded with the last of them.
+// Also loaded on the main thread: if only threads loaded the binary, it would be unloaded when the last of them ends.
 import '@node-rs/argon2';
 
-/** Of Argon2: KiB, passes, lanes. */
+/** Parameters of Argon2: memory in KiB, passes, lanes. */
 export interface HashingParameters {
   memoryCost: number;
   timeCost: number;
   parallelism: number;
 }
 
-/** A password to hash; or to check, if there is something `stored`. */
+/** A password to hash or, if there is a `stored` hash, to check. */
 export interface HashingTask {
   number: number;
   password: string;
   stored?: string;
 }
 
-/** What a thread says of a task. */
+/** A thread's response to a task. */
 export type HashingAnswer = { number: number } & ({ result: string | boolean } | { error: unknown });
 
 /**
- * Threads of our own that hash passwords. Each has its next task before it is done with the one that it is at: it never waits
- * for the main thread, which at the same time has requests to answer. And they leave the threads of libuv to files and names.
+ * Dedicated threads that hash passwords. Each thread receives its next task before it has finished the current one, so it never
+ * waits for the main thread, which is busy with requests. The threads of libuv remain free for files and DNS lookups.
  */
 export interface HashingThreads {
-  /** Tasks that are taken at a time: those that the threads are at, and the next one of each. */
+  /** How many tasks are accepted at a time: the current one and the next one of each thread. */
   readonly room: number;
-  /** @throws what the hashing throws; an error when the thread is lost, and then the next task gets a new one */
+  /** @throws an error if hashing fails or the thread ends; the next task starts a new thread if necessary */
   hash(password: string): Promise<string>;
-  /** @returns false also for a stored text that cannot be read */
+  /** @returns also false if the stored hash is malformed */
   verify(stored: string, password: string): Promise<boolean>;
-  /** Ends the threads. What has not been answered by then fails, as does what comes after. */
+  /** Ends the threads. Unfinished and later tasks fail. */
   close(): Promise<void>;
 }
 
@@ -41,19 +41,19 @@ interface Asker {
 
 interface Thread {
   worker: Worker;
-  /** By the numbers of the tasks. */
+  /** Keyed by task number. */
   askers: Map<number, Asker>;
 }
 
-/** MB: what little is not Argon2's own memory. */
+/** MB. Small, because it does not include the memory of Argon2. */
 const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
 
 const ended = () => new Error('A thread that hashes passwords has ended.');
 
 /**
- * Starts threads when they are needed first. A thread without a task keeps no process alive.
- * @param count how many there may be
- * @param program what they run
+ * Threads start when they are first needed. An idle thread does not keep the process alive.
+ * @param count the maximum number of threads
+ * @param program the script that the threads run
  */
 export function createHashingThreads(
   count: number,
@@ -65,7 +65,7 @@ export function createHashingThreads(
   let isClosed = false;
 
   const start = (): Thread => {
-    // What others have the process load before all else is not for them, nor is the environment with its secrets.
+    // The threads get neither the modules that the process preloads nor its environment, which contains secrets.
     const alone = { execArgv: [], env: {} };
     const worker = new Worker(program, { workerData: parameters, resourceLimits, ...alone });
     const thread: Thread = { worker, askers: new Map() };
@@ -89,7 +89,7 @@ export function createHashingThreads(
     return thread;
   };
 
-  /** The one with the least to do. */
+  /** The thread with the fewest tasks. */
   const choose = (): Thread => {
     const [first, ...others] = threads;
     if (!first) return start();

@@ -3,11 +3,11 @@ import { createFairQueue, type From } from './fair-queue.js';
 import { createHashingThreads } from './hashing-threads.js';
 
 export interface PasswordOptions {
-  /** KiB for one hash. */
+  /** KiB per hash. */
   memory: number;
   time: number;
   parallelism: number;
-  /** Hashes at once. */
+  /** Concurrent hashes. */
   concurrency: number;
   /** Hashes that may wait. */
   queue: number;
@@ -15,34 +15,34 @@ export interface PasswordOptions {
 
 export interface Passwords {
   /**
-   * An Argon2id hash in PHC string format.
-   * @param from left out: the service itself
+   * Returns an Argon2id hash in PHC string format.
+   * @param from undefined for the service itself
    */
   hash(password: string, from?: From): Promise<string>;
-  /** Hashes of many passwords, in order; they take their turn with others', so that a large batch shuts nobody out. */
+  /** Returns hashes of many passwords, in order. They take turns with the tasks of other callers, so a large batch blocks no one. */
   hashMany(passwords: readonly string[], from?: From): Promise<string[]>;
   /**
-   * Checks a password. With no hash to check against it does the same work and says no, so that the time tells nothing;
-   * a hash that cannot be read matches nothing.
-   * @param stored PHC string, or null when there is none
+   * Checks a password. Without a hash to check against, it does the same work and returns false, so that the time reveals
+   * nothing. A malformed hash matches no password.
+   * @param stored PHC string, or null if there is none
    */
   verify(stored: string | null, password: string, from?: From): Promise<boolean>;
-  /** Whether a hash was made with other parameters than those in force. */
+  /** Whether a hash was created with parameters other than the current ones. */
   isOutdated(stored: string): boolean;
   /**
-   * Sends away at once who would be sent away when their turn came: a flood is to cost next to nothing.
-   * @throws {ApiError} SERVICE_UNAVAILABLE when the queue is full
+   * Rejects a caller early if the queue would reject their task anyway, so that a flood of requests costs almost nothing.
+   * @throws {ApiError} SERVICE_UNAVAILABLE if the queue is full
    */
   requireRoom(from?: From): void;
-  /** Hashes under way and waiting. */
+  /** The number of running and of waiting hashes. */
   load(): { running: number; waiting: number };
   close(): Promise<void>;
 }
 
 /**
- * Hashing is the one thing here that costs real work. It runs on threads of its own, a bounded number at once and a
- * bounded number waiting, so that a burst of logins neither starves other requests nor fills the memory. Callers take turns.
- * @throws {ApiError} SERVICE_UNAVAILABLE when the queue is full
+ * Hashing is the only expensive work of the service. It runs on separate threads, and both the running and the waiting tasks
+ * are limited, so that a burst of logins neither starves other requests nor fills the memory. Callers take turns.
+ * @throws {ApiError} SERVICE_UNAVAILABLE if the queue is full
  */
 export async function createPasswords({
   memory,
@@ -54,11 +54,11 @@ export async function createPasswords({
   // Argon2id is the library's default algorithm.
   const parameters = { memoryCost: memory, timeCost: time, parallelism };
   const threads = createHashingThreads(concurrency, parameters);
-  // Each thread has its next task already, which waits as well.
+  // The next task of each thread also counts as waiting.
   const next = Math.min(threads.room - concurrency, capacity);
   const queue = createFairQueue(concurrency + next, capacity - next);
-  // Not by the threads, which are for when there is more to do.
-  const nobodysHash = await hash('nobody’s password', parameters);
+  // Hashed without the threads, so that they start only when a request needs them.
+  const dummyHash = await hash('nobody’s password', parameters);
 
   return {
     hash: (password, from) => queue.push(from, () => threads.hash(password)),
@@ -70,18 +70,18 @@ export async function createPasswords({
           hashes[index] = await queue.push(from, () => threads.hash(passwords[index] as string));
         }
       };
-      // As many at a time as the threads take, as long as all of them may wait: a batch is not refused because others wait.
+      // As many at a time as the threads accept, but no more than the share, so that a batch is not rejected because others wait.
       const lanes = Math.min(threads.room, queue.share);
       try {
         await Promise.all(Array.from({ length: lanes }, lane));
       } finally {
-        // After a failure no lane goes on.
+        // After a failure, no lane starts another hash.
         next = passwords.length;
       }
       return hashes;
     },
     verify: async (stored, password, from) => {
-      const matches = await queue.push(from, () => threads.verify(stored ?? nobodysHash, password));
+      const matches = await queue.push(from, () => threads.verify(stored ?? dummyHash, password));
       return matches && stored !== null;
     },
     isOutdated: (stored) => {

@@ -10,7 +10,10 @@ declare module 'fastify' {
   }
 }
 
-/** `app.secondFactor`: verifies the codes that every way of logging in requires. `app.tfaSecrets`: encrypts the secrets of the apps. */
+/**
+ * `app.secondFactor`: verifies the second factor, for every login method. `app.tfaSecrets`: encrypts the secrets that users share
+ * with their authenticator apps.
+ */
 export const secondFactorPlugin = plugin(
   async (app) => {
     const { config, db, clock, activity } = app;

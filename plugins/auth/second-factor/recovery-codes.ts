@@ -1,23 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Without `i`, `l`, `o` and `u`: what looks like one of them is read as the digit (https://www.crockford.com/base32.html). */
+/** Has no `i`, `l`, `o` and `u`: `i`, `l` and `o` are read as the digits that they look like (https://www.crockford.com/base32.html). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const amount = 10;
-/** Of 5 bits each: 80 bits, which nobody guesses, so that a plain hash is enough to keep them safe. */
+/** 16 characters of 5 bits each give 80 bits. That is too many to guess, so a fast hash is sufficient for storage. */
 const length = 16;
-/** Longer than any spelling of a code. */
+/** Characters. Longer than any valid way of writing a code. */
 const longestGiven = 64;
 
-/** Ten new codes, as they are shown: `xxxx-xxxx-xxxx-xxxx`. */
+/** Creates ten codes in the form that users see: `xxxx-xxxx-xxxx-xxxx`. */
 export const newRecoveryCodes = (): string[] => Array.from({ length: amount }, newRecoveryCode);
 
 function newRecoveryCode(): string {
-  // 32 divides 256: every character is as likely as any other.
+  // 256 is a multiple of 32, so all characters are equally likely.
   const characters = [...randomBytes(length)].map((byte) => alphabet[byte % alphabet.length]).join('');
   return characters.replace(/(.{4})(?!$)/g, '$1-');
 }
 
-/** How a code is kept: SHA-256 in hex. Undefined for what is no recovery code in any spelling. */
+/** The stored form of a code: SHA-256 in hex. Undefined if the text cannot be a recovery code. */
 export function hashRecoveryCode(given: string): string | undefined {
   if (given.length > longestGiven) return undefined;
   const code = given.replace(/[\s-]/g, '').toLowerCase().replaceAll('o', '0').replace(/[il]/g, '1');

@@ -18,36 +18,37 @@ import { requestsExceeded } from '../../server/requests-exceeded.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep, stepAt, stepLength } from './totp.js';
 
-/** Whose second factor it is, as read just now. */
+/** The user whose second factor is checked, as just read from the database. */
 export interface Holder {
   id: string;
-  /** Null: two-factor authentication is off. */
+  /** Null if two-factor authentication is off. */
   tfaSecret: string | null;
   tfaLastStep: number | null;
 }
 
-/** A code that was found right, and is yet to be used up in the transaction of what it is for. */
+/** A code that is correct but not yet used. `SecondFactor.use` consumes it, in the transaction of the operation that requires it. */
 export type AcceptedCode = { sealed: string } & ({ kind: 'totp'; step: number } | { kind: 'recovery'; hash: string });
 
 export interface SecondFactor {
   /**
-   * Asks for the second factor of a login, whichever way it goes: by password or by provider.
+   * Requires the second factor of a login, by password or by provider.
    * @param otp a one-time password or a recovery code
-   * @returns what `use` must record in the transaction of the login; null for a user without two-factor authentication
-   * @throws {ApiError} INVALID_OTP when it is missing, wrong or used; REQUESTS_EXCEEDED
+   * @returns the code to pass to `use` in the transaction of the login; null for a user without two-factor authentication
+   * @throws {ApiError} INVALID_OTP if the code is missing, wrong or already used; REQUESTS_EXCEEDED
    */
   require(holder: Holder, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
   /**
-   * Judges a code. Each one counts as an attempt, and from the fifth wrong one in a row on none is looked at for a while.
-   * @param takes whether recovery codes count
-   * @returns undefined when it is wrong or used
+   * Checks a code. Each check counts as an attempt. From the fifth wrong code in a row on, the service rejects all codes for
+   * some time.
+   * @param takes `any` also accepts recovery codes
+   * @returns undefined if the code is wrong or already used
    * @throws {ApiError} REQUESTS_EXCEEDED
    */
   judge(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
   /**
-   * Uses a code up. When it fails the transaction must be rolled back.
-   * @param purpose what is recorded along with it, when that is not a login
-   * @returns false when it was used, or the secret changed, since it was judged
+   * Consumes a code. If this fails, the caller must roll back the transaction.
+   * @param purpose further events for the audit log, if the code is not for a login
+   * @returns false if the code was used or the secret was changed since the check
    */
   use(
     tx: Executor,
@@ -60,7 +61,7 @@ export interface SecondFactor {
 
 const second = 1_000;
 
-/** The lock grows with every further failure, but ends: whoever has the right code gets in then. */
+/** Each further failure locks the account for longer, up to a maximum. After that, the correct code is accepted again. */
 export const attemptRules: AttemptRules = { limit: 5, firstLock: 30 * second, longestLock: 900 * second };
 
 export function createSecondFactor(deps: {
@@ -71,7 +72,7 @@ export function createSecondFactor(deps: {
 }): SecondFactor {
   const { db, box, clock, activity } = deps;
 
-  /** Before the code is looked at, and committed at once: what fails later counts all the same. */
+  /** Counts the attempt before the code is checked, and commits it immediately. It counts even if a later step fails. */
   const reserve = async (userId: string): Promise<{ locks: boolean }> => {
     const now = clock();
     const { mayGoOn, locks } = await reserveAttempt(db, userId, now, attemptRules);
@@ -80,7 +81,7 @@ export function createSecondFactor(deps: {
     const found = await findLock(db, userId);
     const until = found !== null && found > latest ? latest : found;
     if (found !== until) await shortenLock(db, userId, latest);
-    // The lock may have been lifted between the two statements; then the next attempt is let through.
+    // The lock may have ended between the two statements. In that case, the client can retry after a second.
     const wait = until !== null && until > now ? until.getTime() - now.getTime() : second;
     throw requestsExceeded(attemptRules.limit, wait, now);
   };
@@ -117,7 +118,7 @@ export function createSecondFactor(deps: {
 
     require: async (holder, otp, client) => {
       if (holder.tfaSecret === null) return null;
-      // The first step of a login in two steps: nothing was guessed.
+      // Without a code, this is the first step of a two-step login, and does not count as an attempt.
       const accepted = otp === undefined ? undefined : await judge(holder, otp, 'any', client);
       if (!accepted) throw new ApiError('INVALID_OTP').concerning(holder.id);
       return accepted;
@@ -126,7 +127,7 @@ export function createSecondFactor(deps: {
     use: async (tx, userId, code, origin, purpose = []) => {
       const isUsed =
         code.kind === 'totp'
-          ? // Sealed anew on the way, so that a previous SECRET need not be kept for ever.
+          ? // Encrypts the secret again with the current SECRET, so that a previous one can be removed eventually.
             await useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step)
           : await useRecoveryCode(tx, userId, code.sealed, code.hash);
       if (!isUsed) return false;

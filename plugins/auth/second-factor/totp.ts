@@ -7,9 +7,10 @@ const fewestBits = 128;
 const longestSecret = 1024;
 
 /**
- * The time step that a code belongs to: the present one or the one before, for a code is typed slowly and clocks differ
- * (RFC 6238, 5.2); null when the code is wrong. SHA-1, 6 digits, 30 seconds.
+ * The time step that a code belongs to: the current one or the previous one, because typing a code takes time and clocks
+ * differ (RFC 6238, 5.2). Codes use SHA-1, 6 digits and 30 seconds.
  * @param secret in base32
+ * @returns null if the code is wrong
  */
 export function matchStep(secret: string, code: string, now: Date): number | null {
   if (!/^\d{6}$/.test(code)) return null;
@@ -21,13 +22,13 @@ export function matchStep(secret: string, code: string, now: Date): number | nul
   return null;
 }
 
-/** The number of the time step that a moment is in (RFC 6238, 4.2). */
+/** The number of the time step that contains this time (RFC 6238, 4.2). */
 export const stepAt = (now: Date): number => Math.floor(now.getTime() / stepLength);
 
-/** A new secret of 160 bits, as long as what HMAC-SHA-1 gives (RFC 4226, 4, R6), in base32. */
+/** Creates a secret of 160 bits, the output length of HMAC-SHA-1 (RFC 4226, 4, R6), in base32. */
 export const newSecret = (): string => new Secret({ size: 20 }).base32;
 
-/** What authenticator apps read from a QR code. A colon would end the issuer, so it has none. */
+/** The URL that authenticator apps read from a QR code. Colons are replaced, because a colon ends the issuer. */
 export const otpauthUrl = (secret: string, issuer: string, label: string): string =>
   new TOTP({
     secret: Secret.fromBase32(secret),
@@ -39,13 +40,13 @@ export const otpauthUrl = (secret: string, issuer: string, label: string): strin
   }).toString();
 
 /**
- * A secret that a client has sent, in the spelling in which it is kept: upper case, no padding.
- * @returns undefined when it is not base32 (RFC 4648, 6), or easier to guess than RFC 4226 (4, R6) allows
+ * Normalizes a secret from a client to the stored form: upper case, without padding.
+ * @returns undefined if it is not base32 (RFC 4648, 6), or is shorter than RFC 4226 (4, R6) allows
  */
 export function readSecret(given: string): string | undefined {
   if (given.length > longestSecret) return undefined;
   const [, digits = '', padding = ''] = /^([A-Z2-7]+)(=*)$/i.exec(given) ?? [];
-  // Whole bytes leave groups of 2, 4, 5 or 7 digits at the end, filled up to 8 or not at all.
+  // The last group of digits has 2, 4, 5 or 7 digits if it is incomplete. Padding, if any, must fill it up to 8.
   const last = digits.length % 8;
   if (last === 1 || last === 3 || last === 6) return undefined;
   if (padding !== '' && (last === 0 || padding.length !== 8 - last)) return undefined;

@@ -15,27 +15,27 @@ import type { Clock } from '../../platform/clock.js';
 import type { Principal } from '../../server/caller.js';
 import { deviceOf } from '../../server/device.js';
 
-/** Who is signed in where, and ending it. A session that was ended is refused from the next request on, in every mode. */
+/** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface OpenSessions {
-  /** The caller's sessions, the latest used first; at most `mostListed`. */
+  /** The caller's sessions, most recently used first; at most `mostListed`. */
   listOwn(caller: Principal): Promise<Session[]>;
   /**
-   * Ends one of the caller's sessions; it may be the one that they call from.
-   * @returns whether it was that one
-   * @throws {ApiError} FORBIDDEN when it is none of the caller's, or has ended
+   * Ends one of the caller's sessions, possibly the current one.
+   * @returns whether it was the current one
+   * @throws {ApiError} FORBIDDEN if the session belongs to another user, or has already ended
    */
   endOwn(caller: Principal, id: string): Promise<boolean>;
-  /** Ends all of the caller's sessions but the one that they call from, if they call from one. */
+  /** Ends all of the caller's sessions except the current one, if there is one. */
   endOthers(caller: Principal): Promise<void>;
-  /** The same for any user, by an administrator. @throws {ApiError} FORBIDDEN */
+  /** The sessions of any user, for administrators. @throws {ApiError} FORBIDDEN */
   listOf(caller: Principal, userId: string): Promise<Session[]>;
   /** @throws {ApiError} FORBIDDEN */
   endOf(caller: Principal, userId: string, id: string): Promise<void>;
-  /** Ends all sessions of a user: those of the caller too, should it be them. @throws {ApiError} FORBIDDEN */
+  /** Ends all sessions of a user. If the user is the caller, this includes the current session. @throws {ApiError} FORBIDDEN */
   endAllOf(caller: Principal, userId: string): Promise<void>;
 }
 
-/** A user may log in as often as they like; nobody reads more than this. Ending all of them ends those not listed too. */
+/** A user can have any number of sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
 export const mostListed = 1000;
 
 export function createOpenSessions(deps: {
@@ -64,10 +64,10 @@ export function createOpenSessions(deps: {
       await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: userId.toLowerCase() }]);
     });
 
-  /** Absent users are like those that one may not see. */
+  /** The error does not reveal whether the user does not exist, or the caller may not see them. */
   const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
-    const mayGoOn = admin && uuidPattern.test(userId) && (await userExists(db, userId));
-    if (!mayGoOn) throw new ApiError('FORBIDDEN');
+    const isAllowed = admin && uuidPattern.test(userId) && (await userExists(db, userId));
+    if (!isAllowed) throw new ApiError('FORBIDDEN');
   };
 
   return {

@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.sessions`: login, refresh, logout. `app.openSessions`: who is signed in, and where. Expired sessions are cleared away every hour. */
+/** `app.sessions`: login, refresh, logout. `app.openSessions`: lists and ends sessions. Expired sessions are deleted every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
     const { config, db, passwords, passwordChecks, secondFactor, accessTokens, refreshTokens, clock, activity } = app;

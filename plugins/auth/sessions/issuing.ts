@@ -16,18 +16,18 @@ import type { Client } from '../../server/client-info.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../../tokens/refresh-tokens.js';
 
-/** The tokens of a session that was begun or refreshed. In mode `session` there is no refresh token. */
+/** The tokens of a new or refreshed session. In mode `session`, there is no refresh token. */
 export interface IssuedSession {
   mode: SessionMode;
   accessToken: string;
   refreshToken: string | null;
   /** Lifetime of the access token in milliseconds. */
   expires: number;
-  /** Lifetime of what continues the session, and of its cookie, in milliseconds. */
+  /** Lifetime of the credential that continues the session, and of its cookie, in milliseconds. */
   sessionExpires: number;
 }
 
-/** Where a session stands: which of its successive tokens is the current one, and how long it lasts. */
+/** The current position in a session: which of its successive tokens is the current one, and until when it is valid. */
 interface Position {
   id: string;
   generation: number;
@@ -35,7 +35,7 @@ interface Position {
   createdAt: Date;
 }
 
-/** Whose session is to begin, and how it is carried. */
+/** The user whose session begins, and how its tokens travel. */
 export interface NewLogin {
   userId: string;
   mode: SessionMode;
@@ -43,16 +43,16 @@ export interface NewLogin {
 
 export interface Issuing {
   /**
-   * A new session of a user, in the transaction of their login.
-   * @throws {ApiError} INVALID_CREDENTIALS when they are not active
+   * Creates a session for a user, in the transaction of their login.
+   * @throws {ApiError} INVALID_CREDENTIALS if the user is not active
    */
   begin(tx: Executor, login: NewLogin, client: Client): Promise<IssuedSession>;
   /**
-   * The same, and the login itself, where there is nothing else to it: it needs no transaction then.
-   * @param user as they were when they were checked
-   * @param changes.newPassword another hash of the same password, to be kept instead
-   * @param changes.counted keys of the attempts that are forgotten by it
-   * @returns undefined when the user is not as they were any more; then nothing was done
+   * Records a login and creates its session in a single statement. Without further changes, a login needs no transaction.
+   * @param user as read when the password was checked
+   * @param changes.newPassword a new hash of the same password, which replaces the stored one
+   * @param changes.counted keys of the attempts to clear
+   * @returns undefined if the user has changed since the check; in that case, nothing is written
    */
   recordAndBegin(
     user: CheckedUser,
@@ -60,12 +60,12 @@ export interface Issuing {
     mode: SessionMode,
     client: Client,
   ): Promise<IssuedSession | undefined>;
-  /** The next place of a session, the refresh token of it, and until when it is valid if the session lasts as long. */
+  /** The next generation of a session, with its refresh token and its expiry. The session may end earlier. */
   next(
     session: { id: string; generation: number },
     mode: SessionMode,
   ): { generation: number; refreshToken: string | null; expiresAt: Date };
-  /** The tokens of a place in a session. */
+  /** Issues the tokens for a position in a session. */
   issue(
     mode: SessionMode,
     principal: PrincipalRecord,
@@ -86,7 +86,7 @@ export interface IssuingDependencies {
     accessToken: number;
     refreshToken: number;
     sessionCookie: number;
-    /** Of a session, however often it is refreshed; null: none. */
+    /** Maximum lifetime of a session, however often it is refreshed; null means unlimited. */
     session: number | null;
     gracePeriod: number;
   };
@@ -106,7 +106,7 @@ export function createIssuing({
   const lifetimeOf = (mode: SessionMode) => (mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
   const maxAge = lifetimes.session ?? Number.POSITIVE_INFINITY;
 
-  /** No refresh token in mode `session`, where the access token does its work. */
+  /** In mode `session`, there is no refresh token: the access token in the cookie takes its role. */
   const place = (id: string, generation: number, mode: SessionMode) => ({
     id,
     generation,
@@ -116,7 +116,7 @@ export function createIssuing({
 
   const issue: Issuing['issue'] = (mode, principal, position, refreshToken, client) => {
     const rights = rightsOf(principal, client.ip);
-    // In whole seconds, like the lifetimes of tokens and cookies.
+    // Rounded to whole seconds, like the lifetimes of tokens and cookies.
     const left = Math.max(Math.ceil((position.createdAt.getTime() + maxAge - clock().getTime()) / 1000), 0) * 1000;
     const expires = Math.min(mode === 'session' ? lifetimes.sessionCookie : lifetimes.accessToken, left);
     const accessToken = accessTokens.issue(
@@ -134,7 +134,7 @@ export function createIssuing({
     return { mode, accessToken, refreshToken, expires, sessionExpires: Math.min(lifetimeOf(mode), left) };
   };
 
-  /** @param write says who they are for whom the session was begun; undefined when it was not */
+  /** @param write creates the session and returns its user, or undefined if it did not create one */
   const beginBy = async (
     executor: Executor,
     { userId, mode }: NewLogin,

@@ -4,8 +4,9 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { Principal } from '../../server/caller.js';
 
 /**
- * For changes of the caller's own credentials: a password reset may have ended the session after the request was authenticated.
- * @param tx has locked the caller's row, so that nothing can end the session before the transaction is committed
+ * Requires that the caller's session still exists, for changes to the caller's own credentials: a password reset may have ended
+ * the session after the request was authenticated.
+ * @param tx a transaction that has locked the caller's row, so that nothing can end the session before the commit
  * @throws {ApiError} INVALID_CREDENTIALS
  */
 export async function requireLiveSession(tx: Executor, { userId, sessionId }: Principal): Promise<void> {

@@ -1,19 +1,19 @@
 /**
- * Requests that were told to come back (503), by session. The next one for the same session within the grace period counts as
- * the same request: it arrived when the first of them did. So a client keeps its session through an outage of any length, even
- * if its first request was done and only the response was lost.
+ * Remembers, by session, which requests received a 503 and should be retried. The next request for the same session within the
+ * grace period is treated as the same request: its arrival time is that of the first one. A client therefore keeps its session
+ * through an outage of any length, even if its first request succeeded and only the response was lost.
  */
 export interface Retries {
-  /** When the series of requests began that this one continues; when it arrived, if it continues none. */
+  /** The arrival time of the first request in the series that this one continues; `arrived` if it continues none. */
   arrivalOf(session: string, arrived: number): number;
-  /** Notes that a request was told to come back. @param arrived what `arrivalOf` said */
+  /** Records that a request received a 503. @param arrived the result of `arrivalOf` */
   note(session: string, arrived: number): void;
 }
 
-/** Only clients with a token of ours get here. What is beyond this many is forgotten, the oldest first. */
+/** Entries beyond this number are dropped, oldest first. Only clients with a token of this service can create entries. */
 const maxSessions = 10_000;
 
-/** Times are those of `performance.now()`. */
+/** Times are on the clock of `performance.now()`. */
 export function createRetries(gracePeriod: number): Retries {
   const bySession = new Map<string, { arrived: number; until: number }>();
   const isOver = ({ until }: { until: number }) => until < performance.now();

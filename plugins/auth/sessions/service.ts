@@ -20,7 +20,7 @@ export type { IssuedSession } from './issuing.js';
 /** What a client presents to continue a session: its refresh token or, in mode `session`, the token in its cookie. */
 export interface SessionCredential {
   mode: SessionMode;
-  /** Several when there are several cookies of the name: a neighboring host can set some, and any that is valid will do. */
+  /** Several if there are several cookies of this name. A neighboring host can set more of them, so any valid one is accepted. */
   tokens: readonly string[];
   /** When the request arrived, on the clock of `performance.now()`. */
   arrived: number;
@@ -35,20 +35,20 @@ export interface Login {
 
 export interface Sessions {
   /**
-   * Begins a session.
-   * @throws {ApiError} INVALID_CREDENTIALS, alike for every reason; INVALID_OTP; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
+   * Creates a session.
+   * @throws {ApiError} INVALID_CREDENTIALS, identical for every reason; INVALID_OTP; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
    */
   login(login: Login, client: Client): Promise<IssuedSession>;
   /**
-   * Begins a session in the transaction of a login, whichever way it went. Who is logging in, the caller has checked:
-   * `recordLogin` says whether that still stands, and `secondFactor.use` uses up the code.
-   * @throws {ApiError} INVALID_CREDENTIALS when the user is not active
+   * Creates a session in the transaction of a login, for every login method. The caller must have authenticated the user:
+   * `recordLogin` confirms that the user has not changed since, and `secondFactor.use` consumes the code.
+   * @throws {ApiError} INVALID_CREDENTIALS if the user is not active
    */
   begin: Issuing['begin'];
   /**
    * Exchanges a credential for its successor. This can be repeated: within the grace period after the replacement, the most
    * recently replaced credential gives the same successor again. After that, it ends the session.
-   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE when it takes too long
+   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE if it takes too long
    */
   refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
   /** Ends the sessions that a credential can continue, if any. */
@@ -64,14 +64,14 @@ interface Dependencies extends IssuingDependencies {
   onReuse(session: { id: string; client: Client }): void;
 }
 
-/** What a token says of a session. No hash in mode `session`. */
+/** The contents of a token. The hash is null in mode `session`. */
 interface PresentedToken {
   id: string;
   generation: number;
   tokenHash: string | null;
 }
 
-/** How many tokens of one request are tried: the database is asked for each. */
+/** How many tokens of one request are tried. Each one costs a database query. */
 const maxPresented = 4;
 
 export function createSessions(deps: Dependencies): Sessions {
@@ -79,10 +79,10 @@ export function createSessions(deps: Dependencies): Sessions {
   const { accessTokens, refreshTokens, clock, lifetimes, activity } = deps;
   const { begin, recordAndBegin, next, issue } = createIssuing(deps);
   const retries = createRetries(lifetimes.gracePeriod);
-  // A client that is told to retry must arrive again within the grace period, in case its request was done after all.
+  // A client that receives a 503 must be able to retry within the grace period, because its request may have succeeded.
   const patience = Math.min(Math.max(lifetimes.gracePeriod / 2, 2_000), 8_000);
 
-  /** Another hash to keep when the parameters have changed, else null. A full queue is no reason to refuse a right login. */
+  /** A new hash if the hashing parameters have changed, otherwise null. Also null if the queue is full: the login must not fail. */
   const renewedHash = async (stored: string | null, password: string, client: Client): Promise<string | null> => {
     if (stored === null || !passwords.isOutdated(stored)) return null;
     return passwords.hash(password, { userId: null, client }).catch((error: unknown) => {
@@ -91,13 +91,13 @@ export function createSessions(deps: Dependencies): Sessions {
     });
   };
 
-  /** One try at a login; undefined when the user was changed while the password was being checked. */
+  /** One attempt to log in; undefined if the user was changed during the password check. */
   const tryLogin = ({ email, password, otp, mode }: Login, client: Client): Promise<IssuedSession | undefined> => {
     const passwordOf = (user: LoginCandidate) =>
       user.status === 'active' && user.provider === 'default' ? user.password : null;
     return passwordChecks.logIn({ email, password }, client, passwordOf, async (user, attempts) => {
       const checked = { id: user.id, password: user.password, tfaSecret: user.tfaSecret };
-      // Whatever becomes of the code.
+      // The password was correct, whether or not the code is.
       if (user.tfaSecret !== null) await attempts.clear();
       const code = await secondFactor.require(user, otp, client);
       const newPassword = await renewedHash(user.password, password, client);
@@ -123,12 +123,12 @@ export function createSessions(deps: Dependencies): Sessions {
       return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
     }
     const claims = await accessTokens.verify(token);
-    // Without a generation it is an access token of another mode, which must not be traded for a longer life.
+    // Without a generation, this is an access token of another mode. It must not be exchanged for one with a longer lifetime.
     if (claims?.generation === undefined) return undefined;
     return { id: claims.session, generation: claims.generation, tokenHash: null };
   };
 
-  /** Those of the tokens that we issued: of each session the newest one. */
+  /** The tokens that this service issued, reduced to the newest one of each session. */
   const readAll = async ({ mode, tokens }: SessionCredential) => {
     const bySession = new Map<string, PresentedToken>();
     let isExpired = false;
@@ -145,7 +145,7 @@ export function createSessions(deps: Dependencies): Sessions {
     return { presented: [...bySession.values()], isExpired };
   };
 
-  /** Ends a session, if it is still there, and writes down why. */
+  /** Ends a session, if it still exists, and records the reason in the audit log. */
   const end = (id: string, action: 'logout' | 'refresh_reused', client: Client): Promise<void> =>
     db.transaction(async (tx) => {
       const user = await deleteSession(tx, id);
@@ -155,7 +155,7 @@ export function createSessions(deps: Dependencies): Sessions {
       await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
     });
 
-  /** The session of a token, and how the token stands to it; undefined when there is none, or none of its kind. */
+  /** The session of a token, and the standing of the token in it; undefined if there is no such session, or its mode differs. */
   const findStanding = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
     const found = await findRefreshableSession(db, id);
     if (!found || (found.token_hash === null) !== (tokenHash === null)) return undefined;
@@ -164,7 +164,7 @@ export function createSessions(deps: Dependencies): Sessions {
     return { found, standing: standingOf(generation, found.session, { waited, shift: shiftOf(clock), gracePeriod }) };
   };
 
-  /** Exchanges one token. @returns why it was refused otherwise */
+  /** Exchanges one token. @returns the new session tokens, or the reason for the refusal */
   const exchange = async (
     mode: SessionMode,
     presented: PresentedToken,
@@ -184,7 +184,7 @@ export function createSessions(deps: Dependencies): Sessions {
 
     const { found, standing } = (await findStanding(presented, arrived)) ?? {};
     if (!found || standing === 'unknown' || standing === 'current') return 'refused';
-    // It was the current one when the statement began, so the request was there before the replacement was committed.
+    // The token was current when the statement began, so the request arrived before the replacement was committed.
     const isReplaced = standing === 'replaced' || (outcome.wasCurrent && generation === found.session.generation);
     if (!isReplaced) return standing === 'reused' && !outcome.wasCurrent ? 'reused' : 'just-replaced';
     const { session, created_at: createdAt, token_hash: hash } = found;
@@ -200,7 +200,7 @@ export function createSessions(deps: Dependencies): Sessions {
 
     login: async (login, client) => {
       passwords.requireRoom({ userId: null, client });
-      // A user who changed meanwhile is judged once more, as they are now: another login may just have renewed the hash.
+      // If the user was changed in the meantime, try once more: a concurrent login may just have renewed the hash.
       const issued = (await tryLogin(login, client)) ?? (await tryLogin(login, client));
       if (!issued) throw new ApiError('INVALID_CREDENTIALS');
       return issued;
@@ -243,7 +243,7 @@ export function createSessions(deps: Dependencies): Sessions {
   };
 }
 
-/** @throws {ApiError} SERVICE_UNAVAILABLE when the work takes longer; the work continues */
+/** @throws {ApiError} SERVICE_UNAVAILABLE if the work takes longer; the work itself continues */
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

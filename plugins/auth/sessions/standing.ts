@@ -1,12 +1,12 @@
-/** How a token of a generation stands to its session. */
+/** The standing of a token in its session. */
 export type Standing =
   /** The session's current token. */
   | 'current'
-  /** The one that the current token replaced, within the grace period: it is equivalent to the current one. */
+  /** The token that the current one replaced, within the grace period: equivalent to the current one. */
   | 'replaced'
-  /** An older one, within the grace period of the latest replacement: refused, without further effect. */
+  /** An older token, within the grace period of the latest replacement: rejected, without further effect. */
   | 'older'
-  /** A replaced one, after the grace period: someone has a copy. */
+  /** A replaced token, after the grace period: someone has a copy. */
   | 'reused'
   /** Never issued. */
   | 'unknown';

@@ -7,22 +7,22 @@ import type { IssuedSession, SessionCredential } from './service.js';
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * What the request presents to continue a session or to end it, from the one place of its mode.
-     * @throws {ApiError} INVALID_PAYLOAD when there is nothing at that place
+     * The credential with which the request continues or ends a session. Each mode has exactly one place for it.
+     * @throws {ApiError} INVALID_PAYLOAD if there is no credential at that place
      */
     sessionCredential(body: { refresh_token?: string; mode?: SessionMode }): SessionCredential;
-    /** Puts the tokens of a session where its mode requires them, and returns what is left for the body. */
+    /** Sets the cookies that the mode of the session requires, and returns the tokens for the body. */
     deliver(session: IssuedSession): SessionTokens;
-    /** Clears those of our cookies that came with the request. */
+    /** Clears the session and refresh cookies that came with the request. */
     clearReceivedCookies(): void;
   }
   interface FastifyContextConfig {
-    /** The route evaluates the session cookie itself: it is not a credential for it. */
+    /** The route evaluates the session cookie itself, so the cookie does not authenticate the request. */
     evaluatesSessionCookie?: boolean;
   }
 }
 
-/** How the tokens of a session travel: in the body or in cookies. */
+/** Reads and sends the tokens of a session, in the body or in cookies. */
 export const sessionTransportPlugin = plugin(
   async (app) => {
     const { REFRESH_TOKEN_COOKIE_NAME: refreshCookie, SESSION_COOKIE_NAME: sessionCookie } = app.config;
@@ -60,7 +60,7 @@ export const sessionTransportPlugin = plugin(
       if (this.request.cookies[sessionCookie] !== undefined) this.clearSessionCookie();
     });
 
-    // A session cookie that cannot be refreshed is of no further use.
+    // A session cookie that cannot be refreshed is useless.
     app.addHook('onError', async (request, reply, error) => {
       const { evaluatesSessionCookie } = request.routeOptions.config;
       const isDead = error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' && !error.keepsCookie;

@@ -10,15 +10,15 @@ declare module 'fastify' {
     reauthenticate: Reauthenticate;
   }
   interface FastifyContextConfig {
-    /** The route is for sessions: static tokens get FORBIDDEN, which the route then declares. */
+    /** The route requires a session: static tokens get FORBIDDEN, which is added to the declared responses. */
     requiresSession?: boolean;
-    /** The same, and the session must be fresh, or the answer is REAUTHENTICATION_REQUIRED. */
+    /** Like `requiresSession`, and the session must also be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
     requiresFresh?: boolean;
   }
 }
 
 /**
- * `app.stepUp`: requires that users have proved their identity recently. `app.reauthenticate`: how they prove it again.
+ * `app.stepUp`: requires that users have proved their identity recently. `app.reauthenticate`: lets them prove it again.
  * `app.ownPassword`: checks the caller's password.
  */
 export const stepUpPlugin = plugin(

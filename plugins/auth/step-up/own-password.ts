@@ -4,14 +4,14 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { Caller } from '../../server/caller.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 
-/** The user as their credentials were when they were read; `password` is null if the user cannot sign in with it. */
+/** A user's credentials at the time they were read. `password` is null if the user cannot sign in with a password. */
 export type OwnCredentials = TwoFactorUser & { id: string };
 
 export interface OwnPassword {
   /** @throws {ApiError} INVALID_CREDENTIALS when the user no longer exists */
   read(caller: Caller): Promise<OwnCredentials>;
   /**
-   * Checks the password of the caller. Attempts are counted together with those at login.
+   * Checks the caller's password. Attempts are counted together with login attempts.
    * @throws {ApiError} INVALID_CREDENTIALS, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
    */
   require(caller: Caller, user: OwnCredentials, password: string): Promise<void>;

@@ -7,7 +7,7 @@ import type { SecondFactor } from '../second-factor/service.js';
 import type { OwnPassword } from './own-password.js';
 import type { StepUp } from './service.js';
 
-/** What a user proves their identity with. */
+/** The credentials with which a user proves their identity. */
 export interface Proof {
   password?: string | undefined;
   /** A one-time password or a recovery code. */
@@ -15,8 +15,8 @@ export interface Proof {
 }
 
 /**
- * Makes the caller's session fresh. Users with two-factor authentication need the code; the password may come with it.
- * Everything that is presented is checked, and counted like an attempt to log in.
+ * Makes the caller's session fresh. Users with two-factor authentication must send a code, and may also send the password.
+ * Each credential in the request is checked, and counted like a login attempt.
  * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
  */
 export type Reauthenticate = (caller: Principal, proof: Proof) => Promise<void>;
@@ -42,7 +42,7 @@ export function createReauthenticate(deps: {
 
     const event = { action: 'reauthenticate', collection: 'users', item: user.id } as const;
     await db.transaction(async (tx) => {
-      // What was presented was correct for the user as they were.
+      // The checks above used credentials that may have changed since.
       const current = await lockTwoFactorUser(tx, user.id);
       const isSame =
         current?.tfaSecret === user.tfaSecret && (password === undefined || current.password === user.password);

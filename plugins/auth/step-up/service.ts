@@ -6,37 +6,37 @@ import type { Caller } from '../../server/caller.js';
 import type { OwnPassword } from './own-password.js';
 
 /**
- * Whether a caller has proved their identity recently enough for what an attacker would do with a stolen token to keep the
- * account. A session is fresh for REAUTHENTICATION_PERIOD; static tokens never are.
+ * Requires a recent proof of identity for operations with which the thief of a token could take over the account for good.
+ * A session stays fresh for REAUTHENTICATION_PERIOD. A static token is never fresh.
  *
- * In a transaction, pass it as `executor`: the embedded engine has one connection.
+ * In a transaction, pass the transaction as `executor`: the embedded engine has only one connection.
  */
 export interface StepUp {
   /**
-   * For what users do to their own account, and programs never do for them.
+   * For operations on the caller's own account that only the user may perform, never a program.
    * @throws {ApiError} FORBIDDEN for a static token
    */
   requireSession(caller: Caller): void;
   /**
-   * The same, and the session must be fresh.
+   * Like `requireSession`, and the session must also be fresh.
    * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED
    */
   requireFresh(caller: Caller, executor?: Executor): Promise<void>;
   /**
-   * For the credentials on the caller's own row, which the users routes write: a fresh session or, for users without
-   * two-factor authentication, their password. Without REAUTHENTICATION_PERIOD, static tokens may write them. Not to be called
-   * in a transaction, because a password may have to be checked.
-   * @param currentPassword is checked whenever it is given
-   * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED; INVALID_CREDENTIALS when the password is
-   *   wrong, which is counted; REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
+   * For routes that write credentials to the caller's own row: requires a fresh session or, for users without two-factor
+   * authentication, the password. If REAUTHENTICATION_PERIOD is 0, static tokens may write credentials too. Do not call this
+   * in a transaction, because it may have to check a password.
+   * @param currentPassword always checked if present
+   * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED; INVALID_CREDENTIALS for a wrong password,
+   *   which counts as a failed attempt; REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
    */
   requireProofForOwnRow(caller: Caller, currentPassword: string | undefined): Promise<void>;
   /**
-   * For what administrators do to others. Static tokens may do it, as far as their rights allow.
+   * For operations of administrators on other users. Static tokens are accepted, within the rights of their users.
    * @throws {ApiError} REAUTHENTICATION_REQUIRED
    */
   requireFreshOfAdministrator(caller: Caller, executor?: Executor): Promise<void>;
-  /** Whether {@link requireFreshOfAdministrator} would refuse this caller; it requires no statement. */
+  /** Whether {@link requireFreshOfAdministrator} would reject this caller. Runs no database query. */
   isStale(caller: Caller): boolean;
   /**
    * Makes the caller's session fresh, because they have just proved their identity.
@@ -49,7 +49,7 @@ export function createStepUp(deps: {
   db: Executor;
   clock: Clock;
   ownPassword: OwnPassword;
-  /** Milliseconds; 0: a fresh session is never required. */
+  /** Milliseconds. 0 means that a fresh session is never required. */
   period: number;
   /** Whether users can sign in through this provider. */
   isConfigured(provider: string): boolean;
@@ -57,7 +57,7 @@ export function createStepUp(deps: {
   const { db, clock, ownPassword, period, isConfigured } = deps;
 
   const isFresh = ({ authenticatedAt }: Caller): boolean =>
-    // A proof in the future comes from a clock that was ahead; it is valid for no longer than any other.
+    // A time in the future comes from a clock that was ahead. `Math.abs` keeps such a proof from being valid for longer.
     period === 0 || (authenticatedAt !== null && Math.abs(clock().getTime() - authenticatedAt) < period);
 
   const refusal = async (executor: Executor, userId: string | null) => {
@@ -65,7 +65,7 @@ export function createStepUp(deps: {
     if (!proofs) return new ApiError('INVALID_CREDENTIALS');
     const { has_password: hasPassword, has_tfa: hasTfa, providers } = proofs;
     const methods: ProofMethod[] = [];
-    // Users with a second factor need its code, and nothing else.
+    // For users with two-factor authentication, the code is sufficient, and the password alone is not.
     if (hasTfa) methods.push('otp');
     else if (hasPassword) methods.push('password');
     if (providers.some(isConfigured)) methods.push('provider');
