@@ -4,7 +4,7 @@ import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/prin
 import type { Item } from '../../db/queries/items/items.js';
 import type { Client } from './client-info.js';
 
-/** What a user may do, summed up over the policies that count for this request. */
+/** What a user may do, combined from all policies that apply to this request. */
 export interface Rights {
   /** Everything is allowed. */
   admin: boolean;
@@ -15,32 +15,31 @@ export interface Rights {
   policies: readonly PolicyRecord[];
 }
 
-/** Who is calling, and what they may do: computed from the database for this request alone. */
+/** The caller and their rights, read from the database for this request only. */
 export interface Caller extends Rights {
-  /** Null: nobody who says so. */
+  /** Null for an anonymous caller. */
   userId: string | null;
   role: string | null;
   roles: readonly string[];
-  /** The session that the token is of; null without one. */
+  /** The session of the token; null without one. */
   sessionId: string | null;
   /** When the user last proved their identity in that session, in milliseconds since 1970; null without one. */
   authenticatedAt: number | null;
-  /** From where they call. */
   client: Client;
 }
 
-/** A caller who has proved who they are. */
+/** An authenticated caller. */
 export interface Principal extends Caller {
   userId: string;
   /** Milliseconds since 1970. */
   lastAccess: number | null;
-  /** The user's own row, where it was asked for and there is a right to see all of it. */
+  /** The user's own row, if the route requested it and the caller may read all of it. */
   ownRow: Item | undefined;
-  /** When the session was last used, as far as that was noted, in milliseconds since 1970; null without one. */
+  /** When the session was last used, as far as recorded, in milliseconds since 1970; null without a session. */
   sessionLastUsed: number | null;
 }
 
-/** Sums up the policies of a user. A policy with `ip_access` counts only for addresses in its ranges. */
+/** Combines the policies of a user. A policy with `ip_access` applies only to addresses in its ranges. */
 export function rightsOf(principal: Pick<PrincipalRecord, 'has_tfa' | 'policies'>, ip: string | null): Rights {
   const policies = principal.policies.filter((policy) => policy.ip_access === null || isInRanges(ip, policy.ip_access));
   return {
@@ -51,7 +50,7 @@ export function rightsOf(principal: Pick<PrincipalRecord, 'has_tfa' | 'policies'
   };
 }
 
-/** Whether an address is in one of the CIDR ranges. What cannot be read matches nothing: a policy is dropped, never gained. */
+/** Whether an address is in one of the CIDR ranges. A malformed range matches nothing, so it can never grant a policy. */
 function isInRanges(ip: string | null, ranges: readonly string[]): boolean {
   const family = ip === null ? 0 : isIP(ip);
   if (ip === null || family === 0) return false;
@@ -60,7 +59,7 @@ function isInRanges(ip: string | null, ranges: readonly string[]): boolean {
     const [network = '', prefix, ...rest] = range.split('/');
     const version = isIP(network);
     const longest = version === 4 ? 32 : 128;
-    // Digits only: `Number` would take an empty prefix for 0, which is the whole internet.
+    // Digits only: `Number` would read an empty prefix as 0, which is the whole internet.
     if (version === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix ?? `${longest}`)) continue;
     const bits = Number(prefix ?? longest);
     if (bits <= longest) list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');

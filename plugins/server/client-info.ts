@@ -4,22 +4,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 
-/** Where a request comes from, as far as that can be known. */
+/** The origin of a request, as far as the service can determine it. */
 export interface Client {
   /** A valid IP address, without a zone; null when a trusted proxy forwarded something else. */
   ip: string | null;
   userAgent: string | null;
-  /** What requests are counted by: the IPv4 address, or the /64 of an IPv6 address, which one customer has for themselves. */
+  /** The unit by which requests are counted: the IPv4 address, or the /64 of an IPv6 address, which belongs to one customer. */
   network: string;
-  /** What `x-request-id` says of the request. */
+  /** The ID of the request, as in `x-request-id`. */
   requestId: string;
-  /** Aborts as soon as nobody waits for the response any longer: the client has disconnected, or the request has timed out. */
+  /** Aborts when the response is no longer needed: the client has disconnected, or the request has timed out. */
   readonly abandoned: AbortSignal;
 }
 
-/** Who does something, and from where; a caller is one. */
+/** The user who causes an action, and their client. Every `Caller` is an `Origin`. */
 export interface Origin {
-  /** Null: somebody who has not proved who they are. */
+  /** Null for an anonymous caller. */
   userId: string | null;
   client: Client;
 }
@@ -27,19 +27,22 @@ export interface Origin {
 declare module 'fastify' {
   interface FastifyRequest {
     client: Client;
-    /** What `client` has found out; null until it is asked. */
+    /** The cached result of `client`; null until the first access. */
     knownClient: Client | null;
-    /** Where the response goes; null before any hook has run. */
+    /** The raw response; null until the first hook has run. */
     response: FastifyReply['raw'] | null;
   }
 }
 
 const longestUserAgent = 255;
 
-/** A zone (`fe80::1%eth0`, RFC 4007) means something on its own host only, and may be of any length. */
+/** A zone (`fe80::1%eth0`, RFC 4007) is meaningful only on its own host, and can have any length. */
 const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
 
-/** Who forwards anything but an address is counted as the proxy that took it on: by no spelling does one get past. */
+/**
+ * If the forwarded value is not an IP address, the request is counted for the proxy that connected. An attacker therefore cannot
+ * evade the limit with malformed values.
+ */
 export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   const address = [ip, socket.remoteAddress].find((candidate) => candidate !== undefined && isIP(candidate) !== 0);
   return address === undefined ? 'unknown' : normalizeIP(withoutZone(address), 64);
@@ -56,7 +59,7 @@ class RequestClient implements Client {
   constructor(request: FastifyRequest) {
     const userAgent = request.headers['user-agent'];
     this.ip = isIP(request.ip) === 0 ? null : withoutZone(request.ip);
-    // No half of a character: JSON with one is refused by the database.
+    // Cutting can split a surrogate pair, and the database rejects JSON with half of one.
     this.userAgent = userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null;
     this.network = networkOf(request);
     this.requestId = request.id;
@@ -77,7 +80,7 @@ function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
   return controller.signal;
 }
 
-/** `request.client`: the address and the user agent, checked and cut to what is kept of them. */
+/** `request.client`: the IP address and the user agent, checked and shortened to the stored length. */
 export const clientPlugin = plugin(
   async (app) => {
     app.decorateRequest('knownClient', null);

@@ -4,13 +4,13 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The names of the cookies that are ours: those of sessions, and whatever other plugins add of theirs. */
+    /** The names of all cookies that the service sets: the session cookies, and those that other plugins add. */
     ownCookies: Set<string>;
   }
   interface FastifyRequest {
     /**
-     * All values of the cookies with this name, without empty ones. There are several when a neighboring host has set one for
-     * the domain above both. Nothing says which of them is ours, so each must be tried.
+     * All non-empty values of the cookies with this name. There can be several if a neighboring host has set a cookie for the
+     * parent domain. The request does not reveal which value is from this service, so the caller must try each one.
      */
     cookieValues(name: string): string[];
   }
@@ -24,10 +24,10 @@ declare module 'fastify' {
   }
 }
 
-/** More than a browser sends for one URL. */
+/** More than any browser sends for one URL. */
 const maxValues = 20;
 
-/** The cookies of sessions: always HttpOnly, the rest as configured. */
+/** Sets and clears the session cookies. They are always HttpOnly; the other attributes are configurable. */
 export const cookiePlugin = plugin(
   async (app) => {
     const { config } = app;

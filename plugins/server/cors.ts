@@ -3,14 +3,14 @@ import plugin from 'fastify-plugin';
 import { routeNotFound } from './errors.js';
 
 /**
- * Lets pages of the origins in CORS_ORIGIN, and of no other, call the API from a browser and read its answers, with cookies
- * too. Origins are compared to the letter. Switched off, which is the default, no answer says anything of it.
+ * Allows pages of the origins in CORS_ORIGIN to call the API from a browser and read the responses, with or without cookies.
+ * Origins must match exactly. CORS is off by default, and responses then have no CORS headers.
  */
 export const corsPlugin = plugin(
   async (app) => {
     const { CORS_ENABLED, CORS_ORIGIN } = app.config;
     if (!CORS_ENABLED) return;
-    // It would answer other requests of this method in a form of its own.
+    // @fastify/cors would respond to other OPTIONS requests in its own format.
     app.addHook('onRequest', async (request) => {
       const { origin, 'access-control-request-method': method } = request.headers;
       if (request.method === 'OPTIONS' && !(origin && method)) throw routeNotFound(request);

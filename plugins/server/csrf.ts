@@ -5,14 +5,14 @@ import { ApiError } from '../../schemas/errors.js';
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * For what a page elsewhere must not have a browser do, be it by a plain GET.
-     * @throws {ApiError} FORBIDDEN when the browser says that such a page is behind the request
+     * Protects an operation from pages of other origins, even if it is a simple GET.
+     * @throws {ApiError} FORBIDDEN if the browser reports that such a page has caused the request
      */
     requireOwnSite(): void;
   }
 }
 
-/** What forms can send, and any page without asking first (Fetch Standard, CORS-safelisted request-header). */
+/** Content types that forms, and any page without a preflight, can send (Fetch Standard, CORS-safelisted request-header). */
 const formTypes = new Set(['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -20,10 +20,10 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const refuse = (reason: string) => new ApiError('FORBIDDEN', { reason });
 
 /**
- * Keeps pages of other sites from acting with the cookies that a browser holds for this one (cross-site request forgery).
- * Browsers say by themselves where a request comes from, in `Origin` and `Sec-Fetch-Site`, and no page can make them say
- * otherwise; a client that says neither is no browser. Other origins of the same site, such as a subdomain, are strangers
- * too. It comes before the credential is looked at, and so before anything else happens.
+ * Prevents pages of other sites from using the cookies that a browser has for this service (cross-site request forgery).
+ * Browsers send the origin of a request in `Origin` and `Sec-Fetch-Site`, and pages cannot change these headers. A client that
+ * sends neither is not a browser. Other origins of the same site, such as a subdomain, are not trusted either. This check runs
+ * before authentication, and therefore before the request has any effect.
  */
 export const crossSitePlugin = plugin(
   async (app) => {
@@ -33,10 +33,10 @@ export const crossSitePlugin = plugin(
 
     const isForeign = (request: FastifyRequest): boolean => {
       const { origin, 'sec-fetch-site': site } = request.headers;
-      // Such a page is foreign, and welcome.
+      // A page of another origin, but one that the configuration allows.
       if (origin !== undefined && trusted.has(origin)) return false;
       if (origin !== undefined && origin !== publicOrigin && origin !== originAskedFor(request)) return true;
-      // `none`: the user, by the address bar or a bookmark.
+      // `none` means that the user opened the URL, from the address bar or a bookmark.
       return site !== undefined && site !== 'same-origin' && site !== 'none';
     };
 
@@ -56,7 +56,7 @@ export const crossSitePlugin = plugin(
   { name: 'cross-site', dependencies: ['config', 'cookie'] },
 );
 
-/** The origin of the address that the client asked for, as far as that is known behind proxies. */
+/** The origin of the URL that the client requested, as far as it is known behind proxies. */
 function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {
   const address = `${protocol}://${host}`;
   return URL.canParse(address) ? new URL(address).origin : undefined;

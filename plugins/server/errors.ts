@@ -5,7 +5,7 @@ import { ApiError } from '../../schemas/errors.js';
 import { bareHeaders } from './headers.js';
 import { findFramingFault } from './request-framing.js';
 
-/** Turns whatever was thrown into an `ApiError`. */
+/** Converts anything that was thrown into an `ApiError`. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { validation, validationContext, statusCode, code } = error as Partial<FastifyError>;
@@ -15,8 +15,8 @@ export function toApiError(error: unknown): ApiError {
     const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'not acceptable'}`;
     return new ApiError(validationContext === 'querystring' ? 'INVALID_QUERY' : 'INVALID_PAYLOAD', { reason });
   }
-  // What Fastify itself refuses before a handler runs: a body too large or cut short, broken framing, a malformed URL.
-  // It comes before the question below, because a client that hangs up gives the same code as a database that does.
+  // Requests that Fastify itself rejects before a handler runs: an oversized or truncated body, broken framing, a malformed URL.
+  // This check must come before the one for the database: a disconnect of either the client or the database has the same code.
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ApiError('INVALID_PAYLOAD', { reason: reasons[code ?? ''] ?? 'The request is malformed.' });
   }
@@ -35,15 +35,15 @@ const reasons: Record<string, string> = {
   ECONNRESET: 'The body did not arrive in full.',
 };
 
-/** Renders an error. It goes out as it is, past the response schemas: the catalogue has made it. */
+/** Sends an error response. It bypasses the response schemas, because `ApiError` already guarantees its shape. */
 function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = withMediaType(toApiError(thrown), request);
   if (error.status >= 500) request.log.error({ err: thrown }, error.message);
   reply.header('x-request-id', request.id);
-  // It is not certain where the next request on this connection begins, whatever the error is.
+  // After a framing fault, it is not certain where the next request on this connection begins.
   if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');
   if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-  // RFC 6585, 4; here already, because it comes before all that sets headers.
+  // RFC 6585, 4. Set here, because the rate limit applies before the hooks that set headers.
   if (error.status === 429) reply.header('cache-control', 'no-store');
   return reply
     .code(error.status)
@@ -52,7 +52,7 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     .send({ errors: [error.toEntry()] });
 }
 
-/** If the body was not read, its fields are not what the client has to correct. */
+/** If the body was ignored, the client must correct the Content-Type, not the fields of the body. */
 function withMediaType(error: ApiError, { hasIgnoredBody }: FastifyRequest): ApiError {
   if (!hasIgnoredBody || error.code !== 'INVALID_PAYLOAD') return error;
   const { reason } = error.extensions as { reason: string };
@@ -61,7 +61,7 @@ function withMediaType(error: ApiError, { hasIgnoredBody }: FastifyRequest): Api
   });
 }
 
-/** Answers what Fastify refuses before there is a route to run hooks for; counts and logs it in their stead. */
+/** Responds to requests that Fastify rejects before routing. No hooks run for these, so this also counts and logs the request. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const answer = (thrown: unknown) => {
     render(thrown, request, reply.headers(bareHeaders));
@@ -71,7 +71,7 @@ export function answerFrameworkError(error: FastifyError, request: FastifyReques
   request.server.requireRequest(request).then(() => answer(error), answer);
 }
 
-/** The one place where errors become answers. */
+/** The only place where errors become responses. */
 export const errorsPlugin = plugin(
   async (app) => {
     app.setErrorHandler(render);
@@ -82,7 +82,7 @@ export const errorsPlugin = plugin(
   { name: 'errors' },
 );
 
-/** Refuses unknown routes before a body is read: nobody is interested in what was sent there. */
+/** Rejects requests for unknown routes before their body is read. */
 export const unknownRoutesPlugin = plugin(
   async (app) => {
     app.addHook('onRequest', async (request) => {
@@ -96,5 +96,5 @@ export const unknownRoutesPlugin = plugin(
 export const routeNotFound = (request: FastifyRequest) =>
   new ApiError('ROUTE_NOT_FOUND', { path: pathOf(request.url) });
 
-/** The path of a URL. The query is left out wherever a URL is repeated or logged: it may hold a token. */
+/** The path of a URL. Use it wherever a URL is repeated or logged, because the query may contain a token. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';

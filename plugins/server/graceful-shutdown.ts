@@ -2,31 +2,33 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import plugin from 'fastify-plugin';
 
-/** Milliseconds for a request to arrive on a connection that was made for it just before the service was told to end. */
+/** Milliseconds for the first request to arrive on a connection that was opened just before the shutdown. */
 const arrival = 500;
 
 /**
- * Lets the service end as soon as what is under way has been answered, whatever connections are open. Fastify closes
- * those that are idle at that moment. That leaves those that become idle after it: their last answer says that they
- * close. And those on which nothing was ever asked, such as browsers open in advance: Node takes these for busy, and
- * would wait a minute for a request on them. They are given a moment, as a proxy may have sent one that is on its way. And
- * connections that still wait to be taken are taken first, one in each turn: with the listener they would be reset.
+ * Lets the service stop as soon as it has responded to all current requests, even if connections are still open. Fastify closes
+ * the connections that are idle when the shutdown begins. This plugin handles the others:
+ * - Connections that become idle later: their last response has `connection: close`.
+ * - Connections without any request so far, such as those that browsers open in advance: Node considers them busy, and would wait
+ *   a minute for a request. They remain open for a moment, because a request from a proxy may be on its way.
+ * - Connections that are not accepted yet: they are accepted before the listener closes, one in each turn of the event loop.
+ *   Otherwise, they would be reset.
  */
 export const closingPlugin = plugin(
   async (app) => {
     const open = new Set<Socket>();
     let isClosing = false;
-    let taken = 0;
-    const takeWaiting = async () => {
+    let accepted = 0;
+    const acceptWaiting = async () => {
       for (let turn = 0, quiet = 0; quiet < 5 && turn < 1_000; turn++) {
-        const before = taken;
+        const before = accepted;
         await nextTurn();
-        quiet = taken === before ? quiet + 1 : 0;
+        quiet = accepted === before ? quiet + 1 : 0;
       }
     };
 
     app.server.on('connection', (socket) => {
-      taken++;
+      accepted++;
       open.add(socket);
       socket.once('close', () => open.delete(socket));
     });
@@ -38,7 +40,7 @@ export const closingPlugin = plugin(
       setTimeout(() => {
         for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       }, arrival).unref();
-      await takeWaiting();
+      await acceptWaiting();
     });
   },
   { name: 'closing' },

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import plugin from 'fastify-plugin';
 import helmet, { type HelmetOptions } from 'helmet';
 
-/** What a route may want otherwise. */
+/** The headers that a route can override. */
 export interface OwnHeaders {
   xFrameOptions?: { action: 'sameorigin' };
   crossOriginOpenerPolicy?: false;
@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** What answers must have that no hook is run for: they are JSON, and nothing to be shown or kept. */
+/** Headers for responses for which no hooks run. These are JSON, and must be neither rendered nor cached. */
 export const bareHeaders = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -22,9 +22,9 @@ export const bareHeaders = {
 };
 
 /**
- * What every answer carries: the id of its request; what browsers may do with it, which for an answer of the API is nothing;
- * and, but for the API reference, the word that nobody may keep it, as answers hold tokens and personal data. Pages set a
- * Content-Security-Policy of their own in the place of the one here.
+ * Sets the headers of every response: the ID of the request, the security headers for browsers, and, except for routes with access
+ * `open`, `cache-control: no-store`, because responses contain tokens and personal data. Pages replace the Content-Security-Policy
+ * with their own.
  */
 export const headersPlugin = plugin(
   async (app) => {
@@ -34,10 +34,10 @@ export const headersPlugin = plugin(
         useDefaults: false,
         directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
       },
-      // Only for this host: what its subdomains do is not known here.
+      // Only for this host, because the service does not know whether subdomains support HTTPS.
       strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
       xFrameOptions: { action: 'deny' },
-      // Of no use without subdomains that share a document.domain, and browsers complain of it where pages were open before.
+      // Useful only for subdomains that share a document.domain. Browsers also warn about it if they opened the origin without it before.
       originAgentCluster: false,
       referrerPolicy: { policy: 'no-referrer' },
       crossOriginResourcePolicy: { policy: 'same-origin' },
@@ -58,7 +58,7 @@ export const headersPlugin = plugin(
   { name: 'headers', dependencies: ['config'] },
 );
 
-/** What helmet sets: always the same, so it is asked once, with a response that only takes notes. */
+/** The headers that helmet sets. They never change, so helmet runs only once, with a fake response that records them. */
 function headersOf(options: HelmetOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   const response = {

@@ -12,9 +12,9 @@ const reasons: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** Answers what cannot even be read as HTTP, in the form of every other error, and hangs up. */
+/** Responds to malformed HTTP with an error in the usual format, and closes the connection. */
 export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code?: string }, socket: Duplex): void {
-  // The peer is gone: nothing can be said any more.
+  // The client has disconnected.
   if (fault.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -23,7 +23,7 @@ export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code
   answerOnSocket(this, socket, new ApiError('INVALID_PAYLOAD', { reason }), { fault: fault.code });
 }
 
-/** Writes an error where there is no reply to write it to. */
+/** Writes an error directly to a socket, where Fastify has no reply. */
 function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, facts: Record<string, unknown>): void {
   const id = randomUUID();
   const body = JSON.stringify({ errors: [error.toEntry()] });
@@ -41,15 +41,15 @@ function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, f
   app.log.info({ reqId: id, status: error.status, ...facts }, 'request');
 }
 
-/** Answers like any other error what Node's HTTP server would answer by itself, with nothing in it, or not at all. */
+/** Sends errors in the usual format where Node's HTTP server would send an empty response, or none. */
 export const httpFaultsPlugin = plugin(
   async (app) => {
-    // The app is made with `requireHostHeader: false`, because what Node answers is no error of ours.
+    // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
     app.addHook('onRequest', async (request) => {
       const reason = findFramingFault(request.raw);
       if (reason !== undefined) throw new ApiError('INVALID_PAYLOAD', { reason });
     });
-    // An expectation that nobody knows may be passed over (RFC 9110, 10.1.1).
+    // A server may ignore an unknown expectation (RFC 9110, 10.1.1).
     app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       app.routing(request, response);
     });

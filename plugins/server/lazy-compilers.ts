@@ -9,13 +9,13 @@ type Compiled = ((value: unknown) => unknown) & { errors?: unknown };
 type Serializers = ReturnType<typeof SerializerSelector>;
 type Answer = { httpStatus?: string; method?: string };
 
-/** Errors, what has no body, and what is sent without it. */
+/** Responses that need no compiled serializer: errors, and responses without a body. */
 const isPlain = ({ httpStatus = '', method }: Answer) => /^([345]|204)/.test(httpStatus) || method === 'HEAD';
 
 /**
- * Validators and serializers that are compiled when they are first needed, for a start must not wait for all of them. Errors
- * have none: there would be several hundred, a megabyte and some milliseconds each, for bodies that are small, and that one
- * place makes (`plugins/server/errors.ts`).
+ * Compiles validators and serializers when they are first needed, so that the start does not wait for all of them. Error
+ * responses get no compiled serializers: there would be several hundred, of a megabyte and some milliseconds each. Their bodies
+ * are small, and all come from one place (`plugins/server/errors.ts`).
  */
 export function createLazyCompilers() {
   const waiting = new Set<() => void>();
@@ -33,14 +33,14 @@ export function createLazyCompilers() {
       const call: Compiled = (value) => {
         const run = compiled ?? settle();
         const result = run(value);
-        // Where Fastify looks for what a validator has to say.
+        // Fastify reads the validation errors from this property.
         call.errors = run.errors;
         return result;
       };
       return call;
     };
 
-  /** The factory's types are kept: what it makes is called in the same way, only later. */
+  /** Keeps the factory's type: its products are called in the same way, only compiled later. */
   const lazy = <T>(factory: T): T => ((...options: unknown[]) => lazily((factory as Factory)(...options))) as T;
 
   const buildSerializer: Factory = (...options) => {
@@ -52,7 +52,7 @@ export function createLazyCompilers() {
     /** For Fastify's `schemaController`. */
     factories: { buildValidator: lazy(AjvCompiler()), buildSerializer: buildSerializer as Serializers },
 
-    /** Compiles what is left, one after the other, so that requests need not wait for it. @throws what is wrong with a schema */
+    /** Compiles the rest, one at a time, so that requests do not have to wait for it. @throws if a schema is invalid */
     async compileAll(): Promise<void> {
       for (const settle of waiting) {
         settle();

@@ -6,12 +6,12 @@ import pretty from 'pino-pretty';
 import { pathOf } from './errors.js';
 import type { TrustsProxy } from './trusted-proxies.js';
 
-/** IDs that a proxy may have given a request already. Anything else is replaced, so that no log line can be forged. */
+/** The format of IDs that are accepted from a proxy. Others are replaced, so that no client can forge a log line. */
 const acceptableId = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * Gives each request its ID: what `x-request-id` says if a trusted proxy sent it, otherwise a new UUID. The ID is in the
- * audit log, and anyone who could choose it could make one request look like another.
+ * Assigns each request its ID: the value of `x-request-id` if a trusted proxy sent it, otherwise a new UUID. The audit log
+ * contains this ID, and a client that could choose it could make one request look like another.
  */
 export const requestIdsBy =
   (trustsProxy: TrustsProxy) =>
@@ -29,11 +29,11 @@ interface LoggedError {
 }
 
 /**
- * What is logged of an error. The query builder repeats all parameters of a failed statement in its message, and the
- * database the offending values in its details: none of that may get into a log, so only what is listed here does.
+ * Selects the parts of an error that are logged. The query builder's message contains all parameters of a failed statement, and
+ * the database's details contain the rejected values. Neither may appear in a log, so only the properties below do.
  */
 export function describeError(error: unknown): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'This was thrown, and is no error.', stack: '' };
+  if (!(error instanceof Error)) return { type: typeof error, message: 'A value that is not an error was thrown.', stack: '' };
   const { code, query, cause } = error as Error & { code?: unknown; query?: unknown };
   const isFailedQuery = typeof query === 'string' && cause instanceof Error;
   if (isFailedQuery) return { ...describeError(cause), query };
@@ -47,8 +47,8 @@ export function describeError(error: unknown): LoggedError {
 }
 
 /**
- * Options of the logger: readable on a terminal, JSON lines otherwise. Of a request only method, path and address are
- * logged: neither its query nor its headers nor its body, for there the secrets are.
+ * Options of the logger: readable text on a terminal, JSON lines otherwise. Of a request, only method, path and IP address are
+ * logged. The query, headers and body are not, because they contain secrets.
  */
 export function loggerOptions(
   level: string,
@@ -66,7 +66,7 @@ export function loggerOptions(
   };
 }
 
-/** One line in the log for each request. */
+/** Logs one line for each request. */
 export const loggingPlugin = plugin(
   async (app) => {
     app.addHook('onResponse', async (request, reply) => {

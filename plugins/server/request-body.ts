@@ -10,12 +10,12 @@ declare module 'fastify' {
 
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 
-/** Deeper than any payload of ours, and far from what would exhaust the stack of whoever walks or serializes it. */
+/** Levels. Deeper than any valid payload, but not deep enough to overflow the stack of a recursive function. */
 const deepest = 64;
 
 /**
- * How bodies are read: JSON, where nothing at all counts as `{}`. A body of any other type is not looked
- * at and counts as `{}` too, so a route that needs a field from it refuses it, and others go on.
+ * Parses bodies as JSON. An empty body is treated as `{}`. A body of any other type is ignored and also treated as `{}`, so only
+ * routes that require a field reject it.
  */
 export const requestBodyPlugin = plugin(
   async (app) => {
@@ -55,7 +55,7 @@ function decode(body: Buffer): string {
   }
 }
 
-/** What is wrong with a parsed body, if anything is. */
+/** The fault in a parsed body, if any. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'The body must be a JSON object or array.';
   if (isDeeperThan(value, deepest)) return `The body is nested more than ${deepest} levels deep.`;
@@ -68,7 +68,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
 
-/** Whether every text in a value can be stored and hashed without loss: no NUL, which PostgreSQL refuses, and well-formed. */
+/** Whether all texts in a value can be stored and hashed without loss: well-formed, and without NUL, which PostgreSQL rejects. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Finds what two servers could interpret differently in a request, so that each sees another host, or one of them another
- * request in the body (request smuggling). Such a request returns an error and its connection is closed, because it is not
- * certain where the next request begins (RFC 9112, 3.2, 6.1 and 6.3). Node refuses the coarser cases itself.
- * @returns the reason; undefined when everything is unambiguous
+ * Detects requests that two servers could interpret differently: with different hosts, or with a second request hidden in the
+ * body (request smuggling). The service rejects such a request and closes the connection, because it is not certain where the
+ * next request begins (RFC 9112, 3.2, 6.1 and 6.3). Node itself rejects the obvious cases.
+ * @returns the reason; undefined if the request is unambiguous
  */
 export function findFramingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The service speaks HTTP/1.1 and HTTP/1.0.';

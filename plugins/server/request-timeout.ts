@@ -3,7 +3,7 @@ import { ApiError } from '../../schemas/errors.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Milliseconds in which the route must have answered; 10 seconds unless it says otherwise. */
+    /** Milliseconds within which the route must respond. The default is 10 seconds. */
     deadline?: number;
   }
 }
@@ -11,9 +11,9 @@ declare module 'fastify' {
 const limit = 10_000;
 
 /**
- * Whatever a request waits for (a database that hangs, a lock, a place in a queue), it is answered in time. The work
- * behind it isn't stopped: it ends, or is given up, on its own. Fastify's `handlerTimeout` would do this, but lets go of
- * requests whose body has been read.
+ * Guarantees a response in time, whether a request is waiting for the database, a lock or a place in a queue. This does not stop
+ * the work behind the request, which finishes or fails later. Fastify's `handlerTimeout` is similar, but does not cover requests
+ * whose body has been read.
  */
 export const deadlinePlugin = plugin(
   async (app) => {
@@ -23,7 +23,7 @@ export const deadlinePlugin = plugin(
           service: 'gatehouse',
           reason: 'The answer took too long.',
         });
-        // Of several requests sent at once, only that whose turn it is hears of it when the client hangs up.
+        // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
         if (!reply.sent && !request.raw.socket.destroyed) reply.send(error);
       }, request.routeOptions.config.deadline ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));

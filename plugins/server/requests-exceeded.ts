@@ -1,9 +1,9 @@
 import { ApiError } from '../../schemas/errors.js';
 
 /**
- * REQUESTS_EXCEEDED, with the word when to come again.
- * @param limit how many were allowed
- * @param wait milliseconds until the next one is
+ * Creates REQUESTS_EXCEEDED, with the time of the next allowed request.
+ * @param limit how many requests are allowed
+ * @param wait milliseconds until the next one is allowed
  */
 export function requestsExceeded(limit: number, wait: number, now: Date): ApiError {
   const patience = Math.max(wait, 1);

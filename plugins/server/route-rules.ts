@@ -5,31 +5,31 @@ import { ApiError, withErrors } from '../../schemas/errors.js';
 import type { Need, RouteAccess } from '../../schemas/needs.js';
 import { securityOf } from '../../schemas/security.js';
 
-/** The only places for routes that are not part of the API, and who may call them. */
+/** The only paths for routes that are not part of the API, and the access to them. */
 const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
   [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
-  // Pages for people: they tell by themselves who is there.
+  // Pages for users. They authenticate the user themselves.
   [/^\/account(\/|$)/, 'open'],
   [/^\/$/, 'open'],
   [/^\/mailbox(\/|$)/, 'anonymous'],
-  // Behind a token of its own, which is nobody's credential.
+  // Protected by its own token, which is not a credential of any user.
   [/^\/metrics(\/|$)/, 'open'],
 ];
 
 /**
- * Holds every route to the rules of the house, at boot: a name, declared answers, and a line in the access map, which
- * also says in the OpenAPI document which credentials the route takes; or a place among those that are hidden from the OpenAPI document.
- * What changes anything also says what the audit log is to call it, or why it is not in there.
+ * Checks at boot that every route follows the project's rules. A route of the API must have an operation ID, declared responses,
+ * and an entry in the access map, from which the OpenAPI document takes the accepted credentials. Any other route must be at one
+ * of the hidden paths. An operation that changes something must also declare its action in the audit log, or why it has none.
  */
 export const routeRulesPlugin = plugin<{
   accessMap: Readonly<Record<string, Exclude<RouteAccess, 'open'>>>;
   beforeTfa: ReadonlySet<string>;
-  /** What callers of an operation need. Every operation with access `permission` is listed. */
+  /** What callers of an operation need. Must list every operation with access `permission`. */
   needs: Readonly<Record<string, Need>>;
-  /** Operations of the Directus API, which treat unknown keys of a body as Directus does. All others refuse them. */
+  /** Operations of the Directus API, which handle unknown keys in a body like Directus. All others reject them. */
   directusOperations: ReadonlySet<string>;
   recordedAs: Readonly<Record<string, RecordedAs>>;
-  /** Operations that change something, and why they are not recorded. */
+  /** Operations that change something but are not recorded, with the reason. */
   unrecorded: Readonly<Record<string, string>>;
 }>(
   async (app, { accessMap, beforeTfa, needs, directusOperations, recordedAs, unrecorded }) => {
@@ -92,7 +92,7 @@ interface BodySchema {
   additionalProperties?: unknown;
 }
 
-/** Whether a schema refuses keys that it does not list. */
+/** Whether a schema rejects unknown keys. */
 function isClosed(app: FastifyInstance, { $ref, anyOf, additionalProperties }: BodySchema): boolean {
   if ($ref !== undefined) return isClosed(app, app.getSchema($ref.replace(/#$/, '')) as BodySchema);
   return anyOf ? anyOf.every((schema) => isClosed(app, schema)) : additionalProperties === false;

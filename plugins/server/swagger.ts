@@ -22,8 +22,8 @@ const tags = [
 ];
 
 /**
- * The page loads nothing but what the service itself has; it sets styles on elements and holds its icons as data. There
- * is no `upgrade-insecure-requests`, with which the page would be blank wherever the service is reached by plain http.
+ * The page loads resources only from the service, uses inline styles, and contains its icons as data URLs. The policy has no
+ * `upgrade-insecure-requests`, because the page would then be blank if the service is used over plain HTTP.
  */
 const contentSecurityPolicy = {
   'default-src': ["'self'"],
@@ -37,7 +37,7 @@ const contentSecurityPolicy = {
   'style-src': ["'self'", "'unsafe-inline'"],
 };
 
-/** The OpenAPI document, made from the routes' schemas, and the page to read it and try it out. */
+/** The OpenAPI document, generated from the schemas of the routes, and a page to read it and try out the API. */
 export const swaggerPlugin = plugin<{ version: string }>(
   async (app, { version }) => {
     const { config } = app;

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { Config } from '../../schemas/config.js';
 
-/** Whether what a peer says about a request is trusted. `hop` is 0 for the peer of the connection, 1 for the one before it. */
+/** Whether a proxy's information about a request is trusted. `hop` is 0 for the peer of the connection, 1 for the one before it. */
 export type TrustsProxy = (address: string, hop: number) => boolean;
 
 const namedRanges: Readonly<Record<string, readonly string[]>> = {
@@ -10,7 +10,7 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** What TRUST_PROXY covers. */
+/** Converts TRUST_PROXY into a check. */
 export function trustsProxyOf(setting: Config['TRUST_PROXY']): TrustsProxy {
   if (typeof setting === 'boolean') return () => setting;
   if (typeof setting === 'number') return (_address, hop) => hop < setting;

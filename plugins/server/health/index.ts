@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.health`: whether all is in order, and what the project says of itself. */
+/** `app.health`: health checks, and the public settings of the project. */
 export const healthPlugin = plugin<{ version: string }>(
   async (app, { version }) => {
     app.decorate('serviceVersion', version);

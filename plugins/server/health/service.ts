@@ -5,7 +5,7 @@ import { readPublicSettings } from '../../../db/queries/settings/settings.js';
 import type { Health, ServerInfo } from '../../../schemas/server.js';
 
 export interface HealthChecks {
-  /** Checks all parts; callers at the same time, and for a second after, share one check. */
+  /** Checks all components. Concurrent callers, and callers within the next second, share one result. */
   check(): Promise<{ status: Health['status']; checks: NonNullable<Health['checks']> }>;
   /** The public settings of the project. */
   info(): Promise<ServerInfo>;
@@ -17,11 +17,11 @@ const freshFor = 1_000;
 export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis | null }): HealthChecks {
   const checkAll = async () => {
     const [database, shared] = await Promise.all([timed(() => pingDatabase(db)), redis && timed(() => redis.ping())]);
-    // Without Redis the service does its work all the same.
+    // The service also works without Redis, so Redis does not affect the status.
     return { status: database.status, checks: { database, ...(shared ? { redis: shared } : {}) } };
   };
 
-  // Anyone may ask, so asking often must not cost much.
+  // Anyone can request the health status, so frequent requests must be cheap.
   let latest: ReturnType<typeof checkAll> | undefined;
   let freshUntil = 0;
 
@@ -39,7 +39,7 @@ export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis |
   };
 }
 
-/** Runs a check, which fails when it throws or takes longer than we wait. */
+/** Runs a check. It fails if it throws or takes longer than `patience`. */
 async function timed(check: () => Promise<unknown>) {
   const start = performance.now();
   let timer: NodeJS.Timeout | undefined;

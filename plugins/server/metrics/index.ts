@@ -4,12 +4,12 @@ import { createMetrics, type Metrics } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Null unless METRICS_TOKEN is set: nothing is measured then. */
+    /** Null unless METRICS_TOKEN is set. Without it, nothing is measured. */
     metrics: Metrics | null;
   }
 }
 
-/** `app.metrics`: what Prometheus asks for; every answer is measured. */
+/** `app.metrics`: metrics for Prometheus. Measures every response. */
 export const metricsPlugin = plugin(
   async (app) => {
     const { config, db, passwords, databaseConnection, log } = app;
@@ -22,15 +22,15 @@ export const metricsPlugin = plugin(
       connections: () => databaseConnection.load(),
       mails: () =>
         countWaitingMails(db).catch((error: unknown) => {
-          // The other numbers are wanted the more when the database is away.
-          log.warn({ err: error }, 'the mails that wait could not be counted');
+          // The other metrics are even more important while the database is unavailable.
+          log.warn({ err: error }, 'the queued emails could not be counted');
           return {};
         }),
     });
     app.decorate('metrics', metrics);
     app.addHook('onResponse', async (request, reply) => {
       const { method, routeOptions, is404 } = request;
-      // The pattern, never the path: paths have ids in them, and there is no end to their number.
+      // The pattern, never the path: paths contain IDs, and would create an unlimited number of labels.
       const route = is404 ? 'none' : (routeOptions.url ?? 'none');
       metrics.answered({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000);
     });

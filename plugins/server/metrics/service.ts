@@ -1,35 +1,35 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What is under way, and what waits for its turn. */
+/** The number of running tasks, and of waiting tasks. */
 export interface Load {
   running: number;
   waiting: number;
 }
 
 export interface Metrics {
-  /** @param seconds from the request's arrival to the last byte of the answer */
+  /** @param seconds from the arrival of the request to the last byte of the response */
   answered(labels: { method: string; route: string; status: number }, seconds: number): void;
-  /** Counts something that somebody did or was refused: a login, a change of password. @param outcome `success`, or the code */
+  /** Counts an action of a user, such as a login, or its refusal. @param outcome `success`, or the error code */
   happened(action: string, outcome: string): void;
-  /** All numbers in Prometheus' text format, 0.0.4. */
+  /** All metrics in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
   readonly contentType: string;
   stop(): void;
 }
 
-/** Seconds. From a read without a look at the database to a login in a full queue. */
+/** Seconds. The range covers everything from a read without a database query to a login with a full queue. */
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** @param sources asked whenever somebody asks for the numbers */
+/** @param sources called for each request for the metrics */
 export function createMetrics(sources: {
   passwords(): Load;
   /** Undefined on the embedded engine, which has no connections. */
   connections(): Load | undefined;
-  /** How many mails there are in each state; of those that were sent none is left to be counted. */
+  /** The number of emails in each state. Sent emails are not counted, because they are deleted. */
   mails(): Promise<Record<string, number>>;
 }): Metrics {
   const registry = new Registry();
-  // Memory, processor, garbage collection, and how late the event loop is.
+  // Memory, CPU, garbage collection and event loop lag.
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
 

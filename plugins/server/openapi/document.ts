@@ -12,7 +12,7 @@ import {
   type Schema,
 } from './types.js';
 
-/** The headers that no route has to name, because they come with every answer of their kind. */
+/** Headers that routes do not declare themselves, because they apply to every response of a kind. */
 const headers = {
   RequestId: {
     description: 'The id under which the request is logged: the one that it came with, or a new one.',
@@ -37,8 +37,8 @@ const headers = {
 const reference = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
 
 /**
- * Adds to the OpenAPI document what holds for all operations alike. The result is a deep copy in which nothing is
- * shared, so that its YAML has no aliases.
+ * Adds to the OpenAPI document what applies to all operations. The result is a deep copy without shared objects, so that its YAML
+ * has no aliases.
  */
 export function completeDocument<T extends object>(document: T): T {
   const copy = JSON.parse(JSON.stringify(document)) as T & Document;
@@ -56,9 +56,9 @@ export function completeDocument<T extends object>(document: T): T {
 }
 
 function addHeaders({ responses, security = [] }: Operation): void {
-  // A login by provider that fails takes its cookies with it, however it fails.
+  // A failed login by provider always clears its cookies.
   const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
-  // An invalid cookie does not prevent anyone from calling them without a credential.
+  // Operations without credentials accept requests with an invalid cookie, and clear it.
   const isPublic = !security.some((way) => 'bearer' in way);
   for (const [status, response] of Object.entries(responses)) {
     const { location } = response.headers ?? {};
@@ -74,13 +74,13 @@ function addHeaders({ responses, security = [] }: Operation): void {
   }
 }
 
-/** Health, and a provider that is not set up rightly, do not get better by waiting a number of seconds. */
+/** Responses about health or about a misconfigured provider have no retry-after, because waiting a few seconds does not help. */
 function retryAfterOf({ content = {} }: Response): keyof typeof headers {
   const isAlone = Object.keys(content).length === 1 && !/InvalidProviderConfig/.test(JSON.stringify(content));
   return isAlone ? 'RetryAfter' : 'RetryAfterIfUnavailable';
 }
 
-/** One list of values instead of one schema for each, which is how clients read best. */
+/** Merges one schema per constant into a single enum, which client generators handle best. */
 function mergeConstants(schema: Schema): void {
   const constants = schema.anyOf?.filter((part) => part.enum && part.type === 'string') ?? [];
   if (constants.length < 2) return;
@@ -96,7 +96,7 @@ function mergeConstants(schema: Schema): void {
   }
 }
 
-/** OpenAPI 3.1 has no place for operations of the method SEARCH but an extension of its own. */
+/** OpenAPI 3.1 does not support the method SEARCH, so these operations go into an extension. */
 function nameSearch(path: PathItem): void {
   const { search } = path;
   if (!search) return;
@@ -104,7 +104,7 @@ function nameSearch(path: PathItem): void {
   path['x-search'] = search;
 }
 
-/** Whether there must be a body: none counts as `{}`, which will do when no field is required. */
+/** Whether a body is required. A missing body is treated as `{}`, which is valid if no field is required. */
 function needsBody({ content }: NonNullable<Operation['requestBody']>, document: Document): boolean {
   const isRefused = (schema: Schema): boolean => {
     const { type, anyOf, required } = resolve(schema, document);
@@ -113,7 +113,7 @@ function needsBody({ content }: NonNullable<Operation['requestBody']>, document:
   return Object.values(content).some(({ schema }) => isRefused(schema));
 }
 
-/** Removes the components that nothing refers to, such as errors that no operation answers. */
+/** Removes unused components, such as errors that no operation returns. */
 function dropUnused(document: Document): void {
   const { schemas } = document.components;
   const used = new Set<string>();

@@ -1,11 +1,11 @@
 import { type Document, nameOf, type Operation, referenceTo, resolve, type Schema } from './types.js';
 
-/** Of more codes than these a name would be longer than what it stands for. */
+/** With more codes, the name would be longer than the schema that it replaces. */
 const mostCodes = 3;
 
 /**
- * Gives the bodies of errors names that tell their codes: `InvalidCredentialsOrTokenExpiredErrors`. Operations that can
- * fail in the same ways share them, and no name changes unless what it stands for does.
+ * Names the schemas of error bodies after their codes: `InvalidCredentialsOrTokenExpiredErrors`. Operations with the same errors
+ * share a schema, and a name changes only if its content changes.
  */
 export function nameErrors({ responses }: Operation, document: Document): void {
   for (const [status, { content = {} }] of Object.entries(responses)) {
@@ -28,7 +28,7 @@ function component(names: string[], body: Schema, { components }: Document): Sch
   return referenceTo(name);
 }
 
-/** What can stand in the list of an error body. */
+/** The schemas that the list in an error body can contain. */
 function errorsIn({ properties }: Schema): Schema[] {
   const item = properties?.errors?.items;
   return item ? (item.anyOf ?? [item]) : [];

@@ -1,9 +1,9 @@
 import { type Document, type Parameter, resolve } from './types.js';
 
 /**
- * Says how a parameter travels. An object is JSON: OpenAPI knows no style for one with objects in it (`deepObject` is
- * for flat ones), and a client says once how it writes them. A list is repeated, which is what OpenAPI and generated
- * clients do unless they are told otherwise. The server reads brackets and CSV, too.
+ * Describes how clients must encode a query parameter. Objects are JSON, because OpenAPI has no style for nested objects
+ * (`deepObject` covers only flat ones). Lists are repeated parameters, the default of OpenAPI and of generated clients. The server
+ * also accepts brackets and CSV.
  */
 export function describeParameter(parameter: Parameter, document: Document): void {
   const { schema } = parameter;

@@ -1,4 +1,4 @@
-/** As much of an OpenAPI document as is worked on here. */
+/** The parts of an OpenAPI document that this folder uses. */
 export interface Document {
   paths: Record<string, PathItem>;
   components: { schemas: Record<string, Schema>; headers?: Record<string, Header> };
@@ -58,13 +58,13 @@ export const referenceTo = (name: string): Schema => ({ $ref: `${prefix}${name}`
 export const nameOf = ({ $ref }: Schema): string | undefined =>
   $ref?.startsWith(prefix) ? $ref.slice(prefix.length) : undefined;
 
-/** A schema itself, or the component that it refers to. */
+/** The schema itself or, for a reference, the component. */
 export function resolve(schema: Schema, { components }: Pick<Document, 'components'>): Schema {
   const name = nameOf(schema);
   return name === undefined ? schema : (components.schemas[name] ?? {});
 }
 
-/** Every object in a value, from the outside in. */
+/** Yields every object in a value, outer objects first. */
 export function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) yield value as Record<string, unknown>;

@@ -2,19 +2,19 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../../platform/clock.js';
 import { type Observe, redisCommandOf } from '../../platform/traced-operations.js';
 
-/** How often something has happened in the present window, this time included, and how many milliseconds are left of it. */
+/** How often something has happened in the current window, including this time, and the milliseconds until the window ends. */
 export interface Count {
   current: number;
   ttl: number;
 }
 
 /**
- * Counts one more of a kind. The window of a key begins with the first, and ends after `window` milliseconds.
- * @param kind each has room of its own, so that no flood of one kind makes another be forgotten
+ * Increments a counter. The window of a key starts with its first count, and ends after `window` milliseconds.
+ * @param kind each kind has its own capacity, so that a flood of one kind does not evict the counts of another
  */
 export type Counters = (kind: string, key: string, window: number) => Promise<Count>;
 
-/** Counts in memory: the least recently counted keys are forgotten when there are more of a kind than `capacity`. */
+/** Counts in memory. If a kind has more keys than `capacity`, the least recently counted ones are dropped. */
 export function createOwnCounters(clock: Clock, capacity = 20_000): Counters {
   const kinds = new Map<string, Map<string, { current: number; end: number }>>();
 
@@ -23,12 +23,12 @@ export function createOwnCounters(clock: Clock, capacity = 20_000): Counters {
     const counts = kinds.get(kind) ?? new Map<string, { current: number; end: number }>();
     kinds.set(kind, counts);
     const found = counts.get(key);
-    // An end too far away was reckoned by a clock that has been set back since.
+    // If the end is too far in the future, the clock has been set back since.
     const isRunning = found !== undefined && found.end > now && found.end <= now + window;
     const count = { current: (isRunning ? found.current : 0) + 1, end: isRunning ? found.end : now + window };
     counts.delete(key);
     counts.set(key, count);
-    // Two are looked at for each that comes, so that what has ended does not stay.
+    // Checks the two oldest entries on each count, so that expired entries are removed over time.
     for (const [oldest, { end }] of [...take(counts, 2)]) {
       if (end <= now || counts.size > capacity) counts.delete(oldest);
     }
@@ -44,7 +44,7 @@ function* take<T>(items: Iterable<T>, amount: number): Generator<T> {
   }
 }
 
-/** A count without an end, or with one too far away, gets one: nobody is shut out for good by what stands in Redis. */
+/** Sets an expiry if a key has none or one too far in the future, so that a stale key in Redis cannot lock out a client for good. */
 const script = `
   local current = redis.call('INCR', KEYS[1])
   local ttl = redis.call('PTTL', KEYS[1])
@@ -55,7 +55,7 @@ const script = `
   end
   return { current, ttl }`;
 
-/** Milliseconds. Longer than an answer takes in a network of one's own, too short for people to notice. */
+/** Milliseconds. Longer than a response takes in a local network, but too short for users to notice. */
 const patience = 150;
 
 /** Counts in Redis, for all instances together. */
@@ -69,40 +69,40 @@ export function createSharedCounters(redis: Redis, observe: Observe): Counters {
 
 const evaluation = redisCommandOf('EVAL');
 
-/** Fails when an answer is too long in coming. One that has come, and was not read because this process was busy, counts. */
+/** Rejects if a response takes too long. A response that has arrived, but was not read because this process was busy, is accepted. */
 function withPatience<T>(answer: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    // Immediates come after what has arrived was read.
+    // Immediates run after the data that has arrived is read.
     const timer = setTimeout(() => setImmediate(() => reject(new Error('Redis is too slow.'))), patience);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
-/** For so many milliseconds after it failed to answer Redis is left alone; then a single request tries it. */
+/** Milliseconds for which Redis is not used after a failure. Then, a single request tries it again. */
 const pause = 1_000;
 
 /**
- * Counts in Redis, and by itself while Redis is away, slow or full: so that nobody gets past a limit by that, nor is shut
- * out, nor waits for longer than one command may take.
+ * Counts in Redis, or in memory while Redis is unavailable, slow or full. A failure of Redis therefore neither disables a limit
+ * nor locks out clients, and no request waits for longer than one command may take.
  */
 export function createCounters(shared: Counters | null, own: Counters): Counters {
   if (shared === null) return own;
-  let isAway = false;
+  let isDown = false;
   let nextTry = 0;
 
   return async (kind, key, window) => {
-    if (isAway) {
+    if (isDown) {
       if (performance.now() < nextTry) return own(kind, key, window);
       nextTry = performance.now() + pause;
     }
     try {
       const count = await shared(kind, key, window);
-      isAway = false;
+      isDown = false;
       return count;
     } catch (error) {
-      // An answer that says no, to this one key perhaps, costs no time.
+      // An error reply arrives quickly and may concern only this key, so Redis remains in use.
       if (!(error instanceof Error && error.name === 'ReplyError')) {
-        isAway = true;
+        isDown = true;
         nextTry = performance.now() + pause;
       }
       return own(kind, key, window);

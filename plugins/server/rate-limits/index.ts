@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.rateLimits`; and every request is counted for its address before anything else happens to it. */
+/** `app.rateLimits`. Also counts every request for its address, before any other processing. */
 export const rateLimitsPlugin = plugin(
   async (app) => {
     const { config, clock, redis, observe } = app;
@@ -23,11 +23,11 @@ export const rateLimitsPlugin = plugin(
     app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
 
     await app.register(rateLimit, {
-      // A hook of a route would come too late: routes that do not exist have none, and the credential is looked up before.
+      // Hooks of routes would be too late: unknown routes have none, and the credential would be looked up first.
       global: false,
       max: config.RATE_LIMITER_POINTS,
       timeWindow: config.RATE_LIMITER_DURATION * 1_000,
-      // Not `request.client`: a request whose URL cannot be read has nothing of ours on it, and is counted too.
+      // Not `request.client`, because a request with a malformed URL is counted too, and no hook has run for it.
       keyGenerator: networkOf,
       store: storeOver(count),
     });
@@ -47,8 +47,8 @@ export const rateLimitsPlugin = plugin(
 const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
 
 /**
- * The question of a load balancer, or of a service that verifies tokens, which must be answered also when all requests seem
- * to come from one address. It costs no more than a refusal; with a credential, which is looked up, it would.
+ * Whether this is a request of a load balancer, or of a service that verifies tokens. These need a response even if all requests
+ * seem to come from one address. They cost no more than a refusal, unless they have a credential, which must be looked up.
  */
 function isProbe({ method, url, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
@@ -56,7 +56,7 @@ function isProbe({ method, url, headers }: FastifyRequest): boolean {
   return isRead && isPlain && uncounted.has(url);
 }
 
-/** Our counters, as the library wants a store to be. */
+/** Adapts the counters to the store interface of the library. */
 const storeOver = (count: Counters): FastifyRateLimitStoreCtor =>
   class Store {
     incr(key: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void, window: number) {

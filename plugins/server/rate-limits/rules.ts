@@ -3,7 +3,7 @@ import type { Rules } from './service.js';
 
 const minute = 60_000;
 
-/** The limits besides that on requests, which the configuration gives in numbers. */
+/** All limits except the one on requests, whose numbers are in the configuration. */
 export const rulesOf = (config: Config): Rules => ({
   registrations: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
   passwordChecks: config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,

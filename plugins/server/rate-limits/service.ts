@@ -5,25 +5,25 @@ import { accountKey } from '../../platform/normalize-email.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import type { Count, Counters } from './counters.js';
 
-/** So many in so many milliseconds. */
+/** At most `points` in a `window` of milliseconds. */
 export interface Rule {
   points: number;
   window: number;
 }
 
-/** What is limited besides requests as such; null: that is switched off. */
+/** All limits except the general one on requests. Null means that the limit is off. */
 export interface Rules {
   /** By address. */
   registrations: Rule | null;
-  /** Checks of a password before it is used, by address. */
+  /** Checks of whether a new password would be accepted, by address. */
   passwordChecks: Rule | null;
   /** Wrong passwords, and any password for an account that has not logged in from there before: by address, for all accounts. */
   addressLogins: Rule | null;
   /** Emails that anyone can request: requests by network; emails sent, by kind and network, and by kind and stored address. */
   mails: { requests: Rule; fromNetwork: Rule; toMailbox: Rule } | null;
-  /** Mails that tell users of what they did to their own account: by mailbox. */
+  /** Emails that notify users of their own changes to their account: by mailbox. */
   notices: Rule | null;
-  /** Refusals that are recorded one by one: by address. */
+  /** Refusals that are recorded individually in the audit log: by address. */
   recordedRefusals: Rule | null;
 }
 
@@ -33,13 +33,13 @@ export interface RateLimits {
   /** Counts a check of a password. @throws {ApiError} REQUESTS_EXCEEDED */
   requirePasswordCheck(network: string): Promise<void>;
   /**
-   * Counts an attempt to log in for its address.
+   * Counts a login attempt for its address.
    * @returns REQUESTS_EXCEEDED, identical for every attempt from this address, once there are too many; otherwise null
    */
   countLogin(network: string): Promise<ApiError | null>;
   /**
    * Counts a request for an email, and says whether it is within the limit of its network. After that, accept requests only for
-   * users who have logged in from there (`logsInFrom`), so that a stranger at the same network does not block the owner.
+   * users who have logged in from there (`logsInFrom`), so that an attacker on the same network does not block the owner.
    */
   mayRequestMail(network: string): Promise<boolean>;
   /**
@@ -49,13 +49,14 @@ export interface RateLimits {
    */
   maySendMail(mail: { kind: string; to: string; network: string | null }): Promise<boolean>;
   /**
-   * Counts a notice to a user of what they did themselves, and says whether it may be sent: anybody can give a stranger's
-   * address for their own, and change their password all day. Apart from other mails, lest those be used to keep it away.
+   * Counts an email that notifies a user of their own change, and says whether it may be sent. A limit is necessary because anyone
+   * can register the address of another person, and then change the password all day. The count is separate from that of other
+   * emails, so that these cannot be used to suppress a notice.
    */
   mayNotify(mailbox: string): Promise<boolean>;
   /**
-   * Counts a refusal that is to be recorded, so that no flood of them fills the disk.
-   * @returns 'first omitted' for the one with which the limit is passed: that it was is worth a record of its own
+   * Counts a refusal before it is recorded, so that a flood of refusals does not fill the disk.
+   * @returns 'first omitted' for the first refusal over the limit, which the caller records as such
    */
   mayRecordRefusal(network: string): Promise<'yes' | 'first omitted' | 'no'>;
 }

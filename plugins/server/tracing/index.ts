@@ -6,7 +6,7 @@ import type { RequestTrace, StartedTracing, Tracing } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Null: nothing is traced. */
+    /** Null if tracing is off. */
     tracing: Tracing | null;
     observe: Observe;
   }
@@ -15,16 +15,16 @@ declare module 'fastify' {
   }
 }
 
-/** `app.observe` for whatever takes time; and a span for each request, named by its route. */
+/** `app.observe`: measures anything that takes time. Also creates a span for each request, named after its route. */
 export const tracingPlugin = plugin<StartedTracing>(
   async (app, { tracing, faults }) => {
     app.decorate('tracing', tracing);
     app.decorate('observe', tracing?.observe ?? unobserved);
-    for (const fault of faults) app.log.warn({ reason: fault }, 'tracing is not as it was asked for');
+    for (const fault of faults) app.log.warn({ reason: fault }, 'tracing is not configured as requested');
     if (!tracing) return;
     app.decorateRequest('trace', null);
 
-    // With callbacks: all that follows is called from in there.
+    // Hooks with callbacks, because all that follows must run inside `trace.run`.
     app.addHook('onRequest', (request, reply, next) => {
       const { method, headers, client, routeOptions, is404 } = request;
       const trace = once(
@@ -33,7 +33,7 @@ export const tracingPlugin = plugin<StartedTracing>(
           route: is404 ? undefined : routeOptions.url,
           headers,
           attributes: {
-            // Without the query: there are tokens in it.
+            // Without the query, because it may contain tokens.
             'url.path': pathOf(request.url),
             'url.scheme': request.protocol,
             'server.address': request.hostname,
@@ -48,7 +48,7 @@ export const tracingPlugin = plugin<StartedTracing>(
       reply.raw.once('close', () => trace.end(reply.raw.writableFinished ? reply.statusCode : undefined));
       trace.run(next);
     });
-    // A body arrives from elsewhere.
+    // The body arrives in events outside the trace's context, so enter it again.
     app.addHook('preValidation', (request, _reply, next) => request.trace?.run(next));
     app.addHook('onError', (request, _reply, error, next) => {
       if (toApiError(error).status >= 500) request.trace?.fail(describeError(error));
@@ -63,7 +63,7 @@ export const tracingPlugin = plugin<StartedTracing>(
   { name: 'tracing', dependencies: ['client'] },
 );
 
-/** A connection that closes is told of after the answer, too. */
+/** Ends the trace only once, because `close` also fires after `onResponse`. */
 function once(trace: RequestTrace): RequestTrace {
   let hasEnded = false;
   return {

@@ -20,15 +20,15 @@ import type { Operation } from '../../platform/traced-operations.js';
 import type { RequestTrace, Tracing } from './service.js';
 
 /**
- * The only module that knows the SDK, and the only one that loads it. Of the SDK's variables those are read here that say
- * where to and how much; it does not register itself for the whole process.
+ * The only module that loads and uses the SDK. Of the SDK's variables, only those for the destination and the sampling
+ * have an effect. The SDK is not registered globally.
  */
 
-/** Milliseconds for what is left to be sent when the service ends; and when nobody has taken the latest. */
+/** Milliseconds to send the remaining spans at shutdown, with the collector available (`up`) or unavailable (`down`). */
 const patience = { up: 1_500, down: 250 };
 
 const kinds = { client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
-/** Other methods are of a client's own invention (semantic conventions of HTTP). */
+/** Any other method is reported as `_OTHER` (OpenTelemetry semantic conventions for HTTP). */
 const knownMethods = new Set([
   'GET',
   'HEAD',
@@ -45,15 +45,15 @@ const knownMethods = new Set([
 export interface SdkOptions {
   version: string;
   protocol: 'http/protobuf' | 'http/json';
-  /** Told when nobody takes the spans, once until somebody does again. */
+  /** Called once per outage, when the collector does not accept spans. */
   onOutage(reason: string): void;
 }
 
-/** @returns what is wrong with the variables, too: it is left at that, and the rest is done */
+/** @returns also the faults in the variables. A fault does not disable tracing; the SDK ignores the variable */
 export function createTracing({ version, protocol, onOutage }: SdkOptions): { tracing: Tracing; faults: string[] } {
   const faults: string[] = [];
-  const hear = (message: string) => void faults.push(message);
-  diag.setLogger({ error: hear, warn: hear, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
+  const addFault = (message: string) => void faults.push(message);
+  diag.setLogger({ error: addFault, warn: addFault, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
   const exporter = createExporter(protocol, onOutage);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
@@ -61,7 +61,7 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
       .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(exporter.spans)],
   });
-  // From here on it would tell of every attempt.
+  // From here on, the SDK would log every failed attempt to send spans.
   diag.disable();
 
   const tracer = provider.getTracer('gatehouse', version);
@@ -108,7 +108,7 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
       const note = (attributes: Operation['attributes']) => void span.setAttributes(spread(attributes));
       return await storage.run(trace.setSpan(parent ?? ROOT_CONTEXT, span), () => work(note));
     } catch (error) {
-      // Neither its message nor its stack: they may repeat what was asked.
+      // Neither the message nor the stack, because they may contain values from the request.
       span.setAttribute('error.type', typeOf(error)).setStatus({ code: SpanStatusCode.ERROR });
       throw error;
     } finally {
@@ -135,7 +135,7 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
   return { tracing, faults };
 }
 
-/** Where the variables say. Whatever comes of it, the SDK is told that all is well: it would say more, and as often as it tries. */
+/** An exporter to the configured destination. It always reports success to the SDK, because the SDK would log every failed attempt. */
 function createExporter(protocol: SdkOptions['protocol'], onOutage: SdkOptions['onOutage']) {
   const otlp: SpanExporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
   let isDown = false;
@@ -153,14 +153,14 @@ function createExporter(protocol: SdkOptions['protocol'], onOutage: SdkOptions['
   return { spans, isDown: () => isDown };
 }
 
-/** What the database, the system or the language calls a fault. */
+/** The error code from the database or the system, or else the name of the error. */
 function typeOf(error: unknown): string {
   const { cause, code, name } = (error ?? {}) as { cause?: unknown; code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;
   return cause instanceof Error ? typeOf(cause) : String(name ?? typeof error);
 }
 
-/** The SDK keeps lists, and would not have them changed. */
+/** Copies lists, because the SDK requires mutable arrays. */
 const spread = (attributes: Operation['attributes']) =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),

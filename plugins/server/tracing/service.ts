@@ -2,45 +2,45 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../../../schemas/config.js';
 import type { Attributes, Observe } from '../../platform/traced-operations.js';
 
-/** Follows what happens for a request, and tells a collector. */
+/** Traces requests, and sends the traces to a collector. */
 export interface Tracing {
-  /** Begins with a request; goes on with the trace that it brings along, if it does (W3C Trace Context). */
+  /** Starts the trace of a request, or continues the trace in its headers, if any (W3C Trace Context). */
   begin(request: {
     method: string;
-    /** The pattern; undefined: there is no such route. */
+    /** The pattern of the route; undefined if there is no such route. */
     route: string | undefined;
     headers: IncomingHttpHeaders;
     attributes: Attributes;
   }): RequestTrace;
   observe: Observe;
-  /** Of what is under way, for the log. */
+  /** The IDs of the current trace and span, for the log. Empty outside a trace. */
   ids(): { trace_id?: string; span_id?: string };
-  /** Sends what is left, for a while. */
+  /** Sends the remaining spans, with a time limit. */
   stop(): Promise<void>;
 }
 
-/** What happens for one request. */
+/** The trace of one request. */
 export interface RequestTrace {
-  /** Whatever `work` calls, now or later, happens for this request. */
+  /** Runs `work` in the context of this trace, including everything that it starts asynchronously. */
   run(work: () => void): void;
-  /** Notes why it cannot be answered as it should. */
+  /** Records the error that made the request fail. */
   fail(error: { type: string; message: string; stack: string }): void;
-  /** @param status of the answer; undefined: there was none */
+  /** @param status of the response; undefined if there was none */
   end(status: number | undefined): void;
 }
 
 export interface StartedTracing {
-  /** Null: it is off. */
+  /** Null if tracing is off. */
   tracing: Tracing | null;
-  /** What of the configuration could not be done. */
+  /** The faults in the configuration. */
   faults: readonly string[];
 }
 
 const off: StartedTracing = { tracing: null, faults: [] };
 
 /**
- * Begins to trace, if the standard variables ask for it. Only then anything is loaded. Nothing that is wrong with it keeps
- * the service from starting.
+ * Starts tracing if the standard variables enable it, and loads the SDK only in that case. A fault in the configuration never
+ * prevents the service from starting.
  */
 export async function startTracing(
   config: Config,
@@ -58,7 +58,7 @@ export async function startTracing(
   return createTracing({ ...options, protocol });
 }
 
-/** By an exporter or by an address to send to; unless it is switched off. */
+/** Whether the variables set an exporter or an endpoint, and do not disable the SDK. */
 function isWanted(config: Config): boolean {
   const { OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: exporter } = config;
   if (disabled?.toLowerCase() === 'true') return false;
