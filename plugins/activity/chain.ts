@@ -19,40 +19,40 @@ import { endsOf, linkOf } from './signing-input.js';
 
 export interface Chain {
   /**
-   * Links all rows that have been written since, each to the one before it. One instance at a time does so; whoever
-   * comes meanwhile leaves it to that one.
-   * @returns how many
+   * Links all rows that are not linked yet, each to the one before it. Only one instance at a time does this. Other instances
+   * return immediately.
+   * @returns the number of linked rows
    */
   link(): Promise<number>;
-  /** Removes the rows that are older, from the beginning of the chain on. @returns how many */
+  /** Removes older rows from the beginning of the chain. @returns the number of removed rows */
   removeOlderThan(moment: Date): Promise<number>;
 }
 
-/** As many rows as are worked on before others get their turn. */
+/** Rows per transaction. Between batches, other requests get their turn. */
 const batch = 100;
 
-/** Why the chain is left as it is: somebody has been at it, or the key is gone. `audit:verify` says more. */
+/** The chain was tampered with, or its key is missing, so the service does not extend it. `audit:verify` reports the details. */
 export class BrokenChainError extends Error {
   constructor(what: string) {
-    super(`${what}; nothing is linked until that is cleared up. See docs/audit-log.md.`);
+    super(`${what}; the service links no rows until this is resolved. See docs/audit-log.md.`);
     this.name = 'BrokenChainError';
   }
 }
 
 /**
- * The rows of the audit log as a chain. Whoever writes a row waits for nobody: rows are linked afterwards, in the order
- * in which they are found.
+ * Links the rows of the audit log in a chain. Writing a row never waits for other writers, because rows are linked later, in the
+ * order in which they are found.
  */
 export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chain {
   const sealed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: seals.seal(endsOf(ends)) });
 
-  /** The ends, locked, and made sure that they are ours; undefined when another instance is at work. */
+  /** Locks the ends of the chain, and verifies their seal. Returns undefined if another instance has locked them. */
   const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
     const found = await lockChainEnds(tx);
     if (found === 'busy') return undefined;
     if (found === undefined) {
       if ((await highestPlace(tx)) !== null) {
-        // Another instance may have begun the chain since we looked for its ends: rows get places and ends at once.
+        // Another instance may have started the chain since the first query. It writes positions and ends in the same transaction.
         if ((await readChainEnds(tx)) !== undefined) return undefined;
         throw new BrokenChainError('The ends of the audit log are gone');
       }
@@ -93,14 +93,14 @@ export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chai
       const { firstPosition, headPosition, headHash } = ends;
       const end = Math.min(last, firstPosition + batch - 1);
       const anchorHash = await hashAt(tx, end);
-      // A row is missing that should be there: it is for `audit:verify` to say so.
+      // A row is missing that should exist. `audit:verify` reports this.
       if (anchorHash === null) return 0;
       await deleteLinkedUpTo(tx, end);
       await writeChainEnds(tx, sealed({ firstPosition: end + 1, anchorHash, headPosition, headHash }));
       return end - firstPosition + 1;
     });
 
-  /** Batch by batch, with a pause in between for other requests. */
+  /** Processes all batches, and lets other requests run in between. */
   const all = async (some: () => Promise<number>): Promise<number> => {
     for (let total = 0; ; ) {
       const count = await some();

@@ -6,29 +6,29 @@ import { ApiError } from '../../schemas/errors.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Writes down that the request was refused, if that is something for the audit log. Never fails. */
+    /** Records in the audit log that the request was denied, if the log covers such requests. Never fails. */
     recordRefusal(thrown: unknown): Promise<void>;
   }
   interface FastifyContextConfig {
-    /** What the route is recorded as, when it is. */
+    /** The action and collection under which the route is recorded, if it is. */
     recordedAs?: RecordedAs;
   }
 }
 
 /**
- * Whether somebody was refused for who they are, what they may, or what they have shown. Requests that cannot be understood,
- * that came too often, or that failed by our fault are for the log alone.
+ * Whether a request was denied because of the caller's identity, rights or credentials. Malformed requests, requests over a rate
+ * limit, and internal errors appear only in the server's log.
  */
 const isRefusal = ({ status, code, subject }: ApiError): boolean =>
   [401, 403, 422].includes(status) || code === 'INVALID_INVITE' || (subject !== undefined && status < 429);
 
-/** The key in a path, if it can be one: anything else might be something that does not belong into the audit log. */
+/** The key in the path, if it has the format of one. Any other text might be something that must not be in the audit log. */
 const keyIn = ({ params }: FastifyRequest): string | undefined => {
   const { id } = (params ?? {}) as { id?: string };
   return id !== undefined && (uuidPattern.test(id) || /^\d{1,9}$/.test(id)) ? id.toLowerCase() : undefined;
 };
 
-/** Every operation that is recorded when it is done is also recorded when it is refused. */
+/** Records denied requests for every operation whose success is recorded. */
 export const refusalsPlugin = plugin(
   async (app) => {
     app.decorateRequest('recordRefusal', async function (this: FastifyRequest, thrown: unknown) {
@@ -42,7 +42,7 @@ export const refusalsPlugin = plugin(
       try {
         await app.activity.refuse({ userId, client }, { action, collection, item }, thrown.code);
       } catch (error) {
-        this.log.error({ err: error }, 'a refusal could not be written into the audit log');
+        this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
       }
     });
     app.addHook('onError', async (request, _reply, error) => request.recordRefusal(error));

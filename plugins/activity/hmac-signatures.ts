@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { keyIdOf } from '../platform/key-derivation.js';
 
-/** What a seal says of the text that it is held against. */
+/** The result of checking a seal against a text. */
 export type Judgement = 'right' | 'wrong' | 'unknown key';
 
 export interface Seals {
@@ -11,8 +11,8 @@ export interface Seals {
 }
 
 /**
- * Proves that a text was written by the service and is as it was then; the text itself is left readable.
- * @param keys the first seals, all of them prove
+ * Seals prove that the service wrote a text, and that the text has not changed since. They do not encrypt the text.
+ * @param keys the first one creates seals, and all of them verify
  */
 export function createSeals(keys: readonly [current: Buffer, ...previous: Buffer[]]): Seals {
   const [current] = keys;

@@ -14,12 +14,12 @@ declare module 'fastify' {
   }
 }
 
-/** Milliseconds. As long as a row can be taken away without a gap to tell of it. */
+/** Milliseconds. For this long, a new row could be removed without leaving a gap in the chain. */
 const linkInterval = 1_000;
 
 /**
- * `app.activity`: the audit log. `app.activityChain`: its rows as a chain, in which they are linked in the background once
- * the service listens.
+ * `app.activity`: the audit log. `app.activityChain`: the chain of its rows. Once the service listens, it links new rows in the
+ * background.
  */
 export const activityPlugin = plugin(
   async (app) => {

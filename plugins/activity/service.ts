@@ -11,47 +11,47 @@ import type { Seals } from './hmac-signatures.js';
 import { contentOf } from './signing-input.js';
 import { createIds } from './uuid-v7.js';
 
-/** A way to sign in to an account; a provider by its key or, for people, by its label. */
+/** A way to sign in to an account. Providers are identified by their key or, in texts for users, by their label. */
 export type SignInMethod = 'password' | 'token' | 'email_change' | { provider: string };
 
-/** What a password reset has removed, and what can still be used. */
+/** The sign-in methods that a password reset has removed, and those that still work. */
 export interface ResetReport {
   removed: readonly SignInMethod[];
   remaining: readonly SignInMethod[];
 }
 
-/** What has happened to one item. There is no place in a row for a value: none may get into the audit log. */
+/** A change to one item. It contains no values, because values must not appear in the audit log. */
 export interface ActivityEvent {
   action: ActivityAction;
   collection: ActivityCollection | null;
-  /** The key of the item; null: all of them, or nobody known. */
+  /** The key of the item; null for all items, or for an unknown user. */
   item?: string | number | null;
-  /** Names of the fields that were written. */
+  /** Names of the changed fields. */
   changed?: readonly string[];
-  /** For those who are told of it; not written down. */
+  /** Only for listeners; not recorded. */
   aside?: {
-    /** The user's account before the change, where that may be another now. */
+    /** The user's account before the change, if the change may affect it. */
     former?: AccountState;
-    /** Of a user who was linked or unlinked there. */
+    /** The provider at which the user was linked or unlinked. */
     provider?: string;
-    /** What a password reset has removed, and what can still be used; providers by their keys. */
+    /** The result of a password reset, with providers by their keys. */
     reset?: ResetReport;
   };
 }
 
-/** Hears of what was done, in the transaction in which it is done. */
+/** Called for recorded events, in the transaction of the change. */
 export type ActivityListener = (tx: Executor, origin: Origin, events: readonly ActivityEvent[]) => Promise<void>;
 
 export interface Activity {
   /**
-   * Writes down what was done, in the transaction in which it is done.
-   * @param origin null: the service does it by itself
+   * Records events, in the transaction of the change.
+   * @param origin null if the service itself causes the change
    */
   record(tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]): Promise<void>;
   /**
-   * The same for a few events whose rows are written by the very statement that does what was done.
-   * @param tx if it is no transaction, that statement is all there is: what listeners write then stands by itself
-   * @param write returns undefined when nothing was done
+   * Like `record`, for a few events whose rows are written by the same statement as the change.
+   * @param tx if this is not a transaction, the statement is committed separately from what listeners write
+   * @param write returns undefined if nothing was changed
    */
   recordAlong<T>(
     tx: Executor,
@@ -59,12 +59,12 @@ export interface Activity {
     events: readonly ActivityEvent[],
     write: (rows: readonly NewActivity[]) => Promise<T | undefined>,
   ): Promise<T | undefined>;
-  /** Has somebody told of all that users do; of what the service does by itself nobody is. */
+  /** Adds a listener for all events that users cause. It is not called for events that the service itself causes. */
   onRecord(listener: ActivityListener): void;
   /**
-   * Writes down what was refused, and so has changed nothing, by itself. From one address no more than the limit: then only
-   * that there is more.
-   * @param code null where the client is not told
+   * Records a denied request. It changed nothing, so there is no transaction to join. For each address, the number of such rows is
+   * limited. The first one over the limit is replaced by a row that says so, and further ones are not recorded.
+   * @param code null if the client does not receive an error
    */
   refuse(origin: Origin, event: ActivityEvent, code: ErrorCode | null): Promise<void>;
 }
@@ -74,7 +74,7 @@ export function createActivity(deps: {
   clock: Clock;
   seals: Seals;
   rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
-  /** Told of each event, also of those that the limit leaves out. @param outcome `success`, or the code of the error */
+  /** Called for each event, including those over the limit. @param outcome `success`, or the error code */
   count(action: ActivityAction, outcome: string): void;
 }): Activity {
   const { db, clock, seals, rateLimits, count } = deps;
@@ -108,7 +108,7 @@ export function createActivity(deps: {
   const rowsOf = (origin: Origin | null, events: readonly ActivityEvent[]) =>
     events.map((event) => rowOf(origin, event, 'success', null));
 
-  const tell = async (tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]) => {
+  const notify = async (tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]) => {
     for (const { action } of events) count(action, 'success');
     if (origin) for (const listener of listeners) await listener(tx, origin, events);
   };
@@ -118,12 +118,12 @@ export function createActivity(deps: {
       // In chunks, because sealing thousands of rows takes a while.
       const rows = await inChunks(events, (chunk) => rowsOf(origin, chunk));
       if (rows.length > 0) await insertActivity(tx, rows);
-      await tell(tx, origin, events);
+      await notify(tx, origin, events);
     },
 
     recordAlong: async (tx, origin, events, write) => {
       const written = await write(rowsOf(origin, events));
-      if (written !== undefined) await tell(tx, origin, events);
+      if (written !== undefined) await notify(tx, origin, events);
       return written;
     },
 

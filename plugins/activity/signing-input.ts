@@ -1,8 +1,8 @@
 import type { ChainEnds, NewActivity } from '../../db/queries/activity/activity.js';
 
-/** What is sealed: the one form of it, whoever writes or reads it. */
+// The texts under the seals. Writing and verifying must use the same ones.
 
-/** The content of a row, as its seal is over it. */
+/** The text for the seal of a row. */
 export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
   JSON.stringify([
     'row',
@@ -20,10 +20,10 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     row.changed,
   ]);
 
-/** The link from a row to the one before it; the content of both is in it by their seals. */
+/** The text for the link from a row to the previous one. It covers the content of both rows by their seals. */
 export const linkOf = (before: string, position: number, seal: string): string =>
   JSON.stringify(['link', before, position, seal]);
 
-/** The ends of the chain. */
+/** The text for the seal of the chain's ends. */
 export const endsOf = (ends: Omit<ChainEnds, 'seal'>): string =>
   JSON.stringify(['ends', ends.firstPosition, ends.anchorHash, ends.headPosition, ends.headHash]);

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** As many ids as can be told apart within one millisecond. */
+/** The number of distinct counter values per millisecond. */
 const mostAtOnce = 0x1000;
 
 /**
- * Makes UUIDs that are in the order in which they were asked for, in this process at least: version 7, with a counter
- * behind the milliseconds (RFC 9562, 5.7 and 6.2, method 1).
+ * Creates UUIDs of version 7, with a counter after the milliseconds (RFC 9562, 5.7 and 6.2, method 1). Within a process, they sort
+ * in the order of creation.
  */
 export function createIds(): (now: Date) => string {
   let last = 0;

@@ -10,18 +10,18 @@ import {
 import type { Seals } from './hmac-signatures.js';
 import { contentOf, endsOf, linkOf } from './signing-input.js';
 
-/** The newest row of the chain, as somebody has noted it elsewhere. */
+/** The newest row of the chain, as noted outside the database. */
 export interface NotedHead {
   position: number;
   hash: string;
 }
 
-/** What was found: the first fault, or none. */
+/** The result of the verification, with the first fault if there is one. */
 export type Verdict =
   | { isIntact: true; first: number; head: NotedHead | null; linked: number; unlinked: number }
   | { isIntact: false; fault: string };
 
-/** Ends the walk at the first fault. */
+/** Ends the verification at the first fault. */
 class Fault extends Error {}
 
 const page = 500;
@@ -30,8 +30,8 @@ const unknownKey = (what: string) =>
   `${what} was sealed with a SECRET that is not known: give the SECRET of that time in PREVIOUS_SECRETS and verify again.`;
 
 /**
- * Walks the audit log from its first row to its last, and stops at the first that is not as it was written.
- * @param noted when a head was noted elsewhere: the chain must still go through it
+ * Verifies all rows of the audit log in order, and stops at the first fault.
+ * @param noted a head that was noted earlier, which the chain must still contain
  */
 export async function verifyActivity(executor: Executor, seals: Seals, noted?: NotedHead): Promise<Verdict> {
   try {
@@ -59,7 +59,7 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
   const { firstPosition, anchorHash, headPosition, headHash } = ends;
   const requireNoted = (position: number, hash: string) => {
     if (noted?.position === position && noted.hash !== hash) {
-      throw new Fault(`Position ${position} is not what was noted of it: the chain was made anew.`);
+      throw new Fault(`Position ${position} is not what was noted of it: the chain was recreated.`);
     }
   };
   requireNoted(firstPosition - 1, anchorHash);
@@ -108,11 +108,11 @@ function checkRow(seals: Seals, row: ActivityRow, expected: number, before: stri
   const link = seals.judge(linkOf(before, position, seal), hash ?? '');
   if (link === 'unknown key') throw new Fault(unknownKey(`The link of position ${position} (row ${id})`));
   if (link === 'wrong') {
-    throw new Fault(`${place} does not follow from the row before it: rows were moved, replaced, or linked anew.`);
+    throw new Fault(`${place} does not follow from the row before it: rows were moved, replaced, or linked again.`);
   }
 }
 
-/** Rows that wait for their place have nothing to follow from; what is in them is sealed all the same. */
+/** Rows that are not linked yet have no previous row to check, but their content is sealed. */
 async function checkUnlinked(executor: Executor, seals: Seals): Promise<number> {
   let count = 0;
   for (let after: string | undefined; ; ) {

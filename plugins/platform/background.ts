@@ -1,14 +1,14 @@
 export interface Background {
-  /** Does the work over and over, until it is stopped. */
+  /** Starts the work, and repeats it until `stop` is called. */
   start(): void;
-  /** Comes back when nothing is under way any more. */
+  /** Resolves when the current run has finished. */
   stop(): Promise<void>;
 }
 
 /**
- * Work that is done in the background, at intervals.
- * @param interval from the end of one time to the beginning of the next, in milliseconds
- * @param onFailure told once of a failure, however long it lasts
+ * Repeats work in the background.
+ * @param interval from the end of one run to the start of the next, in milliseconds
+ * @param onFailure called for the first of several failures in a row
  */
 export function createBackground(
   work: () => Promise<unknown>,
@@ -18,7 +18,7 @@ export function createBackground(
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isFailing = false;
-  let underWay: Promise<void> = Promise.resolve();
+  let current: Promise<void> = Promise.resolve();
 
   const once = async () => {
     try {
@@ -33,7 +33,7 @@ export function createBackground(
   const next = () => {
     if (isStopped) return;
     timer = setTimeout(() => {
-      underWay = once().finally(next);
+      current = once().finally(next);
     }, interval).unref();
   };
 
@@ -42,7 +42,7 @@ export function createBackground(
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);
-      await underWay;
+      await current;
     },
   };
 }

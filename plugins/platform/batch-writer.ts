@@ -1,16 +1,16 @@
 export interface Together<Entry> {
-  /** Returns at once; the writing happens after. */
+  /** Returns immediately. The entry is written later. */
   add(key: string, entry: Entry): void;
-  /** Writes what waits, and comes back when nothing is under way any more. */
+  /** Writes the waiting entries, and resolves when they are written. */
   stop(): Promise<void>;
 }
 
 /**
- * Writes together what comes one by one: at once when nothing was written for a while, so that it is hardly late, and every
- * `pause` milliseconds under load, so that a statement is not sent for each.
- * @param write returns the keys of those that it could not write now; they are tried again
- * @param merge what is written when there is another entry for a key that waits
- * @param onFailure told of an error of `write`; what was to be written is given up
+ * Collects entries and writes them in batches. After a quiet period, an entry is written immediately. Under load, batches are at
+ * least `pause` milliseconds apart, so that entries do not cost a statement each.
+ * @param write returns the keys of entries that it could not write now, which are tried again
+ * @param merge combines a new entry with a waiting entry of the same key
+ * @param onFailure called with an error of `write`; the entries of that batch are lost
  */
 export function createTogether<Entry>({
   write,
@@ -24,7 +24,7 @@ export function createTogether<Entry>({
   onFailure(error: unknown): void;
 }): Together<Entry> {
   let waiting = new Map<string, Entry>();
-  let underWay: Promise<void> | undefined;
+  let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let written = Number.NEGATIVE_INFINITY;
 
@@ -48,15 +48,15 @@ export function createTogether<Entry>({
 
   const begin = () => {
     timer = undefined;
-    underWay = writeAll().finally(() => {
-      underWay = undefined;
+    writing = writeAll().finally(() => {
+      writing = undefined;
       written = performance.now();
       schedule();
     });
   };
 
   const schedule = () => {
-    if (timer || underWay || waiting.size === 0) return;
+    if (timer || writing || waiting.size === 0) return;
     timer = setTimeout(begin, Math.max(written + pause - performance.now(), 0)).unref();
   };
 
@@ -66,7 +66,7 @@ export function createTogether<Entry>({
       schedule();
     },
     stop: async () => {
-      await underWay;
+      await writing;
       clearTimeout(timer);
       if (waiting.size > 0) await writeAll();
     },

@@ -1,11 +1,11 @@
 import plugin from 'fastify-plugin';
 
-/** Tells the time; tests bring one that they can move. */
+/** Returns the current time. Tests use a clock that they can move. */
 export type Clock = () => Date;
 
 export const systemClock: Clock = () => new Date();
 
-/** By how many milliseconds a clock is ahead of the machine's: 0, unless a test has moved it. */
+/** How many milliseconds a clock is ahead of the system clock. This is 0 unless a test has moved the clock. */
 export const shiftOf = (clock: Clock): number => clock().getTime() - Date.now();
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.clock`: the one source of the present time. */
+/** `app.clock`: the only source of the current time. */
 export const clockPlugin = plugin<{ clock: Clock }>(
   async (app, { clock }) => {
     app.decorate('clock', clock);

@@ -4,7 +4,7 @@ export type Colour = readonly [number, number, number];
 const black: Colour = [0, 0, 0];
 const white: Colour = [255, 255, 255];
 
-/** Reads a colour in one of the forms that CSS has for numbers: `#rgb`, `#rrggbb`, `rgb(…)`, `hsl(…)`. Opacity is ignored. */
+/** Parses a color in a numeric CSS format: `#rgb`, `#rrggbb`, `rgb(…)`, `hsl(…)`. Opacity is ignored. */
 export function parseColour(text: string): Colour | undefined {
   const value = text.trim().toLowerCase();
   const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])[0-9a-f]?$/.exec(value);
@@ -59,10 +59,10 @@ export function contrast(one: Colour, other: Colour): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** What text needs to be read by people with low vision (WCAG 2.2, 1.4.3). */
+/** The contrast ratio that people with low vision need to read text (WCAG 2.2, 1.4.3). */
 const readable = 4.5;
 
-/** The nearest shade of a colour that can be read on all of the surfaces. */
+/** The closest shade of a color that is readable on all surfaces. */
 export function readableOn(colour: Colour, surfaces: readonly Colour[]): Colour {
   const isLight = surfaces.every((surface) => luminance(surface) > 0.5);
   for (let share = 0; share < 1; share += 0.02) {
@@ -72,7 +72,7 @@ export function readableOn(colour: Colour, surfaces: readonly Colour[]): Colour 
   return isLight ? black : white;
 }
 
-/** White or black, whichever reads better on a colour. */
+/** The text color for a background: white if it is readable, otherwise black. */
 export const textOn = (colour: Colour): Colour => (contrast(white, colour) >= readable ? white : black);
 
 const mix = (colour: Colour, other: Colour, share: number): Colour =>

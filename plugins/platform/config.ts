@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** Why the service does not start: every fault of the configuration, one a line. */
+/** Prevents the start of the service. The message lists all faults in the configuration, one per line. */
 export class ConfigError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -27,8 +27,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the configuration from environment variables: the only place that does. An empty variable counts as unset.
- * @throws {ConfigError} with every fault at once
+ * Reads the configuration from environment variables. No other code reads them. An empty variable is treated as unset.
+ * @throws {ConfigError} with all faults
  */
 export function loadConfig(env: Environment = process.env): Config {
   const read = readVariables(Config, env);
@@ -47,13 +47,13 @@ export function loadConfig(env: Environment = process.env): Config {
     ...cookieNames(read.candidate),
     REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
-    // A processor is left for everything else. No more than three, for the sake of the memory that each takes.
+    // Leaves one CPU for everything else. At most three, because each concurrent hash needs a lot of memory.
     PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(Math.max(availableParallelism() - 1, 1), 3),
     PROVIDERS: providers.configs,
   });
 }
 
-/** The names of the cookies. With `__Host-`, browsers let no other host set a cookie of that name, not even a neighboring one. */
+/** The names of the cookies. Browsers let no other host set a cookie with the prefix `__Host-`, not even a neighboring one. */
 function cookieNames(candidate: Record<string, unknown>) {
   const isHttps = String(candidate.PUBLIC_URL).startsWith('https:');
   const nameOf = (cookie: 'REFRESH_TOKEN_COOKIE' | 'SESSION_COOKIE', name: string) => {
@@ -68,15 +68,15 @@ function cookieNames(candidate: Record<string, unknown>) {
   };
 }
 
-/** The variables of this process that have no effect, and whose names look as if they should. */
+/** Environment variables without effect whose names resemble those of the service. */
 export const misspelledVariables = (env: Environment = process.env) => findMisspelledVariables(env);
 
-/** What no variable shows alone. */
+/** Faults in the combination of several variables. */
 function crossFaults(candidate: Record<string, unknown>): string[] {
   const faults: string[] = [];
   if (candidate.DATABASE_URL !== undefined && candidate.SECRET === undefined) {
     faults.push(
-      'SECRET: must be given when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` makes a good one',
+      'SECRET: must be given when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` creates a good one',
     );
   }
   const names = cookieNames(candidate);
@@ -92,21 +92,21 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
     const [prefix] = /^__(Host|Secure)-/i.exec(String(candidate[`${name}_NAME`])) ?? [];
     if (prefix && (!isSecure || (prefix.toLowerCase() === '__host-' && candidate[`${name}_DOMAIN`] !== undefined))) {
       faults.push(
-        `${name}_NAME: browsers take a name with \`${prefix}\` only together with ${name}_SECURE=true, and one with \`__Host-\` only without a domain`,
+        `${name}_NAME: browsers accept a name with \`${prefix}\` only together with ${name}_SECURE=true, and one with \`__Host-\` only without a domain`,
       );
     }
     if (candidate[`${name}_SAME_SITE`] === 'none' && !isSecure) {
-      faults.push(`${name}_SAME_SITE: browsers take \`none\` only together with ${name}_SECURE=true`);
+      faults.push(`${name}_SAME_SITE: browsers accept \`none\` only together with ${name}_SECURE=true`);
     }
   }
   return faults;
 }
 
-/** The secret in the data directory, made at the first start. Readable by its owner only. */
+/** The secret in the data directory, which is created at the first start. Only its owner can read it. */
 function keptSecret(dataDir: string): string {
   const file = join(prepareDataDirectory(dataDir), 'secret');
   if (existsSync(file)) return readSecret(file);
-  // Written aside and then linked into place, so that a crash or a second process never meets half a secret.
+  // Written to a draft and then linked into place, so that no process can read an incomplete secret after a crash or a race.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true });
   try {
@@ -123,7 +123,7 @@ function readSecret(file: string): string {
   const secret = readFileSync(file, 'utf8').trim();
   if (secret.length < 32) {
     throw new ConfigError([
-      `SECRET: ${file} holds fewer than 32 characters; restore it from a backup, or delete it to have a new one made (which ends all sessions)`,
+      `SECRET: ${file} holds fewer than 32 characters; restore it from a backup, or delete it so that the service creates a new one (which ends all sessions)`,
     ]);
   }
   return secret;

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** The data cannot be kept from other users of the machine. */
+/** The data cannot be protected from other users of the machine. */
 export class DataDirectoryError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,9 +20,9 @@ export class DataDirectoryError extends Error {
   }
 }
 
-/** Holds all data where DATA_DIR itself cannot be made private: a volume that belongs to another user, for example. */
+/** Contains all data if DATA_DIR itself cannot be made private, for example on a volume that belongs to another user. */
 const innerName = 'private';
-/** What the service itself keeps in the directory. */
+/** The entries that the service creates in the directory. */
 const ownNames = ['secret', 'database', 'lock', 'admin-password'];
 
 const uid = process.getuid?.();
@@ -31,14 +31,14 @@ const isPrivate = ({ mode }: Stats) => (mode & 0o077) === 0;
 const isSticky = ({ mode }: Stats) => (mode & 0o1000) !== 0;
 
 /**
- * Makes sure that only its owner can read the directory with the data. A directory of the service is made private; one that
- * belongs to someone else, or that holds other files as well, gets a private directory inside.
+ * Ensures that only its owner can read the data directory. A directory of the service is made private. In a directory that
+ * belongs to another user, or that also contains other files, the service creates a private subdirectory.
  * @returns the directory to use
- * @throws {DataDirectoryError} when that is impossible
+ * @throws {DataDirectoryError} if this is impossible
  */
 export function prepareDataDirectory(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  // On Windows there are no such modes.
+  // Windows has no such modes.
   if (uid === undefined) return dataDir;
   const inner = join(dataDir, innerName);
   const directory = lstatSync(inner, { throwIfNoEntry: false })
@@ -48,7 +48,7 @@ export function prepareDataDirectory(dataDir: string): string {
   return directory;
 }
 
-/** @returns the directory when only its owner can read it now, otherwise undefined */
+/** @returns the directory if it is private now, otherwise undefined */
 function madePrivate(directory: string): string | undefined {
   const found = statSync(directory);
   const isUsable = found.uid === uid || uid === 0;
@@ -57,13 +57,13 @@ function madePrivate(directory: string): string | undefined {
   return isPrivate(restrict(directory)) ? directory : undefined;
 }
 
-/** A folder with other files, such as `/tmp` or a home directory, is not the service's to close. */
+/** The service must not restrict access to a folder with other files, such as `/tmp` or a home directory. */
 function isOfService(directory: string): boolean {
   const names = readdirSync(directory).filter((name) => name !== 'lost+found');
   return names.length === 0 || names.some((name) => ownNames.includes(name));
 }
 
-/** Some file systems have no modes, so the mode is read again. */
+/** Reads the mode again after changing it, because some file systems do not support modes. */
 function restrict(directory: string): Stats {
   try {
     chmodSync(directory, 0o700);
@@ -91,7 +91,7 @@ function requirePrivate(inner: string): string {
   );
 }
 
-/** While the directory was open, someone else may have put a file there: a secret that they know, or a link. */
+/** While the directory was accessible, another user may have put a file there, such as a link or a secret that they know. */
 function requireOwnEntries(directory: string): void {
   const owner = lstatSync(directory).uid;
   for (const name of ownNames) {
@@ -108,8 +108,8 @@ function requireOwnEntries(directory: string): void {
 }
 
 /**
- * Writes a file that only the owner of the directory can read, in the place of what is there. A link is replaced, never followed.
- * @returns its path
+ * Writes a file that only the owner of the directory can read, and replaces an existing file. A link is replaced, not followed.
+ * @returns the path of the file
  */
 export function keepFile(directory: string, name: string, content: string): string {
   const path = join(directory, name);

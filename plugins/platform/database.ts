@@ -9,23 +9,23 @@ import { statementOf } from './traced-operations.js';
 declare module 'fastify' {
   interface FastifyInstance {
     db: Executor;
-    /** The same for one caller, who never holds more than half of the connections. */
+    /** Like `db`, for one caller, who can never occupy more than half of the connections. */
     dbOf(origin: { userId: string | null; client: { network: string } }): Executor;
-    /** The same for hourly maintenance, to which QUERY_TIMEOUT does not apply. */
+    /** Like `db`, for hourly maintenance, to which QUERY_TIMEOUT does not apply. */
     maintenanceDb: Executor;
-    /** The connection itself, for what needs more than statements. */
+    /** The connection itself, for operations other than statements. */
     databaseConnection: DatabaseConnection;
   }
 }
 
-/** Where the configuration wants the database. The directory of an embedded one is made private. */
+/** The location of the database. If the database is embedded, its directory is made private. */
 export function databaseLocation(config: Config): DatabaseLocation {
   return config.DATABASE_URL === undefined
     ? { kind: 'embedded', dataDir: prepareDataDirectory(config.DATA_DIR) }
     : { kind: 'postgres', url: config.DATABASE_URL, poolMax: config.DATABASE_POOL_MAX };
 }
 
-/** `app.db`: the database, opened, migrated and filled with what must be there; closed with the app. */
+/** `app.db`: the database, migrated and with its initial rows. It is closed together with the app. */
 export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (tx: Executor) => Promise<void> }>(
   async (app, { location, bootstrap }) => {
     const { tracing } = app;
@@ -35,7 +35,7 @@ export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (t
     app.addHook('onClose', () => connection.close());
     await migrate(connection, bootstrap);
     connection.limitWaiting(app.config.QUERY_TIMEOUT);
-    if (connection.keepUp) app.every(10_000, connection.keepUp, 'the embedded database could not be kept up');
+    if (connection.keepUp) app.every(10_000, connection.keepUp, 'maintenance of the embedded database failed');
     app.decorate('db', connection.db);
     app.decorate('dbOf', ({ userId, client }) => connection.dbOf(userId ?? client.network));
     app.decorate('maintenanceDb', connection.maintenanceDb);

@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { keyIdOf } from './key-derivation.js';
 
-/** Encrypts what must be kept in a form that can be read back. */
+/** Encrypts secrets that the service must be able to decrypt later. */
 export interface SecretBox {
-  /** @param owner the id of what the secret is of, such as a user; for anyone else it cannot be opened */
+  /** @param owner the ID of the secret's owner, such as a user. The secret can be opened only with the same ID */
   seal(plain: string, owner: string): string;
-  /** @throws when the sealed text was altered, is another's, or was sealed with a key that is not among ours */
+  /** @throws if the sealed text was altered, has another owner, or was sealed with an unknown key */
   open(sealed: string, owner: string): string;
-  /** The same text sealed with the first of the keys; as it is when it is so already. @throws as `open` does */
+  /** Seals the text with the current key. Returns it unchanged if it already is. @throws like `open` */
   renew(sealed: string, owner: string): string;
 }
 
@@ -15,8 +15,8 @@ const version = 'v1';
 
 /**
  * AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<key id>.<nonce>.<ciphertext and tag>`, in
- * base64url. The owner's id is authenticated along with it: moved to another row, a sealed secret is worth nothing.
- * @param keys the first seals, all of them open: so that a key can be changed without losing what an older one sealed
+ * base64url. The owner's ID is authenticated data, so a sealed secret is useless in the row of another owner.
+ * @param keys the first one seals and all of them open, so that secrets sealed with an older key remain readable
  */
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const [current] = keys;
@@ -38,7 +38,7 @@ export function createSecretBox(keys: readonly Buffer[]): SecretBox {
       const [prefix, keyId = '', nonce = '', text = '', ...rest] = sealed.split('.');
       if (prefix !== version || rest.length > 0) throw new Error('The sealed secret is of an unknown version.');
       const key = byId.get(keyId);
-      if (!key) throw new Error('The secret was sealed with a key that is not known any more.');
+      if (!key) throw new Error('The secret was sealed with a key that is no longer known.');
       const bytes = Buffer.from(text, 'base64url');
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 });
       decipher.setAAD(context(keyId, owner));

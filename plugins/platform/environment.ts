@@ -3,7 +3,7 @@ import { Value, type ValueError } from '@sinclair/typebox/value';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says, not decoded yet, and what is wrong with it: a sentence for each variable. */
+/** The values from the environment, not yet decoded, and their faults, with one sentence for each variable. */
 export interface ReadVariables {
   candidate: Record<string, unknown>;
   faults: string[];
@@ -11,8 +11,8 @@ export interface ReadVariables {
 
 /**
  * Reads the variables of a schema.
- * @param prefix what stands before their names in the environment
- * @param presets what counts where the environment says nothing
+ * @param prefix the prefix of their names in the environment
+ * @param presets values for variables that are not set in the environment
  */
 export function readVariables(
   schema: TObject,
@@ -29,10 +29,10 @@ export function readVariables(
   return { candidate, faults: faultsOf(schema, candidate, prefix) };
 }
 
-/** The defaults and what was given, with numbers and booleans for the texts that are nothing else. */
+/** Merges the given values with the defaults, and converts texts to numbers and booleans. */
 function typed(schema: TObject, given: Record<string, string | undefined>): Record<string, unknown> {
   const converted = Value.Convert(schema, Value.Default(schema, { ...given })) as Record<string, unknown>;
-  // `80.9`, `1e3` or `0x1F` would be cut down to a number that nobody meant. They stay text, and are refused.
+  // `80.9`, `1e3` or `0x1F` would be converted to an unintended number. They remain texts, and validation rejects them.
   const isCutDown = ([name, text]: [string, string | undefined]) =>
     typeof converted[name] === 'number' && String(converted[name]) !== text;
   return { ...converted, ...Object.fromEntries(Object.entries(given).filter(isCutDown)) };

@@ -1,6 +1,6 @@
 import { createHash, hkdfSync } from 'node:crypto';
 
-/** What a key is for. Each purpose has its own, so that nothing made for one is ever accepted for another. */
+/** The purpose of a key. Each purpose has its own key, so that a token for one purpose is never accepted for another. */
 export type KeyPurpose =
   | 'access-token'
   | 'refresh-token'
@@ -11,7 +11,7 @@ export type KeyPurpose =
   | 'cursor'
   | 'signing-key';
 
-/** The keys of one purpose: the first is for making things, all of them are for accepting what was made. */
+/** The keys for one purpose. The first one signs or encrypts, and all of them verify or decrypt. */
 export const keysFor = (
   { SECRET, PREVIOUS_SECRETS }: { SECRET: string; PREVIOUS_SECRETS: readonly string[] },
   purpose: KeyPurpose,
@@ -20,11 +20,11 @@ export const keysFor = (
   ...PREVIOUS_SECRETS.map((secret) => deriveKey(secret, purpose)),
 ];
 
-/** Derives the 256-bit key of one purpose from SECRET (HKDF-SHA256, RFC 5869). */
+/** Derives the 256-bit key for one purpose from a secret (HKDF-SHA256, RFC 5869). */
 export function deriveKey(secret: string, purpose: KeyPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `gatehouse/${purpose}`, 32));
 }
 
-/** Tells which key something was made with, and nothing about the key. */
+/** An identifier for a key that reveals nothing about the key itself. */
 export const keyIdOf = (key: Buffer): string =>
   createHash('sha256').update('gatehouse/key-id').update(key).digest('base64url').slice(0, 8);

@@ -2,14 +2,14 @@ import fastq, { type queueAsPromised } from 'fastq';
 
 type Task = () => Promise<unknown>;
 
-/** Runs a task when it is the turn of its key. */
+/** Runs a task when it is its turn. */
 export type Turns = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 
 /**
- * Tasks of one key run a few at a time, the others wait. What is counted before it is known to be right is then never
- * counted often for somebody who is right often at once.
- * @param atOnce tasks of one key
- * @param capacity tasks that wait, of all keys together; past that none waits, and each takes its chance at once
+ * Limits how many tasks of one key run at the same time. Login attempts are counted before they are known to be correct, so a
+ * user with many concurrent correct attempts would otherwise reach the limit for wrong ones.
+ * @param atOnce concurrent tasks per key
+ * @param capacity waiting tasks of all keys together; beyond that, tasks run immediately
  */
 export function createTurns(atOnce: number, capacity: number): Turns {
   const queues = new Map<string, queueAsPromised<Task, unknown>>();

@@ -5,7 +5,7 @@ import plugin from 'fastify-plugin';
 export interface Locale {
   /** The name of its file: a BCP 47 tag, such as `de-DE`. */
   readonly tag: string;
-  /** What the language calls itself. */
+  /** The name of the language in that language. */
   readonly name: string;
   readonly mail: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly pages: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Locale {
 
 export interface Locales {
   readonly all: readonly Locale[];
-  /** The first of the wanted languages that there is, be it in another region; English when there is none. */
+  /** The first of the requested languages that exists, possibly for another region; otherwise English. */
   pick(...wanted: (string | null | undefined)[]): Locale;
 }
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
 const folder = new URL('../../locales/', import.meta.url);
 const fallback = 'en-US';
 
-/** Reads all languages. Adding one is adding a file. */
+/** Loads all languages. To add a language, add a file. */
 export function loadLocales(): Locales {
   const all = readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
@@ -52,7 +52,7 @@ export function loadLocales(): Locales {
   };
 }
 
-/** `app.locales`: the texts of mails and pages, in all languages. */
+/** `app.locales`: the texts of emails and pages, in all languages. */
 export const localesPlugin = plugin(
   async (app) => {
     app.decorate('locales', loadLocales());

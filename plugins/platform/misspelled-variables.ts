@@ -5,18 +5,18 @@ import { prefixOf } from './provider-config.js';
 
 export interface MisspelledVariable {
   name: string;
-  /** The variable of the service that it looks like. */
+  /** The variable of the service that it resembles. */
   intended: string;
 }
 
 /** Shorter names, such as HOST and PORT, are too similar to unrelated ones. */
 const shortestWithSlips = 8;
-/** Names of at least this length may differ by two letters. */
+/** For names of at least this length, two typing errors are tolerated. */
 const shortestWithTwoSlips = 11;
 
 /**
- * Variables that the service does not know but whose names are close to one that it does: in another letter case, or with
- * a slip or two of the keyboard. They have no effect, which is easy to miss.
+ * Finds unknown variables whose names resemble a known one: in another letter case, or with one or two typing errors. They have
+ * no effect, which is easy to miss.
  */
 export function findMisspelledVariables(env: Environment): MisspelledVariable[] {
   const providers = listOf(env.AUTH_PROVIDERS ?? '').map(prefixOf);
@@ -49,8 +49,8 @@ const allowedSlips = ({ length }: string): number =>
   length < shortestWithSlips ? 0 : length < shortestWithTwoSlips ? 1 : 2;
 
 /**
- * How many letters are missing, too many, wrong or swapped with their neighbor (optimal string alignment distance).
- * @returns 3 for any number above two
+ * The number of letters that are missing, extra, wrong or swapped with their neighbor (optimal string alignment distance).
+ * @returns 3 for any number greater than two
  */
 function slipsBetween(one: string, other: string): number {
   const many = 3;

@@ -1,6 +1,6 @@
 /**
- * The one form of an e-mail address that accounts are counted by, whatever its spelling: letter case, compatibility forms
- * of letters (Unicode NFKC), blanks around it. Users are found by an address in any letter case; anything else that is
- * the same here was refused before, or finds nobody.
+ * The normalized form of an email address, under which attempts and emails are counted. It ignores letter case, compatibility
+ * forms of letters (Unicode NFKC) and surrounding whitespace. Users are found by their address in any letter case. Other variants
+ * with the same normalized form were rejected earlier, or match no user.
  */
 export const accountKey = (email: string): string => email.normalize('NFKC').trim().toLowerCase();

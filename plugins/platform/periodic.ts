@@ -2,14 +2,14 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Does `work` again and again until the app is closed. When it fails, `failure` is logged, and it is tried again in time. */
+    /** Repeats `work` at this interval until the app is closed. If it fails, `failure` is logged, and the next run tries again. */
     every(milliseconds: number, work: () => Promise<void>, failure: string): void;
   }
 }
 
 export const hour = 3_600_000;
 
-/** `app.every`: clearing away and the like, on which nothing depends. */
+/** `app.every`: periodic tasks that no request depends on, such as deleting expired rows. */
 export const periodicPlugin = plugin(
   async (app) => {
     app.decorate('every', (milliseconds, work, failure) => {

@@ -3,7 +3,7 @@ import { type ProviderConfig, ProviderVariables } from '../../schemas/provider-c
 import { type Environment, readVariables } from './environment.js';
 import { providerPresets } from './provider-presets.js';
 
-/** What a protocol has for those variables that are left out. */
+/** Default values of the variables, by protocol. */
 const defaults = {
   openid: {
     SCOPE: 'openid profile email',
@@ -17,17 +17,17 @@ const defaults = {
     IDENTIFIER_KEY: 'id',
     FIRST_NAME_KEY: 'first_name',
     LAST_NAME_KEY: 'last_name',
-    // OAuth2 has no claim that an address is verified.
+    // OAuth2 has no claim for verified email addresses.
     TRUST_EMAIL: true,
   },
 } as const;
 
 const needed = { openid: ['ISSUER_URL'], oauth2: ['AUTHORIZE_URL', 'ACCESS_URL', 'PROFILE_URL'] } as const;
 
-/** What the variables of a provider begin with. */
+/** The prefix of a provider's variables. */
 export const prefixOf = (key: string) => `AUTH_${key.toUpperCase().replaceAll('-', '_')}_`;
 
-/** The providers of these keys, as the environment has them, and all that is wrong with them. */
+/** Reads the providers with these keys from the environment, and collects all faults. */
 export function readProviders(
   env: Environment,
   keys: readonly string[],
@@ -56,7 +56,7 @@ function readProvider(
   return { config: { ...defaults[driver], ...Value.Decode(ProviderVariables, candidate), key }, faults };
 }
 
-/** A slip in a name would leave a door open, or shut, without a word. */
+/** Rejects unknown variables, because a misspelled name could silently grant or deny access. */
 function unknownVariables(env: Environment, prefix: string, prefixes: readonly string[]): string[] {
   const isOf = (name: string, other: string) => other.length > prefix.length && name.startsWith(other);
   return Object.keys(env)

@@ -1,4 +1,4 @@
-/** What need not be typed for a provider of this name; what the environment says comes first. */
+/** Default variables for providers with these names. Variables in the environment take precedence. */
 export const providerPresets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   google: {
     DRIVER: 'openid',
@@ -13,7 +13,7 @@ export const providerPresets: Readonly<Record<string, Readonly<Record<string, st
     AUTHORIZE_URL: 'https://github.com/login/oauth/authorize',
     ACCESS_URL: 'https://github.com/login/oauth/access_token',
     PROFILE_URL: 'https://api.github.com/user',
-    // The profile shows only an address that the user has made public.
+    // The profile contains only a public email address.
     EMAILS_URL: 'https://api.github.com/user/emails',
     SCOPE: 'read:user user:email',
     IDENTIFIER_KEY: 'id',
@@ -23,7 +23,7 @@ export const providerPresets: Readonly<Record<string, Readonly<Record<string, st
     DRIVER: 'openid',
     LABEL: 'Microsoft',
     ICON: 'microsoft',
-    // Work, school and personal accounts; with the id of a tenant in the place of `common`, those of one organisation.
+    // Work, school and personal accounts. To allow only those of one organization, replace `common` with the ID of its tenant.
     ISSUER_URL: 'https://login.microsoftonline.com/common/v2.0',
   },
   gitlab: {
@@ -31,7 +31,7 @@ export const providerPresets: Readonly<Record<string, Readonly<Record<string, st
     LABEL: 'GitLab',
     ICON: 'gitlab',
     ISSUER_URL: 'https://gitlab.com',
-    // One text, which goes into the first name whole.
+    // GitLab sends the full name as one text, which becomes the first name.
     FIRST_NAME_KEY: 'name',
   },
 };

@@ -4,21 +4,21 @@ import { Redis } from 'ioredis';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Null without REDIS_URL. A command that is not answered fails in the end, and none waits for a connection. */
+    /** Null without REDIS_URL. A command without a response fails after a timeout. Commands never wait for a connection. */
     redis: Redis | null;
   }
 }
 
-/** Milliseconds. Who cannot wait for so long has to see to it. */
+/** Milliseconds. Callers that cannot wait this long need their own timeout. */
 const commandTimeout = 1_000;
 const connectTimeout = 2_000;
-/** After so long without an answer the connection is given up for a new one. */
+/** Milliseconds without a response after which the connection is replaced. */
 const socketTimeout = 2_000;
 const longestPause = 2_000;
-/** What a start waits at the most for a Redis that may be there in a moment. */
+/** Milliseconds that the start waits for Redis, which may become available in a moment. */
 const startPatience = 1_000;
 
-/** `app.redis`: connected, and connected anew whenever it is lost. Nothing may depend on it: it can be away at any time. */
+/** `app.redis`: the client, which reconnects automatically. No feature may require Redis, because it can be unavailable at any time. */
 export const redisPlugin = plugin(
   async (app) => {
     const { REDIS_URL } = app.config;
@@ -28,7 +28,7 @@ export const redisPlugin = plugin(
     }
     const redis = new Redis(REDIS_URL, {
       lazyConnect: true,
-      // Every Redis speaks it, and nothing here needs more.
+      // RESP2, which every version of Redis supports, and which is sufficient here.
       protocol: 2,
       disableClientInfo: true,
       enableOfflineQueue: false,
@@ -40,13 +40,13 @@ export const redisPlugin = plugin(
       retryStrategy: (times) => Math.min(100 * times, longestPause),
     });
     let isLost = false;
-    // Comes with every attempt: once is enough. The URL has a password in it, the message of the error has not.
+    // Emitted for every attempt, but logged only once. The URL contains a password, but the error message does not.
     redis.on('error', (error: Error) => {
-      if (!isLost) app.log.warn({ reason: error.message }, 'Redis is away: each instance counts by itself');
+      if (!isLost) app.log.warn({ reason: error.message }, 'Redis is unavailable: each instance counts separately');
       isLost = true;
     });
     redis.on('ready', () => {
-      if (isLost) app.log.info('Redis is back');
+      if (isLost) app.log.info('Redis is available again');
       isLost = false;
     });
     app.decorate('redis', redis);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Does some work, and comes back only when a whole number of `step`s has gone by since, whatever the work took: so that
- * the time tells nothing of what was done.
+ * Runs work, and delays the result until a multiple of `step` has passed since the start, so that the response time does not
+ * reveal what the work did.
  * @param step milliseconds, longer than the work usually takes
  */
 export async function inEvenTime<T>(step: number, work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
 import { ConfigError } from './config.js';
 import { DataDirectoryError } from './data-directory.js';
 
-/** What PostgreSQL says when it is there but won't have us. */
+/** Error codes with which PostgreSQL rejects a connection, and what to do about them. */
 const refusals: Record<string, string> = {
   '28000': 'PostgreSQL refuses this user. Check the user name in DATABASE_URL.',
   '28P01': 'PostgreSQL refuses this password. Check the user name and password in DATABASE_URL.',
@@ -11,10 +11,10 @@ const refusals: Record<string, string> = {
   '42501': 'PostgreSQL does not let this user create tables. Grant it CREATE on the database and on its schema.',
 };
 
-/** What the operating system says of a folder that is no place for data. */
+/** Error codes of the operating system for a folder that the service cannot use. */
 const pathFaults = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR']);
 
-/** Why the service does not start, for the person who has to mend it. */
+/** Explains to the operator why the service does not start, and how to fix it. */
 export function explainStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ([ConfigError, DirectoryInUseError, DataDirectoryError].some((kind) => error instanceof kind))

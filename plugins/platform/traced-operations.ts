@@ -1,25 +1,25 @@
-/** Something that takes time while a request is answered: what it is called, and what is known of it. Nothing secret. */
+/** An operation that takes time, such as a database statement. Its name and attributes must not contain secrets. */
 export interface Operation {
   name: string;
-  /** Whether somebody else is asked. */
+  /** `client` for a request to another system. */
   kind: 'client' | 'internal';
   attributes: Attributes;
-  /** Whether it is worth a trace of its own when nothing else is under way. */
+  /** Whether to start a new trace if there is no current one. */
   isRoot?: boolean;
 }
 
 export type Attributes = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** Says more of an operation, once it is known. */
+/** Adds attributes to an operation. */
 export type Note = (attributes: Attributes) => void;
 
-/** Does some work, with a look at how long it takes and whether it fails. */
+/** Runs work, and records its duration and failure. */
 export type Observe = <T>(operation: Operation, work: (note: Note) => Promise<T>) => Promise<T>;
 
-/** Without tracing. */
+/** For use without tracing. */
 export const unobserved: Observe = (_operation, work) => work(() => {});
 
-/** A statement. Its values are not in its text. */
+/** An SQL statement. Its text does not contain the values of parameters. */
 export function statementOf(text: string): Operation {
   const operation = /^\s*([a-z]+)/i.exec(text)?.[1]?.toUpperCase() ?? 'SCRIPT';
   return {
@@ -35,14 +35,14 @@ export function statementOf(text: string): Operation {
 
 const longestText = 2_000;
 
-/** A command to Redis; not what it is about. */
+/** A Redis command, without its arguments. */
 export const redisCommandOf = (command: string): Operation => ({
   name: command,
   kind: 'client',
   attributes: { 'db.system.name': 'redis', 'db.operation.name': command },
 });
 
-/** A request to another server; without its query, in which there may be anything. */
+/** A request to another server. The URL has no query, because it may contain secrets. */
 export function requestOf(method: string, to: string): Operation {
   const { protocol, hostname, port, origin, pathname } = new URL(to);
   return {

@@ -1,11 +1,11 @@
 import { ApiError } from '../../schemas/errors.js';
 
-/** Parsers differ over these: some drop them, some take `\` for `/`. */
+/** URL parsers treat these characters differently: some remove them, and some read `\` as `/`. */
 export const ambiguous = /[\s\\]|\p{Cc}/u;
 
 /**
- * Whether a client may have links lead to this URL: it is in the list, to the letter, or of the same origin and path as
- * one that is. What could be read as another URL by somebody else is in no list but to the letter.
+ * Whether links may lead to this URL: it is in the list, or has the same origin and path as a URL in the list. A URL that other
+ * parsers could read differently must match an entry exactly.
  */
 export function isAllowedUrl(url: string, allowList: readonly string[]): boolean {
   if (allowList.includes(url)) return true;
@@ -17,10 +17,10 @@ export function isAllowedUrl(url: string, allowList: readonly string[]): boolean
   });
 }
 
-/** Characters of a URL that is mailed: anyone may ask for such a mail, to whomever they like. */
+/** Characters. Limits URLs in emails, because anyone can request such an email to any address. */
 const longestUrl = 2048;
 
-/** @throws {ApiError} INVALID_PAYLOAD when the URL is not in the list, or too long */
+/** @throws {ApiError} INVALID_PAYLOAD if the URL is not in the list, or is too long */
 export function requireAllowedUrl(name: string, url: string | undefined, allowList: readonly string[]): void {
   if (url === undefined) return;
   if (url.length > longestUrl) {
@@ -30,7 +30,7 @@ export function requireAllowedUrl(name: string, url: string | undefined, allowLi
   throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of URLs that are allowed here` });
 }
 
-/** A URL of the web, without a name and password in it; other schemes have no origin to compare. */
+/** Parses an HTTP or HTTPS URL without a username and password. Other schemes have no origin to compare. */
 export function webUrl(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -41,8 +41,8 @@ export function webUrl(text: string): URL | undefined {
 const here = 'http://here.invalid';
 
 /**
- * A path on our own origin; undefined when it is something else. A browser reads `//host`,
- * `/\host` and `/./\host` as another host, so the path is read as a browser reads it, and judged after that.
+ * Normalizes a path on the origin of the service; undefined if it leads elsewhere. Browsers read `//host`, `/\host` and
+ * `/./\host` as another host, so the path is parsed like in a browser before it is checked.
  */
 export function pathHere(wanted: unknown): string | undefined {
   if (typeof wanted !== 'string' || !wanted.startsWith('/') || !URL.canParse(wanted, here)) return undefined;

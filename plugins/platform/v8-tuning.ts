@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Loading runs a great deal of code once, and V8 takes that for a busy service: it gives young objects 32 MB and never takes them
- * back, its threads get memory to optimize what hardly ever runs again, and garbage stays, as nothing happens that would make
- * room necessary. Imported before all else, this keeps it from the first two until {@link settleMemory}; Node.js 20 to 26
- * read these flags whenever they come to it.
+ * Loading runs a lot of code only once, and V8 mistakes this for a busy service. It reserves 32 MB for young objects and never
+ * releases them, it spends memory on threads that optimize code which hardly ever runs again, and it keeps garbage, because nothing
+ * requires the space. This module must be imported first. It prevents the first two until {@link settleMemory}. Node.js 20 to 26
+ * apply changes to these flags at any time.
  */
 const [whileLoading, afterwards] = [
   ['--semi-space-growth-factor=1', '--no-opt'],
@@ -16,13 +16,13 @@ const set = (flags: readonly string[]) => {
 
 set(whileLoading);
 
-/** All is loaded: clears away what was left behind, which takes a tenth of a second, and lets V8 do as it does by default. */
+/** Call this when everything is loaded. Collects the garbage, which takes a tenth of a second, and restores the defaults of V8. */
 export async function settleMemory(): Promise<void> {
   try {
     const { Session } = await import('node:inspector/promises');
     const session = new Session();
     session.connect();
-    // Unlike `gc()`, it gives back what it has emptied.
+    // Unlike `gc()`, this returns the freed memory to the operating system.
     await session.post('HeapProfiler.collectGarbage');
     session.disconnect();
   } finally {

@@ -9,14 +9,14 @@ export interface AccessTokens {
   /** Signs an access token that is valid from now until `expiresAt`. */
   issue(claims: Omit<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'>, expiresAt: Date): string;
   /**
-   * Verifies a token: signature, algorithm, type, issuer, form of the claims, and last of all the time.
-   * @returns undefined when it is no JWT that says it is ours: nothing was verified then
+   * Verifies a token: signature, algorithm, type, issuer, shape of the claims, and finally the expiry.
+   * @returns undefined, without any verification, if it is not a JWT that names this service as the issuer
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED
    */
   verify(token: string): Promise<AccessTokenClaims | undefined>;
 }
 
-/** The id of a key: nothing else is looked for. */
+/** The format of a key ID. Other values are not looked up. */
 const kidPattern = /^[A-Za-z0-9_-]{43}$/;
 
 const decode = createDecoder({ complete: true });
@@ -24,8 +24,8 @@ const decode = createDecoder({ complete: true });
 const isAccessToken = TypeCompiler.Compile(AccessTokenClaims);
 
 /**
- * Access tokens are JWTs (RFC 7519, RFC 8725). Those with a `kid` are signed by that one of the key pairs, those
- * without by the key made from SECRET (HS256). Nothing else that a token says of itself has a say in how it is verified.
+ * Access tokens are JWTs (RFC 7519, RFC 8725). Tokens with a `kid` are signed with that key pair. Tokens without one are signed
+ * with the key derived from SECRET (HS256). No other part of a token affects how it is verified.
  */
 export function createAccessTokens(
   signing: Signing & { keys: Pick<SigningKeys, 'signer' | 'find'>; audience?: string | undefined },
@@ -57,7 +57,7 @@ export function createAccessTokens(
   };
 }
 
-/** What a JWT says of itself, before anything is verified; undefined when it is none. */
+/** The unverified issuer and key ID of a JWT; undefined if the text is not a JWT. */
 function read(token: string): { issuer: unknown; kid: unknown } | undefined {
   if (token.split('.').length !== 3) return undefined;
   try {

@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.accessTokens`, `app.refreshTokens` and `app.linkTokens`: make tokens and read them back. */
+/** `app.accessTokens`, `app.refreshTokens` and `app.linkTokens`: issue and verify tokens. */
 export const tokensPlugin = plugin(
   async (app) => {
     const { config, clock, jwt, signingKeys } = app;

@@ -2,10 +2,10 @@ import jwt, { type FastifyJWTOptions } from '@fastify/jwt';
 import plugin from 'fastify-plugin';
 import { deriveKey, type KeyPurpose } from '../platform/key-derivation.js';
 
-/** The issuer of every token of ours. A JWT of another issuer is not looked at as a JWT. */
+/** The issuer of all tokens of the service. A JWT with another issuer is not treated as a JWT. */
 export const issuer = 'gatehouse';
 
-/** The `typ` of an access token (RFC 9068, 2.1): no other kind of token passes for one. */
+/** The `typ` of an access token (RFC 9068, 2.1). No other kind of token is accepted as an access token. */
 export const accessTokenType = 'at+jwt';
 
 /** The `typ` of a token in a link. */
@@ -19,8 +19,8 @@ declare module '@fastify/jwt' {
 }
 
 /**
- * `app.jwt`: signs and verifies with one algorithm and one key, made from SECRET. Times are judged by the app's clock (see tokens), and
- * every claim but the issuer is checked by us.
+ * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. The library checks only the issuer.
+ * The modules of this folder check all other claims, and use the app's clock for the expiry.
  */
 export const jwtPlugin = plugin(
   async (app) => {

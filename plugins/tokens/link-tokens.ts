@@ -4,35 +4,35 @@ import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
 import { type Signing, seconds, verifiersOf, verifySigned } from './signed.js';
 
-/** What a link in a mail is made for: this, of this user, as they were then. */
+/** What a link in an email is bound to: a purpose, a user, and the state of the user when the link was created. */
 export interface LinkSubject {
   scope: LinkTokenScope;
   userId: string;
-  /** What of the user the link goes with; when any of it changes, the link is worth nothing. */
+  /** Values of the user. When one of them changes, the link becomes void. */
   state: readonly (string | null)[];
 }
 
 export interface LinkTokens {
-  /** A token to put into a link. @param lifetime in milliseconds */
+  /** Creates a token for a link. @param lifetime in milliseconds */
   issue(subject: LinkSubject, lifetime: number): string;
   /**
-   * Verifies a token that came back: signature, form, time, scope.
-   * @throws {ApiError} INVALID_TOKEN when it is forged or mangled; TOKEN_EXPIRED; FORBIDDEN when it is for something else
+   * Verifies a token from a link: signature, shape, expiry, scope.
+   * @throws {ApiError} INVALID_TOKEN if it is forged or damaged; TOKEN_EXPIRED; FORBIDDEN if it has another scope
    */
   read(token: string, scope: LinkTokenScope): LinkTokenClaims;
-  /** Whether a token was made for this state: false once it was used, or was overtaken by a change. */
+  /** Whether a token was issued for this state. False once the token was used, or the user was changed. */
   isFor(claims: LinkTokenClaims, state: LinkSubject['state']): boolean;
 }
 
 const isLinkToken = TypeCompiler.Compile(LinkTokenClaims);
 
-/** A fingerprint of a state: what it is made of can't be read from it. */
+/** A hash of a state, which does not reveal its values. */
 const fingerprint = (state: LinkSubject['state']): string =>
   createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 22);
 
 /**
- * Tokens in links are JWTs with a key and a `typ` of their own, bound to a purpose, a user and a state. They need no row:
- * what uses one up changes the state that it is bound to.
+ * Tokens in links are JWTs with their own key and `typ`, bound to a purpose, a user and a state. They need no row in the database,
+ * because using a token changes the state that it is bound to.
  */
 export function createLinkTokens(signing: Signing): LinkTokens {
   const { jwt, clock, issuer } = signing;

@@ -1,21 +1,21 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a refresh token says: which session it belongs to, and which of the session's successive tokens it is. */
+/** The contents of a refresh token: its session, and its position among the session's successive tokens. */
 export interface RefreshToken {
   sessionId: string;
   generation: number;
 }
 
 export interface RefreshTokens {
-  /** The token of a generation of a session, always the same: 64 characters of `[A-Za-z0-9_-]`. */
+  /** The token for a generation of a session, with 64 characters of `[A-Za-z0-9_-]`. The result is always the same. */
   issue(token: RefreshToken): string;
-  /** The same, as it was issued when its hash was stored: perhaps with one of the previous keys. Undefined if none of our keys matches. */
+  /** The token with this hash, possibly issued with a previous key. Undefined if no key produces this hash. */
   reissue(token: RefreshToken, hash: string): string | undefined;
-  /** Reads a token that we issued; undefined for anything else. The session's row says whether it is still valid. */
+  /** Reads a token that this service issued; undefined for any other text. The session's row determines whether it is still valid. */
   read(token: string): RefreshToken | undefined;
 }
 
-/** SHA-256 in hex: how tokens with enough randomness of their own are stored. */
+/** SHA-256 in hex: the stored form of tokens with enough randomness. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 const sizes = { session: 16, generation: 4, secret: 16, tag: 12 };
@@ -24,12 +24,13 @@ const form = /^[A-Za-z0-9_-]{64}$/;
 
 /**
  * To its holder, a refresh token is 64 opaque characters. It consists of the session's id, the token's generation, a secret,
- * and a tag (HMAC-SHA256) over all that. The tag proves that we issued the token, even long after it was replaced, so that
- * reuse of an old one can be distinguished from a guess without storing old ones (RFC 9700, 4.14.2).
+ * and a tag (HMAC-SHA256) over all of these. The tag proves that the service issued the token, even long after it was replaced. The
+ * service can therefore distinguish the reuse of an old token from a guess, without storing old tokens (RFC 9700, 4.14.2).
  *
- * The secret is not random, but derived from the session's id and the generation with a key (HMAC-SHA256 again). So any
- * instance can give the same successor again to a client that has lost it, and an attacker who can only read the database cannot.
- * @param keys the first issues tokens, all of them prove
+ * The secret is not random, but derived from the session's id and the generation with a key (HMAC-SHA256 again). Any
+ * instance can therefore send the same successor again to a client that has lost it, but an attacker who can only read the database
+ * cannot create it.
+ * @param keys the first one issues tokens, and all of them verify
  */
 export function createRefreshTokens(keys: readonly [current: Buffer, ...previous: Buffer[]]): RefreshTokens {
   const [current] = keys;

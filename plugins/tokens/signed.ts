@@ -4,22 +4,22 @@ import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { ApiError } from '../../schemas/errors.js';
 import type { Clock } from '../platform/clock.js';
 
-/** What tokens of any kind are signed and verified with. */
+/** The parameters for signing and verifying tokens of any kind. */
 export interface Signing {
   jwt: Pick<JWT, 'sign' | 'verify' | 'decode'>;
-  /** Keys besides that of `jwt` whose signatures are still accepted. */
+  /** Previous keys, whose signatures are still accepted in addition to the key of `jwt`. */
   previousKeys?: readonly Buffer[];
   clock: Clock;
   issuer: string;
 }
 
-/** Vouches for a token with one key: signature, algorithm, type and issuer. @returns its claims; @throws when it cannot */
+/** Verifies the signature, algorithm, type and issuer of a token with one key. @returns its claims @throws if the token is invalid */
 export type Verifier = (token: string) => unknown;
 
 /** Seconds since 1970, as JWTs count (RFC 7519, NumericDate). */
 export const seconds = (moment: Date): number => Math.floor(moment.getTime() / 1000);
 
-/** Those of the keys made from SECRET and the previous ones. */
+/** The verifiers for the key from SECRET and for the previous keys. */
 export function verifiersOf({ jwt, previousKeys = [] }: Pick<Signing, 'jwt' | 'previousKeys'>): Verifier[] {
   const others = previousKeys.map(
     (key): Verifier =>
@@ -30,7 +30,7 @@ export function verifiersOf({ jwt, previousKeys = [] }: Pick<Signing, 'jwt' | 'p
 }
 
 /**
- * The claims of a token that we signed, when one of the keys vouches for it; their form is verified, the time is not.
+ * Verifies a token with each of the keys, and checks the shape of its claims, but not its expiry.
  * @throws {ApiError} INVALID_TOKEN
  */
 export function verifySigned<Claims extends TSchema>(
@@ -39,19 +39,19 @@ export function verifySigned<Claims extends TSchema>(
   verifiers: readonly Verifier[],
 ): Static<Claims> {
   const claims = claimsOf(token, verifiers);
-  // Base64url leaves room for several spellings of the same bytes; only the one that we write is ours.
+  // In base64url, several texts can encode the same bytes. Only the canonical one is accepted.
   const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
   if (!isCanonical || !form.Check(claims)) throw new ApiError('INVALID_TOKEN');
   return claims;
 }
 
-/** All that is asked of a token is asked with each of the keys. */
+/** The claims of the first key that verifies the token. */
 function claimsOf(token: string, verifiers: readonly Verifier[]): unknown {
   for (const verify of verifiers) {
     try {
       return verify(token);
     } catch {
-      // Another key may be the one.
+      // Another key may match.
     }
   }
   throw new ApiError('INVALID_TOKEN');

@@ -15,8 +15,8 @@ t.test('the secret box', async (t) => {
     const sealed = box.seal('secret', owner);
     t.equal(createSecretBox([current]).open(sealed, owner), 'secret');
     t.not(sealed.split('.')[1], before.split('.')[1], 'it says with which');
-    t.throws(() => createSecretBox([old]).open(sealed, owner), /not known any more/);
-    t.throws(() => createSecretBox([strange]).open(sealed, owner), /not known any more/);
+    t.throws(() => createSecretBox([old]).open(sealed, owner), /no longer known/);
+    t.throws(() => createSecretBox([strange]).open(sealed, owner), /no longer known/);
     t.throws(() => createSecretBox([]));
   });
 

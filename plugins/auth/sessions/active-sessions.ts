@@ -47,7 +47,7 @@ export function createOpenSessions(deps: {
 
   const list = async (userId: string, current: string | null): Promise<Session[]> => {
     const found = await listOpenSessions(db, userId, clock(), mostListed);
-    return found.map((session) => shownOf(session, current));
+    return found.map((session) => toSession(session, current));
   };
 
   const end = (caller: Principal, userId: string, id: string): Promise<void> =>
@@ -97,7 +97,7 @@ export function createOpenSessions(deps: {
   };
 }
 
-const shownOf = (session: OpenSessionRecord, current: string | null): Session => ({
+const toSession = (session: OpenSessionRecord, current: string | null): Session => ({
   id: session.id,
   device: deviceOf(session.userAgent),
   user_agent: session.userAgent,

@@ -10,12 +10,12 @@ declare module 'fastify' {
   }
 }
 
-/** Milliseconds. How long an instance may go on without knowing of a rotation. */
+/** Milliseconds. The longest time until an instance notices a rotation. */
 const reloadInterval = 5_000;
 
 /**
- * `app.signingKeys`: the key pairs of access tokens, where ACCESS_TOKEN_ALGORITHM asks for such. Also without it: tokens of an
- * instance that has it, or had it, are verified, and their keys told.
+ * `app.signingKeys`: the key pairs for access tokens, if ACCESS_TOKEN_ALGORITHM requires them. With HS256, existing key pairs still
+ * verify tokens and are published, because other instances may use them, or this one may have used them before.
  */
 export const signingKeysPlugin = plugin(
   async (app) => {
@@ -23,24 +23,24 @@ export const signingKeysPlugin = plugin(
     const store = createKeyStore({
       config,
       activity,
-      onUnreadable: (kid) => log.warn({ kid }, 'a key of access tokens was sealed with a SECRET that is not known'),
+      onUnreadable: (kid) => log.warn({ kid }, 'an access token key was sealed with an unknown SECRET'),
     });
     const keys = createSigningKeys({
       db,
       clock,
       store,
       algorithm: config.ACCESS_TOKEN_ALGORITHM,
-      onMade: (key) => log.info(key, 'a key for access tokens was made'),
+      onMade: (key) => log.info(key, 'an access token key was created'),
     });
     await keys.reload();
     await store.reseal(db);
     app.decorate('signingKeys', keys);
 
-    const onFailure = (error: unknown) => log.warn(error, 'the keys of access tokens could not be read anew');
+    const onFailure = (error: unknown) => log.warn(error, 'the access token keys could not be reloaded');
     const reloading = createBackground(keys.reload, reloadInterval, onFailure);
     app.addHook('onListen', async () => reloading.start());
     app.addHook('onClose', () => reloading.stop());
-    app.every(hour, keys.tidy, 'keys of access tokens could not be cleared away');
+    app.every(hour, keys.tidy, 'old access token keys could not be cleared away');
   },
   { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'periodic', 'activity'] },
 );

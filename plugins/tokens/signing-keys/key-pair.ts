@@ -4,27 +4,27 @@ import { calculateJwkThumbprint } from 'jose';
 import type { KeyPairAlgorithm, PublicKey } from '../../../schemas/jwks.js';
 import { accessTokenType, issuer } from '../jwt.js';
 
-/** A key pair, ready for use: with one algorithm, whatever a token says. */
+/** A key pair, ready for use. It has a fixed algorithm, whatever the header of a token says. */
 export interface KeyPair {
   kid: string;
   algorithm: KeyPairAlgorithm;
-  /** What everybody may know of it. */
+  /** The public part, for publication. */
   publicKey: PublicKey;
   sign(claims: object): string;
-  /** The claims of a token that it has signed. @throws for any other */
+  /** The claims of a token that this key has signed. @throws for any other token */
   verify(token: string): unknown;
 }
 
-/** A new pair: its id, and the private key in PEM (PKCS #8). */
+/** Creates a key pair. @returns its ID, and the private key in PEM (PKCS #8) */
 export async function makeKeyPair(algorithm: KeyPairAlgorithm): Promise<{ kid: string; pem: string }> {
   const { privateKey } =
     algorithm === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  // Of what the key is, so that no two have the same id and none can be given that of another (RFC 7638).
+  // The ID is derived from the key, so that no two keys have the same ID, and no key can get the ID of another (RFC 7638).
   const kid = await calculateJwkThumbprint(publicPartOf(createPublicKey(privateKey)));
   return { kid, pem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) };
 }
 
-/** Reads a private key back. The public one is made from it: nobody can have put another in its place. */
+/** Reads a stored private key. The public key is derived from it, so an attacker cannot replace the public key. */
 export function readKeyPair(kid: string, algorithm: KeyPairAlgorithm, pem: string): KeyPair {
   const publicKey = createPublicKey(createPrivateKey(pem));
   const verify = createVerifier({
@@ -44,7 +44,7 @@ export function readKeyPair(kid: string, algorithm: KeyPairAlgorithm, pem: strin
   };
 }
 
-/** The members that make a public key (RFC 7517, RFC 8037), each by name: nothing else can come along. */
+/** The members of a public key (RFC 7517, RFC 8037). They are listed by name, so that no other member can be published. */
 function publicPartOf(key: KeyObject): Pick<PublicKey, 'kty' | 'crv' | 'x' | 'y'> {
   const { kty, crv, x, y } = key.export({ format: 'jwk' }) as PublicKey;
   return { kty, crv, x, ...(y === undefined ? {} : { y }) };

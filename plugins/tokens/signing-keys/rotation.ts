@@ -3,7 +3,7 @@ import type { Config } from '../../../schemas/config.js';
 import type { KeyPairAlgorithm } from '../../../schemas/jwks.js';
 import type { KeyStore } from './store.js';
 
-/** A key that was made, and from when on it signs. */
+/** A new key, and the time from which it signs. */
 export interface MadeKey {
   kid: string;
   algorithm: KeyPairAlgorithm;
@@ -11,15 +11,15 @@ export interface MadeKey {
 }
 
 /**
- * How long a new key is made known before it signs, in milliseconds: longer than anybody keeps the keys that they have read,
- * be they verifiers that go by what the answer says, or such as don't.
+ * How long a new key is published before it signs, in milliseconds. This is longer than verifiers cache the keys, whether or not
+ * they follow the caching headers of the response.
  */
 export const leadTime = 3_600_000;
 
 /**
- * Makes the first key of an algorithm, when there is none. Where there is another key, others have read that one, and the new
- * one is made known first; the very first one signs at once.
- * @returns undefined when another instance was faster
+ * Creates the first key of an algorithm. If there is a key of another algorithm, verifiers may have cached it, so the new key is
+ * published for some time before it signs. Without any other key, the new key signs immediately.
+ * @returns undefined if the algorithm already has a key, because another instance was faster
  */
 export async function addFirst(
   db: Executor,
@@ -35,9 +35,9 @@ export async function addFirst(
 }
 
 /**
- * Makes the key that takes over from the one that signs now. The old one verifies on; it is removed when nobody needs it.
- * @param lead how long the new one is made known before
- * @returns the new one; or the one that is to take over already
+ * Creates the successor of the current signing key. The old key still verifies tokens, and is removed when it is no longer needed.
+ * @param lead how long the new key is published before it signs, in milliseconds
+ * @returns the new key, or a successor that already exists
  */
 export async function rotate(
   db: Executor,
@@ -54,7 +54,7 @@ export async function rotate(
   });
 }
 
-/** Removes all keys, and with them whatever they have signed; a new one signs at once. */
+/** Removes all keys, which invalidates all tokens signed with them. A new key signs immediately. */
 export async function revoke(
   db: Executor,
   store: KeyStore,

@@ -6,21 +6,21 @@ import type { Clock } from '../../platform/clock.js';
 import { addFirst } from './rotation.js';
 import type { KeyStore, SigningKey } from './store.js';
 
-/** The keys of access tokens as this instance knows them. Requests are answered from memory. */
+/** The access token keys, cached in the memory of this instance. */
 export interface SigningKeys {
-  /** The key to sign with at this moment; undefined: none, access tokens are signed with one made from SECRET. */
+  /** The current signing key; undefined if access tokens are signed with the key derived from SECRET. */
   signer(): SigningKey | undefined;
-  /** The key of this id. When there is none, the database is asked first whether another instance has made it. */
+  /** The key with this ID. If it is not in memory, the keys are reloaded first, because another instance may have created it. */
   find(kid: string): Promise<SigningKey | undefined>;
-  /** What everybody may know of them. */
+  /** The public keys, for publication. */
   published(): KeySet;
-  /** Reads them anew; makes the first one when there should be one. */
+  /** Reloads the keys from the database, and creates the first one if the algorithm requires it. */
   reload(): Promise<void>;
-  /** Removes those that nobody needs any more, and renews the seals of the others. */
+  /** Removes keys that are no longer needed, and seals the others with the current SECRET. */
   tidy(): Promise<void>;
 }
 
-/** How often, at the most, tokens with ids that nobody knows have the database asked. Milliseconds. */
+/** Milliseconds. The shortest interval between database queries that are caused by tokens with unknown key IDs. */
 const shortestPause = 1_000;
 
 export function createSigningKeys(deps: {
@@ -41,7 +41,7 @@ export function createSigningKeys(deps: {
     const now = clock();
     const due = keys.filter(({ signsFrom }) => signsFrom <= now);
     const ofAlgorithm = (key: SigningKey) => key.algorithm === algorithm;
-    // A key of another algorithm goes on signing until the first one of this has been made known for long enough.
+    // A key of another algorithm continues to sign until the first key of this algorithm has been published for long enough.
     const key = due.find(ofAlgorithm) ?? due[0] ?? keys.find(ofAlgorithm);
     if (!key) throw new Error('There is no key to sign access tokens with.');
     return key;
@@ -59,13 +59,13 @@ export function createSigningKeys(deps: {
     if (key) await store.keep(db, key, clock());
   };
 
-  /** One after the other: none that was slow puts back what a later one has found. */
+  /** Reloads run one at a time, so that a slow one cannot overwrite the result of a later one. */
   const reload = (): Promise<void> => {
     reading = reading.then(read, read);
     return reading;
   };
 
-  /** Reads the keys at a moment that is still to come: whoever asks meanwhile waits for the same answer. */
+  /** Schedules a reload. All callers until it starts share its result. */
   const ask = (): Promise<void> => {
     asking ??= (async () => {
       await sleep(Math.max(0, askedAt + shortestPause - performance.now()));
@@ -92,7 +92,7 @@ export function createSigningKeys(deps: {
     published: () => ({ keys: keys.map(({ publicKey }) => publicKey) }),
 
     tidy: async () => {
-      // First of all, so that the one that signs is never among those that go.
+      // Reload first. This extends the life of the signing key, so that it is not removed below.
       await reload();
       const removed = await db.transaction((tx) => store.remove(tx, clock()));
       if (removed.length > 0) await reload();

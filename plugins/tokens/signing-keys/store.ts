@@ -15,32 +15,32 @@ import { createSecretBox } from '../../platform/encryption.js';
 import { keysFor } from '../../platform/key-derivation.js';
 import { type KeyPair, makeKeyPair, readKeyPair } from './key-pair.js';
 
-/** A key pair, and its times. */
+/** A key pair with its validity times. */
 export interface SigningKey extends KeyPair {
-  /** From when on it may sign; until then it is only made known. */
+  /** From when the key may sign. Until then, it is only published. */
   signsFrom: Date;
   neededUntil: Date;
 }
 
 /** The keys in the database, which all instances share. */
 export interface KeyStore {
-  /** All that can be opened; the one that signs from the latest moment on comes first. */
+  /** All keys that can be decrypted, sorted by `signsFrom`, latest first. */
   read(executor: Executor): Promise<SigningKey[]>;
-  /** The same, and until the transaction ends nobody else changes them. */
+  /** Like `read`, and locks the keys against changes until the transaction ends. */
   readAlone(tx: Executor): Promise<SigningKey[]>;
-  /** Makes a new one. @returns its id */
+  /** Creates a key. @returns its ID */
   add(tx: Executor, algorithm: KeyPairAlgorithm, signsFrom: Date, now: Date): Promise<string>;
-  /** Removes all, or those that nobody needs since a moment. @returns their ids */
+  /** Removes all keys, or those that were needed only before `neededBefore`. @returns their IDs */
   remove(tx: Executor, neededBefore?: Date): Promise<string[]>;
-  /** Has a key kept that goes on signing. Costs a statement once an hour. */
+  /** Extends `neededUntil` of a key that is still signing. Runs a statement only once an hour. */
   keep(executor: Executor, key: SigningKey, now: Date): Promise<void>;
-  /** Seals with the present SECRET what was sealed with a previous one. */
+  /** Seals keys that were sealed with a previous SECRET again with the current one. */
   reseal(executor: Executor): Promise<void>;
 }
 
 const hour = 3_600_000;
 
-/** @param onUnreadable told once of each key that cannot be opened */
+/** @param onUnreadable called once for each key that cannot be decrypted */
 export function createKeyStore(deps: {
   config: Pick<Config, 'SECRET' | 'PREVIOUS_SECRETS' | 'ACCESS_TOKEN_TTL' | 'REFRESH_TOKEN_TTL' | 'SESSION_COOKIE_TTL'>;
   activity: Pick<Activity, 'record'>;
@@ -48,9 +48,9 @@ export function createKeyStore(deps: {
 }): KeyStore {
   const { config, activity, onUnreadable } = deps;
   const box = createSecretBox(keysFor(config, 'signing-key'));
-  /** The longest time after which a client may come back with a token; it is then to be told that it has expired. */
+  /** The longest lifetime of a token. Keys must be available for that long, so that the service can report a token as expired. */
   const absence = Math.max(config.ACCESS_TOKEN_TTL, config.REFRESH_TOKEN_TTL, config.SESSION_COOKIE_TTL);
-  /** To open a key takes longer than to look whether it is still there. */
+  /** Cache of decrypted keys, because decrypting a key takes longer than checking that it still exists. */
   let opened = new Map<string, KeyPair>();
   const unreadable = new Set<string>();
 
