@@ -33,7 +33,8 @@ interface LoggedError {
  * the database's details contain the rejected values. Neither may appear in a log, so only the properties below do.
  */
 export function describeError(error: unknown): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'A value that is not an error was thrown.', stack: '' };
+  if (!(error instanceof Error))
+    return { type: typeof error, message: 'A value that is not an error was thrown.', stack: '' };
   const { code, query, cause } = error as Error & { code?: unknown; query?: unknown };
   const isFailedQuery = typeof query === 'string' && cause instanceof Error;
   if (isFailedQuery) return { ...describeError(cause), query };

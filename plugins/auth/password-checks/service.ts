@@ -261,7 +261,9 @@ export function createPasswordChecks(deps: {
       const { network } = client;
       const keys = keysOf(email ?? id ?? '', network);
       const readSubject = async () => ({ id, password, state: await readAttemptState(db, id, network, keys) });
-      return (await tryPassword(keys, { userId: id, client }, given, readSubject, ({ clear }) => clear())) !== undefined;
+      return (
+        (await tryPassword(keys, { userId: id, client }, given, readSubject, ({ clear }) => clear())) !== undefined
+      );
     },
 
     logIn: async ({ email, password }, client, passwordOf, onRight) => {
