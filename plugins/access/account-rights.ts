@@ -10,8 +10,9 @@ import { variablesOf } from './view.js';
 const openStatuses = new Set<unknown>(['active', 'invited', 'unverified']);
 
 /**
- * Whether a change can give access to the account: by a credential, by an address that receives its links, or by a status in
- * which it can be used or activated through a link. A caller who makes such a change must have all the rights of the account.
+ * Whether a change can give access to the account: it sets a credential, an address that receives the account's links, or a status
+ * in which the account can be used or activated through a link. A caller who makes such a change must have all the rights of the
+ * account.
  */
 export const opensAccount = ({ password, email, token, status }: Record<string, unknown>): boolean =>
   password !== undefined || email !== undefined || token !== undefined || openStatuses.has(status);
@@ -25,9 +26,9 @@ export async function requireNoAdministrator(tx: Executor, keys: readonly Key[])
 }
 
 /**
- * Requires that the caller has all the rights of these users, as they are now. To be called before the first row is written:
- * what a change adds to their rights must be compared too, before or after it.
- * @param caller not an administrator: administrators have all rights
+ * Requires that the caller has all the current rights of these users. Call it before the first row is written. Rights that a change
+ * adds to these users must be compared separately, before or after the change.
+ * @param caller not an administrator, because administrators have all rights
  * @throws {ApiError} FORBIDDEN
  */
 export async function requireRightsOver(
@@ -40,7 +41,7 @@ export async function requireRightsOver(
   await requireRightsOf(tx, caller, await findPrincipalsAmong(tx, [...keys].map(String)), now);
 }
 
-/** The same, for users who were read already or are about to be created. */
+/** Like `requireRightsOver`, for users who are already loaded or are about to be created. */
 export async function requireRightsOf(
   executor: Executor,
   caller: Caller,
@@ -50,8 +51,8 @@ export async function requireRightsOf(
   if (principals.some(({ policies }) => policies.some((policy) => policy.admin_access))) {
     throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
   }
-  const everybody = await findPublicPolicies(executor);
-  const own = { policies: [...caller.policies, ...everybody], variables: variablesOf(caller, now) };
+  const publicPolicies = await findPublicPolicies(executor);
+  const own = { policies: [...caller.policies, ...publicPolicies], variables: variablesOf(caller, now) };
   for (const { id, role, roles, policies } of principals) {
     const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
     if (!hasMoreRights({ policies, variables }, own)) continue;

@@ -4,13 +4,13 @@ import type { Filter } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import { ruleOf } from './write-grants.js';
 
-/** Somebody with rights: what they are granted, and what the variables in it stand for. */
+/** The policies of a user, and the values of the variables in their rules. */
 export interface Holder {
   policies: readonly PolicyRecord[];
   variables: Variables;
 }
 
-/** A permission as it stands for its holder: to these fields of these items. */
+/** A permission with the variables of its holder filled in: it covers these fields of the items that match the rule. */
 interface Right {
   collection: string;
   action: PermissionRecord['action'];
@@ -20,13 +20,14 @@ interface Right {
 }
 
 /**
- * Whether somebody has rights that another lacks. Rights over one's own user don't count: whoever may change an account
- * has as much of it already. In doubt the answer is yes: rules are compared as they stand, not by what they select.
+ * Whether a holder has rights that the other one lacks. The holder's rights over their own user are ignored, because a caller who
+ * may change that account already has as many rights over it. In doubt, the result is true: rules are compared as they are
+ * written, not by the items that they select.
  */
-export function hasMoreRights(somebody: Holder, another: Holder): boolean {
-  const had = rightsOfHolder(another);
-  return rightsOfHolder(somebody).some(
-    (right) => !isOverOneself(right, somebody.variables) && !right.fields.every((field) => isHad(right, field, had)),
+export function hasMoreRights(holder: Holder, other: Holder): boolean {
+  const existing = rightsOfHolder(other);
+  return rightsOfHolder(holder).some(
+    (right) => !isOverSelf(right, holder.variables) && !right.fields.every((field) => isHeld(right, field, existing)),
   );
 }
 
@@ -49,8 +50,8 @@ function resolved(rule: Record<string, unknown> | null, collection: string, vari
   return rule === null || Object.keys(rule).length === 0 ? null : { kind: 'never' };
 }
 
-const isHad = (right: Right, field: string, had: readonly Right[]): boolean =>
-  had.some(
+const isHeld = (right: Right, field: string, existing: readonly Right[]): boolean =>
+  existing.some(
     ({ collection, action, fields, rule, validation }) =>
       collection === right.collection &&
       action === right.action &&
@@ -62,7 +63,7 @@ const isHad = (right: Right, field: string, had: readonly Right[]): boolean =>
 const isAsWide = (filter: Filter | null, other: Filter | null) =>
   filter === null || JSON.stringify(filter) === JSON.stringify(other);
 
-function isOverOneself({ collection, rule }: Right, { user }: Variables): boolean {
+function isOverSelf({ collection, rule }: Right, { user }: Variables): boolean {
   const isSelf = (filter: Filter): boolean => {
     if (filter.kind === 'and') return filter.filters.some(isSelf);
     return filter.kind === 'compare' && filter.field === 'id' && filter.operator === 'eq' && filter.values[0] === user;

@@ -2,15 +2,15 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 
 interface Credential {
-  /** One, unless there are several session cookies. */
+  /** One token, or several if the request has several session cookies. */
   tokens: readonly string[];
   isCookie: boolean;
 }
 
 /**
- * What a request presents: a token in the query or in the header, but not in both; the session cookie only when there is
- * neither.
- * @param sessionCookie its name; undefined where it is no credential
+ * The credential of a request: a token in the query or in the header, but not in both. The session cookie is used only if there is
+ * no token.
+ * @param sessionCookie name of the session cookie; undefined: the cookie is not a credential for this route
  * @throws {ApiError} INVALID_PAYLOAD
  */
 export function credentialOf(request: FastifyRequest, sessionCookie: string | undefined): Credential | undefined {
@@ -30,7 +30,7 @@ export function credentialOf(request: FastifyRequest, sessionCookie: string | un
   return cookies.length > 0 ? { tokens: cookies, isCookie: true } : undefined;
 }
 
-/** The token of `Bearer <token>` (RFC 6750, 2.1): scheme in any case, exactly two parts; any other scheme is not ours. */
+/** The token of `Bearer <token>` (RFC 6750, 2.1): case-insensitive scheme, exactly two parts. Other schemes are ignored. */
 function bearerToken(header: string | undefined): string | undefined {
   const [scheme, token, ...rest] = header?.split(' ') ?? [];
   return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined;

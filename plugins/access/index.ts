@@ -14,27 +14,30 @@ declare module 'fastify' {
     access: Access;
   }
   interface FastifyRequest {
-    /** Who is calling; null: nobody who says so. */
+    /** The authenticated user; null: an anonymous caller. */
     principal: Principal | null;
-    /** The user who calls a route that is for users only. */
+    /** The authenticated user, on routes that require one. */
     currentUser: Principal;
-    /** Whoever calls a route that goes by permissions. */
+    /** The caller of a route that evaluates permissions. The caller can be anonymous. */
     caller: Caller;
-    /** Whether the credential, or that there is none, was accepted: what is refused then is refused for a reason of its own. */
+    /** Whether the route accepted the credential, or its absence. If the request is rejected later, it is for another reason. */
     isAdmitted: boolean;
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
-    /** Callers who do not have this are refused before their body and query are evaluated. */
+    /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
     needs?: Need;
-    /** Whether the route answers a user who must set up two-factor authentication and has not done so yet. */
+    /** Whether users who must still set up two-factor authentication can call the route. */
     beforeTfa?: boolean;
-    /** The route answers with the caller's own row, which is read together with their rights. */
+    /** Whether the route returns the caller's own row, which is read together with their rights. */
     readsOwnRow?: boolean;
   }
 }
 
-/** `app.access`, `request.principal`, `request.currentUser` and `request.caller`: every request is authenticated before anything else happens. */
+/**
+ * `app.access`, `request.principal`, `request.currentUser` and `request.caller`. Every request is authenticated before anything else
+ * happens.
+ */
 export const accessPlugin = plugin(
   async (app) => {
     const { config, db, clock, accessTokens, stepUp } = app;
@@ -51,7 +54,7 @@ export const accessPlugin = plugin(
     app.decorateRequest('caller', null as unknown as Caller);
 
     app.addHook('onRequest', async (request, reply) => {
-      // Every route has a rule; should one ever lack it, it is closed.
+      // Every route declares a rule. If a route ever lacks one, it requires authentication.
       const rule = request.routeOptions.config.access ?? 'authenticated';
       if (rule === 'open' || request.is404) return;
       const { evaluatesSessionCookie } = request.routeOptions.config;
@@ -61,7 +64,7 @@ export const accessPlugin = plugin(
           request.principal = await access.authenticate(credential.tokens, request.client, ownFields(request));
         } catch (error) {
           const isCookie = credential.isCookie && error instanceof ApiError && error.status < 500;
-          // An expired one is left to the browser, which removes it.
+          // An expired cookie is not cleared, because the browser removes it.
           const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
           if (isDead && !error.keepsCookie) reply.clearSessionCookie();
           // A neighboring host may have set the cookie. It must not prevent users from logging in.
@@ -85,7 +88,7 @@ export const accessPlugin = plugin(
   { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client', 'step-up'] },
 );
 
-/** What a route that answers with the caller's own row will want of it, where that can be told so early. */
+/** The fields that a route will return of the caller's own row, if they can be determined this early. */
 function ownFields({ routeOptions, query }: FastifyRequest): readonly string[] | undefined {
   const { fields, meta } = query as { fields?: unknown; meta?: unknown };
   return routeOptions.config.readsOwnRow && meta === undefined ? plainFields(fields, collections.users) : undefined;

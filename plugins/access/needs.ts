@@ -4,8 +4,8 @@ import { settingNames } from '../../schemas/settings.js';
 import type { Caller } from '../server/caller.js';
 
 /**
- * Whether a caller may call a route at all. Rules are not evaluated here: which items and fields the caller may use is checked
- * where they are known.
+ * Whether a caller may call a route at all. Rules are not evaluated here: the access to individual items and fields is checked
+ * later, when they are known.
  */
 export function meetsNeed(caller: Caller, need: Need): boolean {
   if (caller.admin || need === 'nothing') return true;

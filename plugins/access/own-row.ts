@@ -1,8 +1,8 @@
 import type { Rights } from '../server/caller.js';
 
 /**
- * Whether these fields of the caller's own row may be read for certain, without asking the database: by a permission
- * that is for all users, or for oneself. When not, there may still be a rule that the row happens to match.
+ * Whether the caller may certainly read these fields of their own row, determined without a database query: a permission covers all
+ * users or the caller's own user. If the result is false, the row may still match the rule of another permission.
  */
 export function seesOwnRow({ admin, app, policies }: Rights, fields: readonly string[]): boolean {
   if (admin || app) return true;

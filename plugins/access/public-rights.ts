@@ -3,9 +3,10 @@ import { excessiveSettings } from '../../db/queries/access/administrators.js';
 import { ApiError } from '../../schemas/errors.js';
 
 /**
- * To be called after a change of the settings, a role or a policy. The change must hold the lock of `lockAdministrators`, so that of two
- * changes at the same time the later one sees the other.
- * @throws {ApiError} UNPROCESSABLE_CONTENT when everyone, or anyone who registers, has more rights than is safe
+ * Checks the rights that the settings give to anonymous callers and to newly registered users. Call it after a change of the
+ * settings, a role or a policy. The change must hold the lock of `lockAdministrators`, so that the later of two concurrent changes
+ * sees the earlier one.
+ * @throws {ApiError} UNPROCESSABLE_CONTENT when the public policy or the registration role grants more rights than is safe
  */
 export async function requireHarmlessSettings(tx: Executor): Promise<void> {
   const { publicPolicy, registrationRole } = await excessiveSettings(tx);

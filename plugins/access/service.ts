@@ -17,16 +17,16 @@ import { seesOwnRow } from './own-row.js';
 
 export interface Access {
   /**
-   * The caller behind a token: an access token of ours, or else a static token. Of several tokens, one that is valid will do.
-   * @param ownFields of the caller's own row, to be read along
+   * Identifies the caller by an access token or a static token. If there are several tokens, one valid token is enough.
+   * @param ownFields fields of the caller's own row to read in the same query
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
    */
   authenticate(tokens: readonly string[], client: Client, ownFields?: readonly string[]): Promise<Principal>;
-  /** A caller without a credential: what they may do is what the public policy grants. */
+  /** A caller without a credential. They have the rights that the public policy grants. */
   anonymous(client: Client): Promise<Caller>;
 }
 
-/** How many of several tokens are looked up in the database. */
+/** Maximum number of tokens of one request that are looked up in the database. */
 const maxCandidates = 4;
 
 type Found = PrincipalRecord & Partial<Pick<SessionPrincipalRecord, 'session'>>;
@@ -61,7 +61,7 @@ export function createAccess(deps: {
     if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
     const rights = rightsOf(found, client.ip);
     const { admin, app, mustSetUpTfa, policies } = rights;
-    // Each by its name, at every request: spread, they would take three kilobytes.
+    // This runs for every request: with a spread, the object would use three kilobytes.
     return {
       admin,
       app,
@@ -79,7 +79,7 @@ export function createAccess(deps: {
     };
   };
 
-  /** Those of several tokens that may be valid, signed ones first: an attacker cannot make up signed ones to displace the valid one. */
+  /** The tokens that may be valid, with signed ones first: an attacker cannot forge signed tokens to displace the valid one. */
   const candidatesAmong = async (tokens: readonly string[], onFailure: (error: ApiError) => void) => {
     const signed: string[] = [];
     const others: string[] = [];
@@ -113,9 +113,9 @@ export function createAccess(deps: {
     anonymous: async (client) => {
       const policies = await findPublicPolicies(db);
       const rights = rightsOf({ has_tfa: true, policies }, client.ip);
-      // Whatever the public policy says, nobody administers without saying who they are.
-      const nobody = { userId: null, role: null, roles: [], sessionId: null, authenticatedAt: null };
-      return { ...rights, admin: false, ...nobody, client };
+      // An anonymous caller is never an administrator, whatever the public policy grants.
+      const anonymous = { userId: null, role: null, roles: [], sessionId: null, authenticatedAt: null };
+      return { ...rights, admin: false, ...anonymous, client };
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../server/caller.js';
 import { ruleOf } from './write-grants.js';
 
-/** What the dynamic variables stand for when this caller asks. */
+/** The values of the dynamic variables for this caller. */
 export const variablesOf = (caller: Caller, now: Date): Variables => ({
   now,
   user: caller.userId,
@@ -14,9 +14,9 @@ export const variablesOf = (caller: Caller, now: Date): Variables => ({
 });
 
 /**
- * What a caller may see: everything for an administrator, else what the permissions of their policies
- * grant, and for an app user their own user and roles; but of the audit log nothing. Rules are read when a collection is
- * first asked for.
+ * What a caller may read. Administrators may read everything. Other callers may read what the permissions of their policies grant,
+ * and app users may also read their own user and roles. Only administrators may read the audit log. Rules are parsed when
+ * a collection is first used.
  */
 export function accessViewOf(caller: Caller, now: Date): AccessView {
   if (caller.admin) return seesAll;
@@ -35,7 +35,7 @@ function granted(caller: Caller, name: CollectionName, variables: Variables): Re
     .flatMap(({ permissions }) => permissions)
     .filter(({ collection, action }) => collection === name && action === 'read')
     .map(({ permissions, fields }) => ({
-      // A grant that names no field there is would show that there are items, and their keys.
+      // A grant that names no existing field would still reveal that there are items, and their keys.
       fields: fields?.includes('*')
         ? ('*' as const)
         : new Set((fields ?? []).filter((field) => collections[name].fields.has(field))),

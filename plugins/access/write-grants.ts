@@ -5,12 +5,12 @@ import { type Filter, parseFilter } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../server/caller.js';
 
-/** A right to write: these fields of the items that match the rule, if the item then meets the validation. */
+/** A right to write these fields of the items that match the rule, if the written item passes the validation. */
 export interface WriteGrant {
   fields: ReadonlySet<string> | '*';
   /** Null: all items. */
   rule: Filter | null;
-  /** Null: anything goes. */
+  /** Null: all values are valid. */
   validation: Filter | null;
   presets: Record<string, unknown>;
 }
@@ -36,7 +36,7 @@ export function writeGrantsOf(
     }));
 }
 
-/** A stored rule; null when there is none. One that cannot be read lets nothing pass. */
+/** Parses a stored rule. Null: there is no rule, so all items match. If the rule cannot be parsed, no item matches. */
 export function ruleOf(
   stored: Record<string, unknown> | null,
   name: CollectionName,

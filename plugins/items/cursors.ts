@@ -5,13 +5,13 @@ import { nameOfSort, type SortKey } from '../../db/query-language/query.js';
 import type { SecretBox } from '../platform/encryption.js';
 
 /**
- * Cursors: the row after which a list continues, by the values that it is sorted by. They are encrypted, so that they tell
- * nothing, and no one can write one to compare hidden values with.
+ * A cursor identifies the row after which a list continues, by the row's values in the sort fields. Cursors are encrypted, so that
+ * they reveal nothing and no client can forge one to compare it with hidden values.
  */
 export interface Cursors {
   /** @param position null: before the first row */
   write(collection: Collection, sort: readonly SortKey[], position: Position | null): string;
-  /** @throws {ApiError} INVALID_QUERY when it is none of ours, or of another collection or sort */
+  /** @throws {ApiError} INVALID_QUERY when the service did not issue the cursor, or issued it for another collection or sort */
   read(collection: Collection, sort: readonly SortKey[], cursor: string): Position | null;
 }
 

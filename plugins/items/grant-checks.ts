@@ -7,7 +7,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { WriteGrant } from '../access/write-grants.js';
 import { findUnmet } from './validation-errors.js';
 
-/** Of a request, which fields it writes of which items. */
+/** The fields that a request writes, and the items that it writes them to. */
 export interface Written {
   keys: readonly Key[];
   fields: readonly string[];
@@ -22,9 +22,10 @@ export interface Applied {
 export const names = ({ fields }: WriteGrant, field: string) => fields === '*' || fields.has(field);
 
 /**
- * Each field of each item must be named by a grant whose rule the item matches: what one grant says of some items adds
- * nothing to what another says of others.
+ * Requires that each field of each item is named by a grant whose rule the item matches. A grant that applies to some items adds
+ * no rights to other items.
  * @returns the grants, each with the items that it applies to
+ * @throws {ApiError} FORBIDDEN
  */
 export async function requireRules(
   tx: Executor,
@@ -37,7 +38,11 @@ export async function requireRules(
   return applied;
 }
 
-/** After the write, each field of each item must be named by a grant that applied to it and whose validation it meets. */
+/**
+ * Requires, after the write, that each field of each item is named by a grant that applied to the item and whose validation the
+ * item now passes.
+ * @throws {ApiError} FAILED_VALIDATION
+ */
 export async function requireValid(
   tx: Executor,
   collection: Collection,
@@ -54,7 +59,7 @@ export async function requireValid(
   if (refused) throw await validationFailure(tx, collection, refused, applied, both);
 }
 
-/** What the first grant that could have allowed the write asks for and does not get. */
+/** Describes the unmet condition of the first grant that could have allowed the write. */
 async function validationFailure(
   tx: Executor,
   collection: Collection,
@@ -70,10 +75,10 @@ async function validationFailure(
     const validation = asking?.grant.validation;
     if (validation) return new ApiError('FAILED_VALIDATION', await findUnmet(tx, collection, key, validation));
   }
-  throw new Error('A validation failed that no grant asks for');
+  throw new Error('A validation failed, but no grant requires it');
 }
 
-/** Which of the items meet the filter of which grants; no filter is met by all. */
+/** Finds the items that match the filter of each grant. If a grant has no filter, all items match. */
 async function applyTo(
   tx: Executor,
   collection: Collection,
@@ -91,7 +96,7 @@ async function applyTo(
   return applied;
 }
 
-/** Whether each field of the items is named by a grant that applies to them; without fields any grant will do. */
+/** Whether each field of the items is named by a grant that applies to them. If there are no fields, any grant is enough. */
 function isCovered({ keys, fields }: Written, applied: readonly Applied[]): boolean {
   const covers = (key: Key, field?: string) =>
     applied.some((one) => one.keys.has(key) && (field === undefined || names(one.grant, field)));

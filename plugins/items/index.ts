@@ -19,12 +19,13 @@ declare module 'fastify' {
 }
 
 /**
- * Items that one request may write on the embedded engine. It works on this thread, one statement at a time, so others wait for as
- * long as a statement takes: for no more than a quarter of a second, on a slow machine too.
+ * Maximum number of items that one request can write on the embedded engine. The engine runs on this thread, one statement at a
+ * time, so other requests wait until a statement ends. With this limit they wait at most a quarter of a second, even on a slow
+ * machine.
  */
 const maxBatchEmbedded = 300;
 
-/** `app.items` and `app.mutations`: read and write any collection. `app.writeRules`: what is particular about writing each. */
+/** `app.items` and `app.mutations`: read and write any collection. `app.writeRules`: the rules specific to writing each one. */
 export const itemsPlugin = plugin(
   async (app) => {
     const { dbOf, clock, config, activity, stepUp } = app;
@@ -42,7 +43,7 @@ export const itemsPlugin = plugin(
       costly,
       cursors: createCursors(createSecretBox(keysFor(config, 'cursor'))),
     });
-    // Those for users come with the users plugin.
+    // The users plugin adds the rules for users.
     const rules = {
       roles: roleWriteRules,
       policies: policyWriteRules,

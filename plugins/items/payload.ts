@@ -4,18 +4,18 @@ import { readMoment } from '../../db/query-language/timestamps.js';
 import { isObject, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 
-/** What is to be written of one item: its own columns, and the items that it holds links to. */
+/** The values to write for one item: its own columns, and the keys of the items that it links to. */
 export interface Payload {
   columns: Columns;
   links: Map<string, Key[]>;
 }
 
-/** Fields that are written in ways of their own: each takes its value and adds what follows from it. */
+/** Fields with their own write logic. Each function validates the value and adds the resulting columns to the payload. */
 export type SpecialFields = Readonly<Record<string, (value: unknown, payload: Payload) => void>>;
 
 export const invalidPayload = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 
-/** @throws {ApiError} INVALID_PAYLOAD for a field that does not exist, or that only the service writes */
+/** @throws {ApiError} INVALID_PAYLOAD for a field that does not exist or that only the service can write */
 export function requireFields(collection: Collection, input: object, special: SpecialFields): void {
   const unknown = Object.keys(input).find((name) => !Object.hasOwn(special, name) && !collection.fields.has(name));
   if (unknown !== undefined) throw invalidPayload(`${collection.name} have no field "${unknown.slice(0, 64)}"`);
@@ -27,8 +27,8 @@ export function requireFields(collection: Collection, input: object, special: Sp
 }
 
 /**
- * Reads what a client wants to write, value by value: every field must exist and be written from this side, every value
- * be of its type and fit its column.
+ * Validates a client's input field by field. Every field must exist and be writable from this collection, and every value
+ * must have the right type and fit its column.
  * @throws {ApiError} INVALID_PAYLOAD, VALUE_TOO_LONG, NOT_NULL_VIOLATION
  */
 export function readPayload(collection: Collection, input: Record<string, unknown>, special: SpecialFields): Payload {
@@ -105,7 +105,7 @@ function readJson(collection: Collection, name: string, field: ValueField, value
   return value;
 }
 
-/** The key of an item, in the form that the database gives it back; undefined for what can be no key. */
+/** Converts an item's key to the form that the database returns. Undefined: the value cannot be a key. */
 export function readKey(collection: Collection, value: unknown): Key | undefined {
   if (collection.keyType === 'uuid') {
     return typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : undefined;

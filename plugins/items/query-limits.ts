@@ -2,17 +2,17 @@ import type { ReadLimits } from '../../db/queries/items/items.js';
 import type { QueryLimits } from '../../db/query-language/query.js';
 import type { Caller } from '../server/caller.js';
 
-/** How much a caller may ask for in one query, and how much is read for it. */
+/** How much a caller can request in one query, and how much the service reads to answer it. */
 export type QueryLimitsOf = (caller: Pick<Caller, 'admin'>) => QueryLimits & { read: ReadLimits };
 
-/** For callers who are not administrators, unless QUERY_LIMIT_MAX says otherwise. */
+/** Maximum number of items for callers who are not administrators, unless QUERY_LIMIT_MAX is set. */
 const defaultMaximum = 1_000;
 
 /**
- * The limits of a query. They hold for what a caller asks for; the rules of permissions do not count.
- * @param rows how many items a list has when no limit is asked for
- * @param mostRows how many it has at the most
- * @param mostBytes of a response
+ * The limits of a query. They apply to the query that the caller sends, not to the rules of permissions.
+ * @param rows number of items in a list if the query has no limit
+ * @param mostRows maximum number of items in a list
+ * @param mostBytes maximum size of a response in bytes
  */
 export function createQueryLimits({
   rows,

@@ -5,7 +5,7 @@ import { type Collection, collections } from '../../db/query-language/collection
 import { ApiError } from '../../schemas/errors.js';
 import type { Payload } from './payload.js';
 
-/** A key that the caller chose must be a new one. */
+/** Requires that keys chosen by the caller do not exist yet. @throws {ApiError} RECORD_NOT_UNIQUE */
 export async function checkNewKeys(
   tx: Executor,
   collection: Collection,
@@ -25,7 +25,7 @@ export async function checkNewKeys(
   }
 }
 
-/** Keys that point to nothing are refused with the field they stand in. */
+/** Rejects foreign keys that do not exist, and names their field. @throws {ApiError} INVALID_FOREIGN_KEY */
 export async function checkForeignKeys(
   tx: Executor,
   collection: Collection,
@@ -48,7 +48,10 @@ export async function checkForeignKeys(
 
 const concealed = '**********';
 
-/** Two requests at once may both pass the checks; then the database refuses one, which is told what the checks would have said. */
+/**
+ * Two concurrent requests can both pass the checks. The database then rejects one of them, and this function converts the database
+ * error into the error that the checks would have thrown.
+ */
 export async function explained<T>(
   collection: Collection,
   items: readonly { input: Record<string, unknown> }[],

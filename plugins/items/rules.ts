@@ -12,7 +12,7 @@ import type { Caller } from '../server/caller.js';
 import { invalidPayload, readValue } from './payload.js';
 import type { Change, WriteRules } from './write-engine.js';
 
-/** A value of a fixed vocabulary. */
+/** A field that accepts only a fixed set of values. */
 const oneOf = (field: string, column: string, vocabulary: readonly string[], canonical = (value: string) => value) =>
   [
     field,
@@ -26,12 +26,12 @@ const oneOf = (field: string, column: string, vocabulary: readonly string[], can
     },
   ] as const;
 
-/** Who may do what decides over everybody's rights: only administrators write it, whatever permissions say. */
+/** For writes that affect the rights of other users: only administrators may make them, whatever the permissions grant. */
 const onlyAdministrators = async (_tx: Executor, caller: Caller): Promise<void> => {
   if (!caller.admin) throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change this' });
 };
 
-/** What is particular about writing roles. */
+/** The rules specific to writing roles. */
 export const roleWriteRules: WriteRules = {
   special: {},
   adminOnly: new Set(['parent', 'policies']),
@@ -41,11 +41,11 @@ export const roleWriteRules: WriteRules = {
   carriesAdministrators: new Set(['parent', 'policies']),
   carriesRights: new Set(['parent', 'policies']),
   check: async (tx, caller, _changes, action) => {
-    // Whose role goes loses its policies, and a demand for two-factor authentication with them.
+    // Users whose role is deleted lose its policies, including a requirement for two-factor authentication.
     if (action === 'delete') await onlyAdministrators(tx, caller);
   },
   after: async (tx, _caller, changes) => {
-    // Seen after the write: two roles of one request can each become the other's parent.
+    // Checked after the write, because two roles in one request can each become the other's parent.
     const moved = changes.filter(({ payload }) => typeof payload.columns.parent === 'string');
     const keys = moved.flatMap((change) => change.keys);
     if (await anyIsOwnAncestor(tx, keys)) throw invalidPayload('A role cannot be its own ancestor');
@@ -54,7 +54,7 @@ export const roleWriteRules: WriteRules = {
 
 const ipAccess = collections.policies.fields.get('ip_access') as ValueField;
 
-/** What is particular about writing policies. */
+/** The rules specific to writing policies. */
 export const policyWriteRules: WriteRules = {
   special: {
     ip_access: (value, { columns }) => {
@@ -83,12 +83,12 @@ function isRange(range: string): boolean {
   return version !== 0 && rest.length === 0 && bits <= (version === 4 ? 32 : 128);
 }
 
-/** Collections that permissions can be about. */
+/** Collections that permissions can apply to. */
 export const permittedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
 
 const anyone = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
-/** A rule is read when it is stored, so that a mistake is met by who makes it. */
+/** Parses a rule before it is stored, so that the caller who writes an invalid rule gets the error. */
 function checkRule(field: string, value: unknown, collection: string): void {
   if (!isObject(value) || Object.keys(value).length === 0) return;
   if (!Object.hasOwn(collections, collection)) throw invalidPayload(`${field}: ${collection} take no rules`);
@@ -100,7 +100,7 @@ function checkRule(field: string, value: unknown, collection: string): void {
   }
 }
 
-/** Presets are shown to whoever may read the permission, and are stored as they are. */
+/** Presets must not contain secrets: they are stored in plain text, and callers who may read the permission can read them. */
 function checkPresets(presets: unknown): void {
   const secret = ['password', 'token', 'tfa_secret'].find(
     (field) => isObject(presets) && Object.hasOwn(presets, field),
@@ -114,14 +114,14 @@ function checkRules({ collection, permissions, validation, presets }: Columns): 
   checkRule('validation', validation, String(collection));
 }
 
-/** What is particular about writing permissions. */
+/** The rules specific to writing permissions. */
 export const permissionWriteRules: WriteRules = {
   special: Object.fromEntries([
-    // Clients of the same API elsewhere name the collections with a prefix.
+    // Clients written for other services with this API prefix the collection names.
     oneOf('collection', 'collection', permittedCollections, (value) => value.replace(/^directus_/, '')),
     oneOf('action', 'action', ['create', 'read', 'update', 'delete']),
   ]),
-  // All of it, so that not even the foreign keys are looked up for anybody else.
+  // All fields, so that other callers are rejected before even the foreign keys are looked up.
   adminOnly: new Set(collections.permissions.fields.keys()),
   defaults: {},
   required: () => ['policy', 'collection', 'action'],
@@ -130,7 +130,7 @@ export const permissionWriteRules: WriteRules = {
   carriesRights: new Set(),
   check: (tx, caller) => onlyAdministrators(tx, caller),
   after: async (tx, _caller, changes) => {
-    // A rule may be given without the collection that it is about, and the other way round.
+    // An update can contain a rule without its collection, or a collection without its rules, so the stored rows are checked.
     const keys = changes.flatMap((change) => change.keys);
     for (const rules of await rulesOf(tx, keys)) checkRules(rules);
   },

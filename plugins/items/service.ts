@@ -27,36 +27,36 @@ import type { QueryLimitsOf } from './query-limits.js';
 export interface Meta {
   total_count?: number;
   filter_count?: number;
-  /** Null: no item follows. */
+  /** Null: there are no more items. */
   next_cursor?: string | null;
 }
 
-/** What answers a query; of a long list its JSON, in pieces, so that it is in memory but once. */
+/** The answer to a query. A long list is returned as JSON text in parts, so that memory holds it only once. */
 export interface Listed {
   body: { data: Item[]; meta?: Meta } | readonly string[];
-  /** Where a list continues that was cut off, though all of it was asked for. */
+  /** The cursor for the rest of a list that was cut off although the query requested all of it. */
   next?: string;
 }
 
 export interface Items {
   /**
-   * The items that a query asks for, as far as the caller may see them; `meta` only when it is asked for.
-   * @throws {ApiError} INVALID_QUERY; FORBIDDEN without a right to read, or for a field that may not be read
+   * The items that a query selects among those that the caller may read. `meta` is present only if the query requests it.
+   * @throws {ApiError} INVALID_QUERY; FORBIDDEN when the caller may not read the collection or one of the fields
    */
   list(caller: Caller, name: CollectionName, input: QueryInput): Promise<Listed>;
   /**
    * One item by its key.
-   * @throws {ApiError} INVALID_QUERY; FORBIDDEN when it is not there, or not for the caller
+   * @throws {ApiError} INVALID_QUERY; FORBIDDEN when it does not exist or the caller may not read it
    */
   read(caller: Caller, name: CollectionName, key: string, input: QueryInput): Promise<{ data: Item; meta?: Meta }>;
-  /** The items with these keys that the caller may see, in the order of the keys. */
+  /** The items with these keys that the caller may read, in the order of the keys. */
   readMany(
     caller: Caller,
     name: CollectionName,
     keys: readonly Key[],
     input: QueryInput,
   ): Promise<{ data: Item[]; meta?: Meta }>;
-  /** Refuses what `readMany` would refuse. */
+  /** Rejects the queries that `readMany` would reject. */
   check(caller: Caller, name: CollectionName, input: QueryInput): void;
 }
 
@@ -124,7 +124,7 @@ export function createItems(deps: {
       const hasCursor = query.meta.has('cursor') || isCutOff;
       const partSize = partSizeOf(collection, query.fields);
       const isLong = query.limit === null || query.limit > partSize;
-      // Of a long list the keys come first.
+      // For a long list, the service reads the keys first and then the items in parts.
       const wanted = { ...query, after, ...(isLong && { fields: new Map(), limit: mostKeys(limits, query) }) };
       const page = hasCursor ? await readPage(wanted, read) : { items: await read(wanted), last: undefined };
       const continued = page.last === undefined ? null : cursors.write(collection, query.sort, page.last);
@@ -154,17 +154,18 @@ export function createItems(deps: {
 
 type Read = (query: ListQuery) => Promise<Item[]>;
 
-/** How many keys are read of a long list: one more than there is room for in a response at the most. */
+/** How many keys of a long list to read: one more than the maximum number of items that fit into a response. */
 const mostKeys = (limits: ReadLimits, { limit, fields }: Query): number =>
   Math.min(limit ?? Number.POSITIVE_INFINITY, Math.floor(limits.bytes / (10 * fields.size + 3)) + 1);
 
 /**
- * The items of one page.
- * @returns also the last of them, if there are more; null when there are more but none is on this page
+ * Reads the items of one page.
+ * @returns `last` is the position after which the next page starts. Null: the next page starts at the first row. Undefined: there
+ *   are no more items.
  */
 async function readPage(query: ListQuery, read: Read): Promise<{ items: Item[]; last: Position | null | undefined }> {
   const { limit, after = null } = query;
-  // One more shows that there is more.
+  // One extra item shows that there are more.
   const items = await read({ ...query, limit: limit === null ? null : limit + 1, hasPositions: true });
   const positions = items.map(takePosition);
   if (limit === null || items.length <= limit) return { items, last: undefined };
@@ -172,8 +173,8 @@ async function readPage(query: ListQuery, read: Read): Promise<{ items: Item[]; 
 }
 
 /**
- * The items of a long list, as JSON, by their keys, part after part: so that neither the database nor this process ever has all
- * of them at once, and others get their turn in between.
+ * Reads the items of a long list by their keys, part by part, and returns them as JSON text. Neither the database nor this process
+ * ever holds all items at the same time, and other requests can run between the parts.
  */
 async function writeInParts(
   limits: ReadLimits,
@@ -196,7 +197,7 @@ async function writeInParts(
   return written;
 }
 
-/** Reads a list part by part; other requests get their turn in between. */
+/** Reads a list part by part, so that other requests can run between the parts. */
 async function* inParts<T>(
   list: readonly T[],
   partSize: number,
@@ -208,5 +209,5 @@ async function* inParts<T>(
   }
 }
 
-/** Of a query, what applies to items that are named by their keys. */
+/** The parts of a query that apply to items selected by their keys. */
 const ofItems = ({ fields, meta }: QueryInput): QueryInput => ({ fields, meta });

@@ -5,14 +5,17 @@ import type { Collection } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Payload } from './payload.js';
 
-/** Every key must be that of an item, else nothing happens; which one is not there is not told. */
+/**
+ * Locks the items with these keys.
+ * @throws {ApiError} FORBIDDEN when an item does not exist, without revealing which one
+ */
 export async function lockAll(tx: Executor, collection: Collection, keys: readonly Key[]): Promise<void> {
   const distinct = new Set(keys);
   const locked = await lockRecords(tx, collection, [...distinct]);
   if (locked.length !== distinct.size) throw new ApiError('FORBIDDEN');
 }
 
-/** Stores new items, with defaults for what was not given. @returns their keys, in order */
+/** Stores new items, with defaults for columns that were not provided. @returns their keys, in order */
 export async function insert(
   tx: Executor,
   collection: Collection,
@@ -30,7 +33,7 @@ export async function insert(
   return insertRecords(tx, collection, records);
 }
 
-/** Stores the lists of links that were given. */
+/** Stores the lists of links that the payloads contain. */
 export async function writeLinks(
   tx: Executor,
   collection: Collection,
@@ -46,7 +49,7 @@ export async function writeLinks(
   }
 }
 
-/** The columns to update of each row. */
+/** The columns to update in each row. */
 export const rowsOf = (items: readonly { keys: readonly Key[]; payload: Payload }[]): (Columns & { id: Key })[] =>
   items.flatMap(({ keys, payload }) =>
     Object.keys(payload.columns).length === 0 ? [] : keys.map((id) => ({ ...payload.columns, id })),

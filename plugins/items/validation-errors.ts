@@ -7,7 +7,7 @@ import type { ErrorExtensions } from '../../schemas/errors.js';
 
 type Extensions = ErrorExtensions<'FAILED_VALIDATION'>;
 
-/** The first condition of a validation that an item does not meet, in the words of the error. */
+/** Finds the first condition of a validation that an item does not meet, and describes it for the error response. */
 export async function findUnmet(
   tx: Executor,
   collection: Collection,
@@ -23,7 +23,7 @@ export async function findUnmet(
   return described(validation, collection, []);
 }
 
-/** What a condition asks for. Of a relation, the first thing that is asked of what it leads to. */
+/** Describes what a condition requires. For a relation, this is the first condition on the related items. */
 function described(filter: Filter, collection: Collection, path: readonly string[]): Extensions {
   if ('filters' in filter && filter.filters[0]) return described(filter.filters[0], collection, path);
   if ('filter' in filter) {

@@ -23,35 +23,36 @@ import { invalidPayload, type Payload, readPayload, requireFields, type SpecialF
 import { checkForeignKeys, checkNewKeys, explained } from './reference-checks.js';
 import { insert, lockAll, rowsOf, writeLinks } from './stored-items.js';
 
-/** What is particular about writing a collection. */
+/** The rules specific to writing one collection. */
 export interface WriteRules {
   special: SpecialFields;
   /** Fields that only an administrator may write, on create and on update. */
   adminOnly: ReadonlySet<string>;
-  /** What a new item has unless it is given. */
+  /** Column values of a new item, unless the caller provides others. */
   defaults: Columns;
-  /** Fields that a new item needs, alone or in a batch. */
+  /** Fields required to create an item. A batch can require other fields than a single item. */
   required(input: Record<string, unknown>, isBatch: boolean): readonly string[];
-  /** Fields, links included, whose change could take the last administrator away; deleting always could. */
+  /** Fields, including links, whose change can remove the last administrator. A deletion always can. */
   carriesAdministrators: ReadonlySet<string>;
-  /** Fields, links included, whose change could give more rights to the public policy or to the role of new registrations. */
+  /** Fields, including links, whose change can add rights to the public policy or to the role of new registrations. */
   carriesRights: ReadonlySet<string>;
   /**
-   * Requires that the caller has proved their identity recently, where the changes need that. Before any costly work.
-   * @param currentPassword that came with an update of the caller's own row
+   * Requires that the caller has proved their identity recently, if the changes need that. Runs before any costly work.
+   * @param currentPassword the password sent with an update of the caller's own row
    */
   requireProof?(caller: Caller, changes: readonly Change[], currentPassword: string | undefined): Promise<void>;
   /** Fields that need costly work before they are written, such as hashing. */
   costly: ReadonlySet<string>;
   /**
-   * Does that work and completes the payloads. Until then they hold something in its place. Called outside of any transaction,
-   * and only when nothing else would refuse the request.
-   * @param changes of what is created, none has a key yet
+   * Does the costly work and completes the payloads, which contain placeholders until then. Called outside any transaction, and
+   * only if the request has passed all other checks.
+   * @param changes when items are created, they have no keys yet
    */
   prepare?(caller: Caller, changes: readonly Change[]): Promise<void>;
   /**
-   * Checks inside the transaction, the rows being locked already. It may be called twice, so it has no effects besides.
-   * @param keys of what is updated; of what is created none is there yet
+   * Checks the changes inside the transaction, after the rows are locked. It can be called twice for one request, so it must not
+   * have other effects.
+   * @param changes when items are created, they have no keys yet
    */
   check?(
     tx: Executor,
@@ -59,49 +60,49 @@ export interface WriteRules {
     changes: readonly Change[],
     action: 'create' | 'update' | 'delete',
   ): Promise<void>;
-  /** What the audit log calls an update, when it is more than that. */
+  /** The action that the audit log records for an update, if it is more specific than `update`. */
   updateAction?(change: Change): ActivityAction;
-  /** What those need to know who are told of an update, of the time before it: by key. */
+  /** The state before an update, by item key, for the listeners that notify users of it. */
   aside?(tx: Executor, changes: readonly Change[]): Promise<Asides>;
-  /** What follows from a write, in its transaction. */
+  /** Applies the consequences of a write, in the same transaction. */
   after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
 }
 
 type Asides = ReadonlyMap<Key, NonNullable<ActivityEvent['aside']>>;
 
-/** One payload, and the items that it goes to. */
+/** One payload, and the keys of the items that it is written to. */
 export interface Change {
   keys: readonly Key[];
   payload: Payload;
   input: Record<string, unknown>;
 }
 
-/** A change, and the fields that the caller gave: those that presets add need no grant. */
+/** A change, and the fields that the caller provided. Fields that presets add need no grant. */
 type Item = Change & { fields: readonly string[] };
 
 export interface Writes {
-  /** Creates all of them, or none. @returns their keys, in order */
+  /** Creates all items or none. @returns their keys, in order */
   create(
     caller: Caller,
     name: WritableCollection,
     inputs: readonly unknown[],
     form: { isBatch: boolean },
   ): Promise<Key[]>;
-  /** Updates all of them, or none. */
+  /** Updates all items or none. */
   update(
     caller: Caller,
     name: WritableCollection,
     updates: readonly { keys: readonly Key[]; input: unknown }[],
     proof?: { currentPassword: string | undefined },
   ): Promise<void>;
-  /** Deletes all of them, or none. */
+  /** Deletes all items or none. */
   remove(caller: Caller, name: WritableCollection, keys: readonly Key[]): Promise<void>;
 }
 
 const forbidden = (reason?: string) => new ApiError('FORBIDDEN', reason === undefined ? {} : { reason });
 
 export function createWrites(deps: {
-  /** For one caller, who never holds more than a share of the connections. */
+  /** The database for one caller, who can never use more than a share of the connections. */
   dbOf(caller: Caller): Executor;
   clock: Clock;
   rules: Readonly<Record<WritableCollection, WriteRules>>;
@@ -110,7 +111,7 @@ export function createWrites(deps: {
 }): Writes {
   const { dbOf, clock, rules, activity, stepUp } = deps;
 
-  /** One row for each item; none for an item of which nothing was written. */
+  /** Records one row for each item. An update that wrote no field is not recorded. */
   const record = async (
     tx: Executor,
     caller: Caller,
@@ -139,7 +140,7 @@ export function createWrites(deps: {
     return grants;
   };
 
-  /** Reads one item of a request; each field of it must be named by one of the grants, on whichever items. */
+  /** Validates one item of a request. Each field must be named by one of the grants; the rules of the grants are checked later. */
   const read = (
     caller: Caller,
     name: WritableCollection,
@@ -155,7 +156,7 @@ export function createWrites(deps: {
     const merged = { ...presets, ...given };
     requireFields(collections[name], merged, rules[name].special);
     const fields = Object.keys(given);
-    // Every field is in the API reference, so the reason can name it.
+    // The API reference lists all fields, so naming one in the reason reveals nothing.
     const withheld = fields.find((field) => !grants.some((grant) => names(grant, field)));
     if (withheld !== undefined) throw forbidden(`You may not write ${withheld} of ${name}`);
     const reserved = Object.keys(merged).find((field) => rules[name].adminOnly.has(field));
@@ -177,7 +178,10 @@ export function createWrites(deps: {
   const touches = (items: readonly { input: object }[], fields: ReadonlySet<string>) =>
     items.some(({ input }) => Object.keys(input).some((field) => fields.has(field)));
 
-  /** What must hold after the write: whoever gives administrator access in a session has proved their identity recently. */
+  /**
+   * Returns a check to run after the write: a session can be used to grant administrator access only if its user has proved their
+   * identity recently.
+   */
   const proofForAdministration = async (
     tx: Executor,
     caller: Caller,
@@ -194,8 +198,8 @@ export function createWrites(deps: {
   };
 
   /**
-   * Checks and writes in one transaction. Costly work comes before it, so that nothing is locked meanwhile; and before that a
-   * rehearsal, which is rolled back, so that a request that is refused costs none of that work.
+   * Checks and writes in one transaction. Costly work runs before the transaction, so that no rows are locked during it. A
+   * rehearsal, which is rolled back, runs before the costly work, so that rejected requests never cause that work.
    */
   const perform = async <T>(
     caller: Caller,
@@ -205,7 +209,7 @@ export function createWrites(deps: {
   ): Promise<T> => {
     const { costly, prepare } = rules[name];
     const attempt = (run: typeof transact, isRehearsal: boolean) =>
-      // Each attempt begins with what was asked for, because checks leave out what changes nothing.
+      // Each attempt starts with copies of the requested changes, because the checks remove values that change nothing.
       explained(collections[name], items, () => run(dbOf(caller), (tx) => write(tx, copiesOf(items), isRehearsal)));
     if (prepare && touches(items, costly)) {
       await attempt(rehearse, true);
@@ -250,7 +254,7 @@ export function createWrites(deps: {
       const keys = items.flatMap((item) => item.keys);
       if (keys.length === 0) return;
       if (new Set(keys).size < keys.length) throw invalidPayload('An item is named twice');
-      // The proof may be a password, and to check it is costly, too.
+      // The proof can be a password, which is costly to verify, so the grants are checked first.
       if (currentPassword !== undefined) await requireRules(dbOf(caller), collection, items, grants);
       await rules[name].requireProof?.(caller, items, currentPassword);
       const isDangerous = touches(items, rules[name].carriesAdministrators);
@@ -301,7 +305,7 @@ export function createWrites(deps: {
 const copiesOf = (items: readonly Item[]): Item[] =>
   items.map((item) => ({ ...item, payload: { ...item.payload, columns: { ...item.payload.columns } } }));
 
-/** The fields of which something was written; not those that were given as they stood there already. */
+/** The fields that were written, without those whose provided value was already stored. */
 function writtenFields(name: WritableCollection, { input, payload: { columns, links } }: Change): string[] {
   const { fields } = collections[name];
   return Object.keys(input).filter((given) => {

@@ -15,10 +15,10 @@ import type { QueryLimitsOf } from './query-limits.js';
 import type { Items, Meta } from './service.js';
 import type { Writes } from './write-engine.js';
 
-/** What a write answers: the items as the caller sees them now, or nothing when they may see none. */
+/** The result of a write: the items as the caller can read them now. Null: the caller may not read any. */
 export type Written<Data> = { data: Data; meta?: Meta } | null;
 
-/** Creates, updates and deletes items in all the forms that a body may have. */
+/** Creates, updates and deletes items, with every form of request body that the API accepts. */
 export interface Mutations {
   create(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item | Item[]>>;
   updateOne(
@@ -49,7 +49,7 @@ export function createMutations(deps: {
     return list;
   };
 
-  /** A key that can be none is like one that is not there: it is not told which. */
+  /** Rejects a malformed key with the same error as a key that does not exist, so that the response is the same for both. */
   const keyOf = (name: WritableCollection, value: unknown): Key => {
     const key = readKey(collections[name], value);
     if (key === undefined) throw new ApiError('FORBIDDEN');
@@ -61,7 +61,7 @@ export function createMutations(deps: {
     return limited(list).map((key) => keyOf(name, key));
   };
 
-  /** The keys of the items that a query in a body selects, among those that the caller may see. */
+  /** The keys of the items that a query in the body selects. It selects only items that the caller may read. */
   const keysByQuery = async (caller: Caller, name: WritableCollection, input: unknown): Promise<Key[]> => {
     if (!isObject(input)) throw invalidPayload('query takes an object');
     const now = clock();
@@ -71,7 +71,7 @@ export function createMutations(deps: {
     if (selection.cursor !== undefined) throw invalidQuery('The query of a write takes no cursor');
     const limits = limitsOf(caller);
     const most = Math.min(maxBatch, limits.maximum ?? maxBatch);
-    // One more shows that there are too many.
+    // One extra row shows that the query selects too many items.
     const limitsHere = { ...limits, default: most + 1, maximum: most + 1 };
     const asked = parseQuery(selection, collections[name], view, variablesOf(caller, now), limitsHere);
     const query = await costly.split(dbOf(caller), collections[name], asked, view);
@@ -82,7 +82,7 @@ export function createMutations(deps: {
     return limited(found.map(({ id }) => id as Key)).slice();
   };
 
-  /** Refuses a query that the answer could not meet, before anything is written. */
+  /** Rejects a query that the response could not satisfy. Called before anything is written. */
   const checkAnswer = (caller: Caller, name: WritableCollection, query: QueryInput) => {
     const view = accessViewOf(caller, clock());
     return view(name).length > 0 && items.check(caller, name, query);
@@ -93,8 +93,8 @@ export function createMutations(deps: {
     try {
       return await items.readMany(caller, name, keys, query);
     } catch (error) {
-      // The query was checked before, so the response would be too large. What is written is written: no client must take it for
-      // refused.
+      // The query was checked earlier, so this error means that the response is too large. The write has succeeded, and clients must
+      // not believe that it was rejected.
       if (error instanceof ApiError && error.code === 'INVALID_QUERY') return null;
       throw error;
     }
@@ -169,7 +169,7 @@ export function createMutations(deps: {
   };
 }
 
-/** The password that users may send with an update of their own row. It is no field, and is not stored. */
+/** Separates the current password, which users can send with an update of their own row. It is not a field and is not stored. */
 function takeCurrentPassword(body: unknown): { input: unknown; currentPassword?: string } {
   if (!isObject(body) || !Object.hasOwn(body, 'current_password')) return { input: body };
   const { current_password: currentPassword, ...input } = body;

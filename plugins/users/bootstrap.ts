@@ -8,25 +8,25 @@ import { hashToken } from '../tokens/refresh-tokens.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The administrator, if this start created one. */
+    /** The administrator that the service created at this start; null: it created none. */
     madeAdministrator: MadeAdministrator | null;
   }
 }
 
-/** The administrator that this start has created. */
+/** The administrator that the service created at this start. */
 export interface MadeAdministrator {
   email: string;
-  /** Generated, and to be shown on the terminal; null when ADMIN_PASSWORD was set, or when it is in `passwordFile`. */
+  /** The generated password, to be shown on the terminal. Null: ADMIN_PASSWORD was set, or the password is in `passwordFile`. */
   password: string | null;
-  /** Where a generated password is kept when there is no terminal to show it on. */
+  /** The file that contains the generated password if there is no terminal to show it on. */
   passwordFile: string | null;
 }
 
 /**
- * Fills an empty database: the settings row and, if there are no users, the administrator. Run it under the lock of the
- * migrations, so that it has its effect once, however many instances start.
+ * Creates the settings row of an empty database and, if there are no users, the administrator. Run it under the lock of the
+ * migrations, so that it takes effect only once, even if several instances start at the same time.
  * @param showsPassword whether there is a terminal to show a generated password on
- * @returns throws {ConfigError} when a generated password can neither be shown nor stored
+ * @returns a function that throws {ConfigError} when a generated password can neither be shown nor stored
  */
 export const bootstrapOf =
   (app: FastifyInstance, showsPassword: boolean) =>
@@ -42,7 +42,7 @@ async function createFirst(
 ): Promise<MadeAdministrator> {
   const password = config.ADMIN_PASSWORD ?? randomBytes(15).toString('base64url');
   const isGenerated = config.ADMIN_PASSWORD === undefined;
-  // Before the account is created: a password that got lost would be of no use.
+  // Stored before the account is created, because an account whose password is lost is of no use.
   const passwordFile = isGenerated && !showsPassword ? keepPassword(config.DATA_DIR, password) : null;
   await createAdministrator(tx, {
     email: config.ADMIN_EMAIL,

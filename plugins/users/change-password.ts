@@ -14,7 +14,7 @@ import type { Principal } from '../server/caller.js';
 
 /**
  * Changes the caller's password and ends their other sessions.
- * @param currentPassword replaces a fresh session, for users without two-factor authentication
+ * @param currentPassword can replace a fresh session, for users without two-factor authentication
  * @throws {ApiError} REAUTHENTICATION_REQUIRED, INVALID_CREDENTIALS, FAILED_VALIDATION, INVALID_PAYLOAD, REQUESTS_EXCEEDED,
  *   SERVICE_UNAVAILABLE
  */
@@ -43,7 +43,7 @@ export function createChangePassword(deps: {
     const hash = await passwords.hash(password, caller);
     await db.transaction(async (tx) => {
       const current = await lockTwoFactorUser(tx, userId);
-      // The password that was checked is still the one that is replaced.
+      // The stored password must still be the one that was checked.
       const isSame = currentPassword === undefined || current?.password === former.password;
       if (!current || !isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(userId);
       await requireLiveSession(tx, caller);

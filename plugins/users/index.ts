@@ -16,7 +16,10 @@ declare module 'fastify' {
   }
 }
 
-/** `app.users`: users. `app.changePassword`: the caller's own password. `app.unlockUser`, `app.disableTwoFactor`: help for a user who is locked out. */
+/**
+ * `app.users`: the caller's own user, roles and permissions. `app.changePassword`: changes the caller's own password.
+ * `app.unlockUser` and `app.disableTwoFactor`: help a user who is locked out.
+ */
 export const usersPlugin = plugin(
   async (app) => {
     const { config, db, clock, passwordChecks, items, stepUp, ownPassword, passwords, passwordRules, activity } = app;
@@ -28,7 +31,7 @@ export const usersPlugin = plugin(
       clock,
       stepUp,
       ownPassword,
-      // Registered later.
+      // The plugin that provides `app.emailChanges` is registered later.
       startEmailChange: config.EMAIL_CHANGE_CONFIRMATION
         ? (tx, caller, email) => app.emailChanges.start(tx, caller, email)
         : null,
@@ -39,7 +42,7 @@ export const usersPlugin = plugin(
     );
     app.decorate('disableTwoFactor', createDisableTwoFactor({ db, clock, stepUp, activity }));
     app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, passwordChecks, activity }));
-    app.every(hour, () => sumUpUserCounts(app.maintenanceDb), 'the number of users could not be summed up');
+    app.every(hour, () => sumUpUserCounts(app.maintenanceDb), 'the user counts could not be consolidated');
   },
   {
     name: 'users',

@@ -10,10 +10,10 @@ import { lockAll } from '../items/stored-items.js';
 import type { Principal } from '../server/caller.js';
 
 /**
- * For operations on another user's account that have their own route. Administrators may call them, and so may callers who may
- * update a certain field of that user, unless the user has rights that the caller lacks. Locks the user's row.
- * @returns the id of the user as it is stored, and what remains to be checked after the write
- * @throws {ApiError} FORBIDDEN, also for an id that does not exist; the check that is returned: FAILED_VALIDATION
+ * Authorizes an operation on another user's account that has its own route. Administrators may call such an operation. Other
+ * callers need a permission to update the given field of that user, and all the rights that the user has. Locks the user's row.
+ * @returns the user's id as it is stored, and a check to run after the write
+ * @throws {ApiError} FORBIDDEN, also for an id that does not exist; the returned check throws FAILED_VALIDATION
  */
 export async function requireRightOverUser(
   tx: Executor,

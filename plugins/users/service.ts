@@ -12,19 +12,19 @@ import type { Caller, Principal } from '../server/caller.js';
 
 export interface Users {
   /**
-   * The caller's own user. When there is no right to read it, or any field asked for may not be read,
-   * it is the id alone.
+   * The caller's own user. If the caller may not read it, or may not read one of the requested fields, the result contains only
+   * the id.
    * @throws {ApiError} INVALID_QUERY
    */
   readMe(caller: Principal, input: { fields?: unknown; meta?: unknown }): Promise<{ data: Item; meta?: Meta }>;
   /**
-   * Notes the page that the caller is on.
+   * Stores the page that the caller is on.
    * @throws {ApiError} VALUE_TOO_LONG
    */
   trackPage(caller: Principal, page: string): Promise<void>;
-  /** The caller's role and all above it; their ids alone when roles may not be read. */
+  /** The caller's role and all its ancestors. If the caller may not read roles, the result contains only their ids. */
   readMyRoles(caller: Principal, input: QueryInput): Promise<{ data: Item[]; meta?: Meta }>;
-  /** What the caller's policies say in general. */
+  /** The access flags that result from all of the caller's policies. */
   globalsOf(caller: Caller): Globals;
   /** What the caller may do with each collection. */
   permissionsOf(caller: Caller): MyPermissions;

@@ -10,7 +10,7 @@ import type { Principal } from '../server/caller.js';
 import { requireRightOverUser } from './rights-over-user.js';
 
 /**
- * Clears the count of wrong passwords for another user's account.
+ * Resets the count of wrong passwords for another user's account.
  * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION; REAUTHENTICATION_REQUIRED when the user is an administrator
  */
 export type UnlockUser = (caller: Principal, id: string) => Promise<void>;

@@ -23,11 +23,11 @@ import type { Caller, Principal } from '../server/caller.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
 const longestPassword = 1024;
-/** Stands in place of a hash until there is one (see `prepare`): no password matches it. */
+/** Placeholder until `prepare` computes the hash. No password matches it. */
 const notHashed = '-';
-/** Users whose passwords others than administrators can set in one request: each is a hash. */
+/** How many passwords a caller who is not an administrator can set in one request: each one must be hashed. */
 const maxPasswordsOfOthers = 10;
-/** Characters of a static token: it must not be possible to guess one. */
+/** Minimum length of a static token, in characters. It must not be possible to guess one. */
 const minTokenLength = 32;
 const concealed = '**********';
 
@@ -56,13 +56,13 @@ const special: SpecialFields = {
     columns.password = value === null ? null : notHashed;
   },
   token: (value, { columns }) => {
-    // What was read comes back unchanged.
+    // The client sends the concealed value back unchanged.
     if (value === concealed) return;
     if (value !== null && typeof value !== 'string') throw invalidPayload('token takes text');
     if (value !== null && [...value].length < minTokenLength)
       throw refuse('token', 'min_length', { valid: minTokenLength });
     if (value !== null && value.length > 255) throw tooLong('token', concealed);
-    // Anything else could not be sent in an Authorization header.
+    // Other characters cannot be sent in an Authorization header.
     if (value !== null && !/^[\x21-\x7e]+$/.test(value))
       throw invalidPayload('token takes printable ASCII, without spaces');
     columns.token_hash = value === null ? null : hashToken(value);
@@ -77,7 +77,7 @@ const special: SpecialFields = {
   },
 };
 
-/** The id of a file, in lower case, or an https URL as it was given. */
+/** Returns the id of a file in lower case, or an https URL unchanged. @throws {ApiError} INVALID_PAYLOAD */
 function readAvatar(value: string): string {
   if (uuidPattern.test(value)) return value.toLowerCase();
   if (!/^https:\/\/[^\s]+$/i.test(value) || !URL.canParse(value)) {
@@ -86,7 +86,7 @@ function readAvatar(value: string): string {
   return value;
 }
 
-/** What is particular about writing users. */
+/** The rules specific to writing users. */
 export function createUserWriteRules(deps: {
   db: Executor;
   passwords: Passwords;
@@ -94,11 +94,11 @@ export function createUserWriteRules(deps: {
   clock: Clock;
   stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshOfAdministrator'>;
   ownPassword: OwnPassword;
-  /** Starts a change of the caller's own address that an email confirms; null: a new address takes effect immediately. */
+  /** Starts a change of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
   startEmailChange: ((tx: Executor, caller: Principal, email: string) => Promise<void>) | null;
 }): WriteRules {
   const { db, passwords, passwordRules, clock, stepUp, ownPassword, startEmailChange } = deps;
-  /** Whether nothing would be written but the address that the caller has: clients send whole items. */
+  /** Whether the only credential in the changes is the address that the caller already has: clients may send whole items. */
   const keepsOwnAddress = async (caller: Caller, own: readonly Change[]): Promise<boolean> => {
     const onlyAddress = own.every(({ payload: { columns } }) =>
       credentialColumns.every((column) => column === 'email' || columns[column] === undefined),
@@ -108,10 +108,10 @@ export function createUserWriteRules(deps: {
     return own.every(({ payload }) => payload.columns.email === email);
   };
 
-  /** Whether the address takes effect only once an email to it is confirmed. */
+  /** Whether the new address takes effect only after it is confirmed by email. */
   const isConfirmed = (caller: Caller, { keys, input }: Pick<Change, 'keys' | 'input'>): boolean =>
     startEmailChange !== null &&
-    isOneself(caller) &&
+    isPrincipal(caller) &&
     !caller.admin &&
     typeof input.email === 'string' &&
     keys.length === 1 &&
@@ -152,17 +152,17 @@ export function createUserWriteRules(deps: {
       });
     },
     check: async (tx, caller, changes, action) => {
-      const isOwn = isOneself(caller) && changes.some(({ keys }) => keys.some((key) => key === caller.userId));
+      const isOwn = isPrincipal(caller) && changes.some(({ keys }) => keys.some((key) => key === caller.userId));
       if (action === 'update' && isOwn && changes.some(({ payload }) => writesCredentials(caller, payload.columns))) {
         await requireLiveSession(tx, caller);
       }
       if (!caller.admin) await checkLimits(tx, caller, changes, action, clock());
       for (const { payload } of changes) {
-        // Data of one provider says nothing about a user of another.
+        // Data from one provider says nothing about a user of another provider.
         const { columns } = payload;
         if (action === 'update' && movesIdentity(columns)) columns.auth_data = null;
       }
-      // Before it is known whether the address is taken: the caller is not told.
+      // Removed before the check for uniqueness, so that the caller cannot find out whether another user has the address.
       if (action === 'update') {
         for (const change of changes) if (isConfirmed(caller, change)) delete change.payload.columns.email;
       }
@@ -193,31 +193,31 @@ export function createUserWriteRules(deps: {
   };
 }
 
-/** The times that say when the account was created, its token set, and its address verified: what was verified is not the new address. */
+/** Sets the times of creation and of a new token. Clears the time of verification when the address changes. */
 function writeTimes(columns: Columns, action: string, now: Date): void {
   if (action === 'create') columns.created_at = now;
   if (columns.token_hash !== undefined) columns.token_set_at = columns.token_hash === null ? null : now;
   if (action === 'update' && columns.email !== undefined) columns.email_verified_at = null;
 }
 
-/** What a user signs in with. */
+/** Columns with the credentials that a user signs in with. */
 const credentialColumns = ['password', 'email', 'token_hash', 'provider', 'external_identifier'];
 
-/** Only administrators write a provider; of others it is refused by what it is. */
+/** Whether a change writes credentials. If the caller is not an administrator, `checkLimits` rejects provider columns. */
 const writesCredentials = ({ admin }: Caller, columns: Columns) =>
   credentialColumns.some((column) => columns[column] !== undefined && (admin || !movesIdentity({ [column]: true })));
 
-const isOneself = (caller: Caller): caller is Principal => caller.userId !== null;
+const isPrincipal = (caller: Caller): caller is Principal => caller.userId !== null;
 
-/** Whether it is from now on another account at a provider that logs the user in. */
+/** Whether the change sets which account at a provider logs the user in. */
 const movesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
   provider !== undefined || external_identifier !== undefined;
 
-/** Whether it says who somebody is, or whether they may get in: what they are told may go by how it was before. */
+/** Whether the change affects the user's identity or access. Notices about such a change may depend on the earlier state. */
 const movesAccount = (columns: Record<string, unknown>) =>
   columns.email !== undefined || columns.status !== undefined || movesIdentity(columns);
 
-/** What only administrators may do, and nobody on their account by another's permission. */
+/** Rejects changes that only administrators may make, whatever permissions the caller has. */
 async function checkLimits(
   tx: Executor,
   caller: Caller,
@@ -245,10 +245,10 @@ async function checkLimits(
   await requireRightsOver(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
 }
 
-/** Users whose own words are read where several get one password. */
+/** How many users' texts are read when one change sets the same password for several users. */
 const maxReadOfOne = 20;
 
-/** Texts that belong to the users of each change: those in their rows, and those that it writes. */
+/** The texts that belong to the users of each change: those in their rows, and those that the change writes. */
 async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unknown[][]> {
   const idsOf = ({ keys }: Change) =>
     keys
@@ -264,7 +264,7 @@ async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unk
   });
 }
 
-/** A value that must stand once: neither twice in the request, nor in another row. */
+/** Requires that a value is unique: it must not occur twice in the request or exist in another row. */
 async function checkUnique(
   tx: Executor,
   changes: readonly Change[],
@@ -293,13 +293,13 @@ async function checkUnique(
     const found = seen.get(value);
     if (!found) continue;
     if (!found.keys.includes(id)) throw twice(found.change);
-    // What stands there already is no change, and nothing follows from it.
+    // A value that is already stored is not a change, and has no consequences.
     const { columns } = found.change.payload;
     if (columns[column] === stored) delete columns[column];
   }
 }
 
-/** Links of registrations end with the address that they were sent to, and when its user is no longer waiting for them. */
+/** Ends a user's registration links when the address that they were sent to changes, or when the user is no longer unverified. */
 async function endRegistrations(tx: Executor, changes: readonly Change[]): Promise<void> {
   const keysOf = (column: string) =>
     changes.filter(({ payload }) => payload.columns[column] !== undefined).flatMap(({ keys }) => keys.map(String));
@@ -308,7 +308,7 @@ async function endRegistrations(tx: Executor, changes: readonly Change[]): Promi
   if (settled.length > 0) await deleteSettledRegistrations(tx, settled);
 }
 
-/** Which sessions end with an update: all when the user is no longer active; all but the caller's own on new credentials. */
+/** Ends sessions after an update: all if the user is no longer active, or all except the caller's own after new credentials. */
 async function endSessions(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<void> {
   const inactive = changes.filter(
     ({ payload }) => payload.columns.status !== undefined && payload.columns.status !== 'active',

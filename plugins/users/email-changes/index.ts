@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.emailChanges`: changes of the caller's own address, which an email to the new address confirms. */
+/** `app.emailChanges`: changes of the caller's own address, which must be confirmed through an email to the new address. */
 export const emailChangesPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, activity, config } = app;
@@ -30,7 +30,7 @@ export const emailChangesPlugin = plugin(
     app.every(
       hour,
       () => deleteExpiredEmailChanges(app.maintenanceDb, clock()),
-      'expired changes of address could not be removed',
+      'expired email changes could not be deleted',
     );
   },
   { name: 'email-changes', dependencies: ['config', 'database', 'clock', 'periodic', 'mail', 'tokens', 'activity'] },

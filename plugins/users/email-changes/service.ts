@@ -27,32 +27,33 @@ import type { Caller, Principal } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 
-/** Changes of the caller's own address, which an email to the new address confirms. */
+/** Changes of the caller's own address. Each must be confirmed with a link in an email to the new address. */
 export interface EmailChanges {
   /**
-   * Has a link sent to the new address, and a notice to the old one, in place of an earlier request. Nothing that depends on
-   * whether the address is taken happens here, so neither the response nor its time can tell. Which email the new address
-   * gets is decided when it is sent.
+   * Queues a link to the new address and a notice to the old one. The request replaces an earlier one. Nothing here depends on
+   * whether another user has the new address, so neither the response nor its timing can reveal it. The service decides which
+   * email the new address gets when it sends the email.
    */
   request(caller: Principal, email: string): Promise<void>;
-  /** The same in a transaction of the caller's. */
+  /** Like `request`, in an existing transaction. */
   start(tx: Executor, caller: Principal, email: string): Promise<void>;
   /**
-   * Writes the new address and ends all sessions except the one that confirms.
-   * @param principal who presents the token, if anyone is signed in
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link is used or void, or the address has been taken meanwhile
+   * Writes the new address and ends all sessions of the user except the one that confirms it.
+   * @param principal the user who sends the token; null: nobody is signed in
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link was used or is void, or when another user has the
+   *   address by now
    */
   confirm(token: string, principal: Principal | null, client: Client): Promise<void>;
   /** Withdraws the caller's request, if there is one. */
   cancel(caller: Principal): Promise<void>;
   /**
-   * Withdraws the pending request of the user who got the notice, even if it is a newer one.
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the address has changed since
+   * Withdraws the pending request of the user who got the notice, even if the request is newer than the notice.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the user's address has changed since then
    */
   cancelByLink(token: string, client: Client): Promise<void>;
   /**
-   * What an update of users returns, with the pending address if the update has asked for one.
-   * @param key of the updated user
+   * Adds the pending address to the result of an update, if the update requested a change of address.
+   * @param key key of the updated user
    */
   shownIn<Written>(written: Written, caller: Caller, key: string, body: unknown): Promise<Written>;
 }
@@ -63,11 +64,11 @@ export function createEmailChanges(deps: {
   mail: Pick<Mail, 'enqueueAll'>;
   linkTokens: LinkTokens;
   activity: Pick<Activity, 'record'>;
-  /** Whether users confirm a change of their own address that they make by updating their row. */
+  /** Whether users who change their own address by updating their row must confirm it. */
   confirms: boolean;
-  /** Milliseconds that a link can be used. */
+  /** How long a link can be used, in milliseconds. */
   lifetime: number;
-  /** Where the links lead. */
+  /** The pages that the links open. */
   urls: { confirm: string; cancel: string };
 }): EmailChanges {
   const { db, clock, mail, linkTokens, activity, confirms, lifetime, urls } = deps;
@@ -99,7 +100,7 @@ export function createEmailChanges(deps: {
     await activity.record(tx, caller, [eventOf('email_change_request', userId)]);
   };
 
-  /** The user of a link and their request, both locked. */
+  /** Locks the user of a link, and returns the user and their pending request. */
   const requireDue = async (
     tx: Executor,
     claims: ReturnType<LinkTokens['read']>,

@@ -11,13 +11,13 @@ declare module 'fastify' {
   }
 }
 
-/** `app.ownAccount`: what users do with their own account, whatever their permissions. */
+/** `app.ownAccount`: operations of users on their own account, whatever their permissions. */
 export const ownAccountPlugin = plugin(
   async (app) => {
     const { db, clock, activity } = app;
     const ownAccount = createOwnAccount({ db, clock, activity });
     app.decorate('ownAccount', ownAccount);
-    // Before the body is read: callers who may not call the operation are refused first.
+    // Runs before the body is read, so that callers who may not use the operation are rejected first.
     app.addHook('onRequest', async (request) => {
       if (request.routeOptions.config.isSelfService) await ownAccount.requireSelfService(request.currentUser);
     });

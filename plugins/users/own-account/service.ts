@@ -12,17 +12,17 @@ import { invalidPayload, readValue } from '../../items/payload.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Principal } from '../../server/caller.js';
 
-/** What users do with their own account, whatever their permissions. */
+/** Operations of users on their own account, whatever their permissions. */
 export interface OwnAccount {
   /** @throws {ApiError} FORBIDDEN when an administrator has switched self-service off */
   requireSelfService(caller: Principal): Promise<void>;
   readProfile(caller: Principal): Promise<Profile>;
   /** @throws {ApiError} INVALID_PAYLOAD, VALUE_TOO_LONG */
   updateProfile(caller: Principal, changes: ProfileChanges): Promise<Profile>;
-  /** Everything that is kept about the caller, without secrets. */
+  /** Everything that the service stores about the caller, except secrets. */
   export(caller: Principal): Promise<AccountExport>;
   /**
-   * Deletes the caller's account. What they did stays in the audit log.
+   * Deletes the caller's account. The audit log keeps a record of what they did.
    * @throws {ApiError} FORBIDDEN unless the setting allows it; UNPROCESSABLE_CONTENT for the last administrator
    */
   remove(caller: Principal): Promise<void>;
@@ -61,7 +61,7 @@ export function createOwnAccount(deps: { db: Executor; clock: Clock; activity: P
     },
 
     export: (caller) =>
-      // In one transaction, so that all of it is from the same moment.
+      // One transaction, so that all data is from the same moment.
       db.transaction(async (tx) => {
         const found = await readExport(tx, caller.userId, clock());
         if (!found) throw new ApiError('INVALID_CREDENTIALS');
