@@ -30,23 +30,24 @@ import type { Client } from '../server/client-info.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import type { Profile } from './profile.js';
 
-/** A session, or the identity of a user who has yet to show the second factor. */
+/** A new session, or the identity of a user who must still provide the second factor. */
 export type LoginOutcome = { issued: IssuedSession } | { waiting: Pick<PendingLogin, 'identity' | 'profile'> };
 
 export interface Accounts {
   /**
-   * Begins a session of the user whom a provider has named; makes them, if that is allowed.
-   * @throws {ApiError} INVALID_CREDENTIALS; INVALID_PROVIDER when the e-mail address is another user's; INVALID_PROVIDER_CONFIG
+   * Starts a session for the user that a provider identified. Creates the user if the configuration allows it.
+   * @throws {ApiError} INVALID_CREDENTIALS; INVALID_PROVIDER when another user has the email address; INVALID_PROVIDER_CONFIG
    */
   logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
   /**
-   * Begins the session that waited for the second factor; one for each login that has come back.
+   * Starts the session of a login that waits for the second factor. Each login can start only one session.
    * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, INVALID_PROVIDER_CONFIG
    */
   complete(pending: PendingLogin, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
   /**
-   * Lets an account at the provider log in a user who is there already.
-   * @throws {ApiError} INVALID_CREDENTIALS when their session has ended; INVALID_PROVIDER when it is another user's
+   * Links an account at the provider to an existing user, who can then log in with it.
+   * @throws {ApiError} INVALID_CREDENTIALS when the user's session has ended; INVALID_PROVIDER when the account is linked to another
+   *   user
    */
   link(profile: Profile, to: { user: string; session: string }, client: Client): Promise<void>;
 }
@@ -57,14 +58,14 @@ interface Dependencies {
   sessions: Pick<Sessions, 'begin'>;
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
-  /** What could not be done as the provider has it. */
+  /** Called when the service does not apply a value from the provider; `what` is the reason for the log. */
   onLeftOut(what: string, user: string): void;
 }
 
-/** Bytes of a profile that fit into a cookie, sealed; a larger one is not kept over the second factor. */
+/** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
 const mostKept = 2_000;
 
-/** Users by what one provider says of them. They are found by its identifier, and never by their address. */
+/** The users of one provider. They are looked up by the provider's identifier, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
   const { db, clock, sessions, secondFactor, activity, onLeftOut } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
@@ -76,10 +77,10 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
   const { IDENTIFIER_IGNORE_CASE: ignoresCase } = provider;
 
-  /** As it is stored and looked up. */
-  const spelled = (identifier: string): string => (ignoresCase ? identifier.toLowerCase() : identifier);
+  /** The identifier in the form in which it is stored and looked up. */
+  const normalized = (identifier: string): string => (ignoresCase ? identifier.toLowerCase() : identifier);
 
-  /** The address, if the provider vouches for it. Any other could be someone else's: it is neither stored nor looked up. */
+  /** The address, if the provider vouches for it. Any other address could belong to another person: it is neither stored nor looked up. */
   const trustedEmail = ({ email, isEmailVerified }: Pick<Profile, 'email' | 'isEmailVerified'>): string | null =>
     isEmailVerified || provider.TRUST_EMAIL ? email : null;
 
@@ -122,9 +123,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       createdAt: clock(),
     };
     const isMade = await insertProviderUser(tx, user);
-    // Somebody linked the account a moment earlier: the user that was made for it must not stay.
+    // Another request linked the provider account in the meantime, so the new user must not be kept.
     if (isMade && !(await insertIdentity(tx, identity))) throw new ApiError('INVALID_PROVIDER');
-    // What was in the way of the user is the address of another, or the same login, a moment earlier.
+    // If no user was created, another user has the address, or a concurrent request of the same login created the user.
     const holder = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
     if (!holder) throw new ApiError('INVALID_PROVIDER');
     if (isMade)
@@ -132,7 +133,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return holder;
   };
 
-  /** The role that the groups give; undefined: it stays. */
+  /** The role that the user's groups map to; undefined: the role does not change. */
   const newRole = (profile: PendingProfile, { role }: IdentityHolder): string | null | undefined => {
     if (mappedRoles.size === 0) return undefined;
     const isGoverned = role !== null && mappedRoles.has(role);
@@ -162,7 +163,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return info;
   };
 
-  /** What a later login brings along. It says something of users of this provider only, not of those who linked it. */
+  /** Applies the data of a later login. It changes only users whose primary account is at this provider, not users who linked one. */
   const update = async (
     tx: Executor,
     profile: PendingProfile,
@@ -201,20 +202,20 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return sessions.begin(tx, { userId: holder.id, mode }, client);
   };
 
-  /** Nothing is changed by who has shown one factor of two. */
+  /** Changes nothing, because the user has provided only one of two factors. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
     if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
     const kept = Buffer.byteLength(JSON.stringify(data)) <= mostKept ? data : null;
     const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
-    const told = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
-    return { waiting: { identity: holder.identity, profile: told } };
+    const pendingProfile = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
+    return { waiting: { identity: holder.identity, profile: pendingProfile } };
   };
 
-  /** What of a login the database has refused, as an error code. @param taken when the address is another's */
+  /** Converts a constraint violation into an API error. @param taken code for an address that another user has */
   const explained = (error: unknown, taken: 'INVALID_PROVIDER' | 'INVALID_CREDENTIALS'): unknown => {
     const broken = brokenConstraint(error);
     if (!broken) return error;
-    // Somebody took the address between the check and the write; or there is no such role.
+    // Another user took the address between the check and the write. Any other violation means that the role does not exist.
     if (broken.kind === 'unique') return new ApiError(taken);
     const unknownRole = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
     unknownRole.cause = error;
@@ -224,7 +225,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   return {
     logIn: async (profile, mode, client) => {
       if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
-      const identifier = spelled(profile.identifier);
+      const identifier = normalized(profile.identifier);
       requireVerifiedEmail(profile);
       try {
         return await transact(db, async (tx) => {
@@ -262,7 +263,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     link: async (profile, to, client) => {
       const { email } = profile;
       if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
-      const identifier = spelled(profile.identifier);
+      const identifier = normalized(profile.identifier);
       const identity = {
         user: to.user,
         provider: provider.key,
@@ -272,7 +273,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         createdAt: clock(),
       };
       const isLinked = await db.transaction(async (tx) => {
-        // The row is locked before the session is read: nothing can end the session until the identity is written.
+        // The row is locked before the session is read, so that nothing can end the session until the identity is written.
         await lockRecipient(tx, to.user);
         const principal = await findPrincipalBySession(tx, to.session);
         const stands =
@@ -306,7 +307,7 @@ const fieldOf: Readonly<Record<keyof ProviderUserChanges, string>> = {
   lastName: 'last_name',
 };
 
-/** The changed fields by their API names, except what follows from every login. */
+/** The API names of the changed fields, except those that every login updates. */
 const changedFields = (changes: ProviderUserChanges): string[] =>
   (Object.keys(changes) as (keyof ProviderUserChanges)[])
     .filter((name) => name !== 'authData' && name !== 'emailVerifiedAt' && changes[name] !== undefined)

@@ -5,18 +5,18 @@ import { SessionMode } from '../../schemas/sessions.js';
 import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
 
-/** Which of the two families of routes a login was begun with: they differ in what they answer at the end. */
+/** The group of routes that a login started with. The two groups return different responses at the end. */
 const Form = Type.Union([Type.Literal('oauth'), Type.Literal('login')]);
 export type LoginForm = Static<typeof Form>;
 
-/** A login that was sent to a provider and has not come back yet. */
+/** A login that was sent to a provider and has not returned yet. */
 const Attempt = Type.Object({
   id: Type.String(),
   form: Form,
   redirect: Type.Union([Type.String(), Type.Null()]),
-  /** Who is linking a further account to theirs, and from which session; null: a login. */
+  /** The user who links another account, and their session; null: a login. */
   link: Type.Union([Type.Object({ user: Type.String(), session: Type.String() }), Type.Null()]),
-  /** The PKCE code challenge: tells which verifier cookie belongs to this login, as there can be several of the name. */
+  /** The PKCE code challenge. It identifies the verifier cookie of this login, because there can be several with the same name. */
   challenge: Type.String(),
   /** Milliseconds since 1970. */
   expires: Type.Number(),
@@ -25,7 +25,7 @@ export type Attempt = Static<typeof Attempt>;
 
 const Text = Type.Union([Type.String(), Type.Null()]);
 
-/** A login that has come back and waits for the second factor, with what the provider has said: until then it is not taken over. */
+/** A login that has returned and waits for the second factor, with the provider's data, which is applied only after that. */
 const PendingLogin = Type.Object({
   id: Type.String(),
   identity: Type.String(),
@@ -43,20 +43,20 @@ const PendingLogin = Type.Object({
 export type PendingLogin = Static<typeof PendingLogin>;
 export type PendingProfile = Readonly<Omit<PendingLogin['profile'], 'groups'>> & { readonly groups: readonly string[] };
 
-/** How long a user may take over the pages of a provider, or over a code: in milliseconds. */
+/** How long users have to complete the provider's pages, or to enter a code, in milliseconds. */
 export const patience = 300_000;
 
 export interface Attempts {
   begin(provider: string, attempt: Omit<Attempt, 'id' | 'expires'>): string;
-  /** @returns undefined when it is none of ours, of another provider, or too old */
+  /** @returns undefined when the state was not issued by this service, belongs to another provider, or has expired */
   read(provider: string, state: string | undefined): Attempt | undefined;
   beginPending(provider: string, pending: Omit<PendingLogin, 'id' | 'expires'>): string;
   readPending(provider: string, pending: string | undefined): PendingLogin | undefined;
 }
 
 /**
- * The state of a login by provider travels with the browser, sealed: nobody else can make one, and one of another provider,
- * or of another purpose, cannot be opened.
+ * The browser carries the state of a login through a provider. It is encrypted, so only this service can create it, and it cannot be
+ * opened for another provider or another purpose.
  */
 export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock }): Attempts {
   const seal = (purpose: string, content: object) => {
@@ -86,8 +86,8 @@ export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock })
   };
 }
 
-/** The code challenge of a verifier, by the method S256 (RFC 7636, 4.2). */
+/** The code challenge of a verifier with the method S256 (RFC 7636, 4.2). */
 export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 
-/** What an ID token must carry to be of this login and of no other (OpenID Connect Core 1.0, 3.1.2.1). */
+/** The nonce that an ID token must contain to belong to this login (OpenID Connect Core 1.0, 3.1.2.1). */
 export const nonceOf = (state: string): string => createHash('sha256').update(`nonce ${state}`).digest('base64url');

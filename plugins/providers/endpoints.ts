@@ -4,23 +4,23 @@ import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
 import { type Fetch, fetchJson } from './http.js';
 
-/** Where to turn to at a provider. */
+/** The endpoints of a provider. */
 export interface Endpoints {
   authorize: string;
   token: string;
-  /** How the service proves at the token endpoint who it is. */
+  /** How the service authenticates at the token endpoint. */
   authorizationMethod: 'header' | 'body';
-  /** Where the profile is read; null: the ID token has it all. */
+  /** URL of the profile; null: the ID token contains everything. */
   profile: string | null;
-  /** What OpenID Connect has besides. */
+  /** Additional endpoints of OpenID Connect; null: the provider uses OAuth 2.0 only. */
   openid: OpenIdEndpoints | null;
 }
 
 export interface OpenIdEndpoints {
-  /** As it stands in ID tokens; Microsoft's has `{tenantid}` in it, for that of the user. */
+  /** The issuer in ID tokens. Microsoft's issuer contains `{tenantid}`, a placeholder for the user's tenant. */
   issuer: string;
   jwks: string;
-  /** Whether the answers of the authorization endpoint name the issuer (RFC 9207). */
+  /** Whether the responses of the authorization endpoint name the issuer (RFC 9207). */
   namesIssuer: boolean;
 }
 
@@ -28,9 +28,9 @@ const wellKnown = '/.well-known/openid-configuration';
 const lifetime = 3_600_000;
 
 /**
- * The endpoints of a provider: from the configuration or, with OpenID Connect, from its discovery document. That is not
- * read before it is needed, so that the service starts also while a provider is down, and kept for an hour.
- * @returns rejects with {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
+ * The endpoints of a provider: from the configuration or, with OpenID Connect, from its discovery document. The document is read
+ * only when it is needed, so that the service can start while a provider is down, and is kept for an hour.
+ * @returns a function that rejects with {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
  */
 export function createEndpoints(config: ProviderConfig, fetchFrom: Fetch, clock: Clock): () => Promise<Endpoints> {
   const { AUTHORIZE_URL: authorize, ACCESS_URL: token, PROFILE_URL: profile } = config;
@@ -87,13 +87,13 @@ async function discover({ key, ISSUER_URL }: ProviderConfig, fetchFrom: Fetch): 
 
 const withoutSlash = (url: string) => url.replace(/\/+$/, '');
 
-/** What an issuer with `{tenantid}` in it stands for; any other for itself. */
+/** Matches the issuers that an issuer with `{tenantid}` stands for. Any other issuer matches only itself. */
 export const issuerPattern = (issuer: string, tenant = '[A-Za-z0-9.-]+'): RegExp =>
   new RegExp(`^${issuer.split('{tenantid}').map(escaped).join(tenant)}$`);
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 
-/** A provider that is reached by https does not send us anywhere in the clear. */
+/** If the issuer uses https, its endpoints must not use plain http. */
 const isUsable = (issuer: string) => (url: string) =>
   URL.canParse(url) &&
   /^https?:$/.test(new URL(url).protocol) &&

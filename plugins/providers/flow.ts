@@ -11,21 +11,22 @@ import { type Attempt, type Attempts, challengeOf, type LoginForm, patience } fr
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
 
-/** How a login by provider ends for the browser: it is led somewhere, or is given the tokens. */
+/** How a login through a provider ends for the browser: with a redirect, or with the tokens in the response. */
 export type FlowEnd = { to: string } | { tokens: SessionTokens };
 
-/** Login by provider, as a browser goes through it. */
+/** The steps of a login through a provider in the browser. */
 export interface ProviderFlow {
-  /** @throws {ApiError} ROUTE_NOT_FOUND when the path names none */
+  /** @throws {ApiError} ROUTE_NOT_FOUND when the path does not name a configured provider */
   requireProvider(request: FastifyRequest): void;
   /**
-   * Begins a login.
-   * @returns the address at the provider
+   * Starts a login.
+   * @returns the URL at the provider
    * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
   begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm): Promise<string>;
   /**
-   * Starts linking a provider account to the caller's account. Not by GET: a link on another site could start it.
+   * Starts linking a provider account to the caller's account. The route must not use GET, because a link on another site could
+   * start it.
    * @returns the URL at the provider
    * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
@@ -35,9 +36,9 @@ export interface ProviderFlow {
     caller: Principal,
     redirect: string | undefined,
   ): Promise<string>;
-  /** Takes up the login that has come back. Where it failed and there is a redirect, the reason goes along with it. */
+  /** Completes a login when the browser returns. If it fails and the login has a redirect, the redirect contains the reason. */
   finish(request: FastifyRequest, reply: FastifyReply): Promise<FlowEnd>;
-  /** Goes on with a login that waited for the second factor. */
+  /** Completes a login that waits for the second factor. */
   complete(request: FastifyRequest, reply: FastifyReply, otp: string, mode?: SessionMode): Promise<SessionTokens>;
 }
 
@@ -65,7 +66,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   const home = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/`;
 
   const entryOf = (request: FastifyRequest) => {
-    // OpenAPI has one name for the parameter of a path: linking shares its path with unlinking, which takes an id.
+    // Linking and unlinking share one path, whose parameter has a single name in OpenAPI: `id`, because unlinking accepts an id.
     const { provider, id = provider } = request.params as { provider?: string; id?: string };
     const entry = providers.get(id ?? '');
     if (!entry) throw routeNotFound(request);
@@ -86,7 +87,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   const redirectOf = ({ provider }: { provider: Provider }, redirect: string | undefined) =>
     redirect ? requireRedirect(redirect, publicUrl, provider.config.REDIRECT_ALLOW_LIST) : null;
 
-  /** Each state once, whoever shows it: the cookie may have been kept. */
+  /** Accepts each state only once, because the cookie may have been copied. */
   const spend = async ({ id, expires }: Attempt) => {
     if (!(await spendState(db, id, new Date(expires)))) throw new ApiError('INVALID_CREDENTIALS');
   };
@@ -95,7 +96,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     for (const name of [cookieNames.state, cookieNames.verifier]) reply.clearCookie(name, cookie);
   };
 
-  /** Where a browser is led the tokens must be in cookies; there is nowhere else for them. */
+  /** If the login ends with a redirect, the tokens must be in cookies, because a redirect cannot contain them. */
   const modeOf = ({ provider }: { provider: Provider }, { form, redirect }: Attempt): SessionMode => {
     if (form === 'oauth' && redirect === null) return 'json';
     const { MODE: mode } = provider.config;
@@ -113,7 +114,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     if (!attempt || query.state !== state) throw new ApiError('INVALID_CREDENTIALS');
     await spend(attempt);
     if (query.error !== undefined) throw refusal(entry.provider, query.error);
-    // Several of them would be read by each side in its own way (RFC 6749, 3.1).
+    // Repeated parameters are rejected, because the two sides could interpret them differently (RFC 6749, 3.1).
     if (typeof query.code !== 'string') throw new ApiError('INVALID_CREDENTIALS');
     const verifier = request
       .cookieValues(cookieNames.verifier)
@@ -122,7 +123,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     const profile = await entry.provider.profile(request, reply, { state, verifier });
     const to = attempt.redirect ?? home;
     if (attempt.link) {
-      // Who began it and who came back would be two people, and the one would get the account of the other.
+      // Otherwise the user who started linking could get a provider account that belongs to the person who returned.
       const { principal } = request;
       if (principal && principal.userId !== attempt.link.user) throw new ApiError('INVALID_CREDENTIALS');
       await entry.accounts.link(profile, attempt.link, request.client);
@@ -172,17 +173,17 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
     finish: async (request, reply) => {
       const { provider } = entryOf(request);
-      // Of several cookies, the one of this login.
+      // If there are several cookies, use the one of this login.
       const states = request.cookieValues(cookieNames.state);
       const state = states.find((value) => value === (request.query as Query).state) ?? states[0] ?? '';
       const attempt = attempts.read(provider.config.key, state);
-      // What comes back for another login leaves the one alone that is under way.
+      // A response for another login must not affect the login in progress.
       if ((request.query as Query).state === state) forget(reply);
       try {
         return await enter(request, reply, attempt, state);
       } catch (thrown) {
         const to = failed(request, provider.config.key, attempt?.redirect ?? null, thrown);
-        // The browser is led on with the reason: no error is answered that would be recorded.
+        // The response is a redirect and not an error, so it would not be recorded otherwise.
         await request.recordRefusal(thrown);
         return { to };
       }
@@ -202,15 +203,15 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   };
 }
 
-/** Where a login leads that failed; without a redirect, to the answer that says so. */
+/** Logs a failed login and returns the redirect with the reason. Throws the error if the login has no redirect. */
 function failed(request: FastifyRequest, provider: string, redirect: string | null, thrown: unknown): string {
   const { status, code } = toApiError(thrown);
-  request.log[status >= 500 ? 'error' : 'info']({ err: thrown, provider }, 'a login by provider failed');
+  request.log[status >= 500 ? 'error' : 'info']({ err: thrown, provider }, 'a login through a provider failed');
   if (redirect === null) throw thrown;
   return redirectWithReason(redirect, code);
 }
 
-/** What the provider says in the place of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
+/** Converts an error that the provider returns instead of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
 function refusal({ config: { key } }: Provider, error: unknown): ApiError {
   if (error === 'server_error' || error === 'temporarily_unavailable') {
     return new ApiError('SERVICE_UNAVAILABLE', { service: key, reason: 'The provider cannot log anybody in now.' });
@@ -221,5 +222,5 @@ function refusal({ config: { key } }: Provider, error: unknown): ApiError {
   return isOurFault ? new ApiError('INVALID_PROVIDER_CONFIG', { provider: key }) : new ApiError('INVALID_CREDENTIALS');
 }
 
-/** Seconds that the cookies of the flow live. */
+/** Lifetime of the cookies of the flow, in seconds. */
 export const cookieLifetime = patience / 1000;

@@ -1,10 +1,10 @@
 import { ApiError } from '../../schemas/errors.js';
 import { type Note, type Observe, requestOf } from '../platform/traced-operations.js';
 
-/** Bytes of an answer: more is no profile, no key set and no discovery document. */
+/** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
 export const largestAnswer = 262_144;
 
-/** A provider that does not answer as it must. The cause is for the log. */
+/** The error for a provider that does not respond as it must. The cause appears only in the log. */
 export const providerDown = (key: string, cause: unknown): ApiError => {
   const error = new ApiError('SERVICE_UNAVAILABLE', {
     service: key,
@@ -16,7 +16,10 @@ export const providerDown = (key: string, cause: unknown): ApiError => {
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-/** `fetch` that gives up: on answers that take too long or are too large. It follows no redirects, to wherever they lead. */
+/**
+ * `fetch` with limits on the time and on the size of the response. It does not follow redirects.
+ * @param timeout in milliseconds
+ */
 export function createFetch(timeout: number, observe: Observe): Fetch {
   const fetchWhole: (...given: [...Parameters<Fetch>, Note]) => ReturnType<Fetch> = async (url, init, note) => {
     const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) });
@@ -25,7 +28,7 @@ export function createFetch(timeout: number, observe: Observe): Fetch {
     let size = 0;
     for await (const chunk of response.body ?? []) {
       size += chunk.length;
-      if (size > largestAnswer) throw new Error(`${url} answered more than ${largestAnswer} bytes.`);
+      if (size > largestAnswer) throw new Error(`${url} returned more than ${largestAnswer} bytes.`);
       chunks.push(chunk);
     }
     const { status, headers } = response;
@@ -34,14 +37,14 @@ export function createFetch(timeout: number, observe: Observe): Fetch {
   return (url, init = {}) => observe(requestOf(init.method ?? 'GET', url), (note) => fetchWhole(url, init, note));
 }
 
-/** What a provider answers, as JSON. @throws {ApiError} SERVICE_UNAVAILABLE */
+/** Fetches JSON from a provider. @throws {ApiError} SERVICE_UNAVAILABLE */
 export async function fetchJson(fetchFrom: Fetch, key: string, url: string, token?: string): Promise<unknown> {
   try {
     const headers = { accept: 'application/json', 'user-agent': 'gatehouse' };
     const response = await fetchFrom(url, {
       headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
     });
-    if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
+    if (!response.ok) throw new Error(`${url} returned status ${response.status}.`);
     return await response.json();
   } catch (error) {
     throw providerDown(key, error);

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.js';
 import { issuerPattern, type OpenIdEndpoints } from './endpoints.js';
 import { type Fetch, providerDown } from './http.js';
 
-/** Public keys only: with a secret that both sides know, whoever has it could sign. */
+/** Only algorithms with public keys: with a shared secret, anyone who knows the secret could sign a token. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -19,15 +19,15 @@ const algorithms = [
   'Ed25519',
 ];
 
-/** Seconds that two clocks may differ. */
+/** Maximum difference between the two clocks, in seconds. */
 const tolerance = 60;
-/** Seconds after which a token is of another login than the one that is under way. */
+/** Maximum age of a token in seconds. An older token cannot belong to the current login. */
 const oldest = 600;
 
 export interface IdTokens {
   /**
-   * The claims of an ID token, verified (OpenID Connect Core 1.0, 3.1.3.7): signature, issuer, audience, times, nonce.
-   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE when the keys cannot be had
+   * Verifies an ID token (OpenID Connect Core 1.0, 3.1.3.7) and returns its claims. Checks signature, issuer, audience, times, nonce.
+   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE when the keys cannot be fetched
    */
   verify(token: unknown, nonce: string, endpoints: OpenIdEndpoints): Promise<JWTPayload>;
 }
@@ -40,7 +40,7 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
     if (keys?.url !== url) {
       const find = createRemoteJWKSet(new URL(url), {
         [customFetch]: (from, init) => fetchFrom(from, init as RequestInit),
-        // The provider may have taken a new key a moment ago. Only it can make us ask: tokens come from nobody else.
+        // The provider may have just changed its keys. Attackers cannot cause requests here, because only the provider sends tokens.
         cooldownDuration: 0,
       });
       keys = { url, find };
@@ -58,9 +58,9 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
         maxTokenAge: oldest,
         currentDate: clock(),
       });
-      // A list of one issuer is none, though it reads like one.
+      // A list with a single issuer is rejected, although it looks like that issuer when converted to a string.
       const isIssuer = typeof payload.iss === 'string' && issuerOf(payload, issuer).test(payload.iss);
-      return isIssuer ? payload : refuse(`The ID token is of another issuer than ${issuer}.`);
+      return isIssuer ? payload : refuse(`The ID token was issued by another issuer than ${issuer}.`);
     } catch (error) {
       throw isRefusal(error) ? refusal(error) : providerDown(key, error);
     }
@@ -73,12 +73,12 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
       const { aud, azp } = claims;
       const isOurs = azp === undefined ? !Array.isArray(aud) || aud.length === 1 : azp === clientId;
       if (!isOurs) return refuse('The ID token is for another client.');
-      return claims.nonce === nonce ? claims : refuse('The ID token is of another login: its nonce differs.');
+      return claims.nonce === nonce ? claims : refuse('The ID token belongs to another login: its nonce differs.');
     },
   };
 }
 
-/** What the client is told is the same whatever it was; the log has the cause. */
+/** The response is the same for every cause. The log contains the cause. */
 function refusal(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   const error = new ApiError('INVALID_CREDENTIALS');
@@ -90,18 +90,18 @@ const refuse = (why: string): never => {
   throw refusal(new Error(why));
 };
 
-/** Of a provider for many organisations the issuer is that of the user's own. */
+/** A provider for many organizations has a separate issuer for each one. This is the issuer of the user's organization. */
 function issuerOf({ tid }: JWTPayload, issuer: string): RegExp {
   const tenant = typeof tid === 'string' && /^[0-9a-f-]{36}$/i.test(tid) ? tid : '(?!)';
   return issuerPattern(issuer, tenant);
 }
 
-/** Whether it is the token that is wrong, rather than the keys that could not be had. */
+/** Whether the token is invalid, as opposed to an error while fetching the keys. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof ApiError) return true;
   const { JWKSTimeout, JWKSInvalid, JOSEError } = errors;
   const isOfKeys = error instanceof JWKSTimeout || error instanceof JWKSInvalid;
-  // The keys were answered with another status than 200, or not in JSON.
+  // The response with the keys had another status than 200, or was not JSON.
   const isGeneric = error instanceof JOSEError && error.code === 'ERR_JOSE_GENERIC';
   return error instanceof JOSEError && !isOfKeys && !isGeneric;
 }

@@ -18,19 +18,19 @@ export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
   list(caller: Principal): Promise<IdentityRecord[]>;
   /**
-   * Lets an account log the caller in no more, and ends their other sessions. When it was the primary one, another
-   * takes its place or, if there is none, the password.
-   * @throws {ApiError} FORBIDDEN when it is none of the caller's; UNPROCESSABLE_CONTENT when it is their only way in, or
-   *   when their role comes from there: they would keep it for good
+   * Unlinks an account, which can then no longer log the caller in, and ends the caller's other sessions. If it was the primary
+   * account, another account replaces it or, if there is none, the password.
+   * @throws {ApiError} FORBIDDEN when the account is not linked to the caller; UNPROCESSABLE_CONTENT when the caller could not log
+   *   in without it, or when their role comes from this provider, because they would then keep the role permanently
    */
   unlink(caller: Principal, id: string): Promise<void>;
 }
 
 export function createIdentities(deps: {
   db: Executor;
-  /** Whether a provider is there to log in with. */
+  /** Whether users can log in with a provider. */
   isConfigured(provider: string): boolean;
-  /** Whether roles follow from what a provider says. */
+  /** Whether the groups at a provider determine the roles of its users. */
   mapsRoles(provider: string): boolean;
   activity: Pick<Activity, 'record'>;
   hasPasswordLogin: boolean;

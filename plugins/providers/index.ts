@@ -14,18 +14,18 @@ declare module 'fastify' {
   interface FastifyInstance {
     providerFlow: ProviderFlow;
     identities: Identities;
-    /** The providers that one can log in with. */
+    /** The providers that users can log in with. */
     listProviders(options?: { sessionOnly: boolean }): ListedProvider[];
   }
 }
 
-/** `app.providerFlow`: login by OAuth2 and OpenID Connect. `app.identities`: which accounts there log a user in. */
+/** `app.providerFlow`: login with OAuth2 and OpenID Connect. `app.identities`: the accounts at providers that log a user in. */
 export const providersPlugin = plugin(
   async (app) => {
     const { config, db, clock, sessions, secondFactor, activity, observe } = app;
     const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
-    // Browsers let nobody else, not even a subdomain, set a cookie of this name.
+    // Browsers prevent every other host, including subdomains, from setting a cookie with this name.
     const nameOf = (what: string) => `${secure ? '__Host-' : ''}gatehouse_provider_${what}`;
     const cookieNames = { state: nameOf('state'), verifier: nameOf('verifier'), pending: nameOf('pending') };
     for (const name of Object.values(cookieNames)) app.ownCookies.add(name);
@@ -47,7 +47,7 @@ export const providersPlugin = plugin(
           sessions,
           secondFactor,
           activity,
-          onLeftOut: (what, user) => app.log.warn({ provider: key, user }, `login by provider: ${what}`),
+          onLeftOut: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];
       }),
@@ -81,7 +81,7 @@ export const providersPlugin = plugin(
     app.every(
       hour,
       () => deleteExpiredStates(app.maintenanceDb, clock()),
-      'expired logins by provider could not be cleared away',
+      'expired provider logins could not be deleted',
     );
   },
   {

@@ -6,13 +6,13 @@ import { type Observe, requestOf } from '../platform/traced-operations.js';
 import type { Endpoints } from './endpoints.js';
 import { largestAnswer, providerDown } from './http.js';
 
-/** What of the flow needs request and reply: the cookies of state and verifier go with them. */
+/** The steps of the flow that need the request and the reply, because these carry the cookies with the state and the verifier. */
 export interface OAuthClient {
-  /** Where to send the browser. */
+  /** The URL to send the browser to. */
   authorizationUrl(request: FastifyRequest, reply: FastifyReply, more: Record<string, string>): Promise<string>;
   /**
-   * Exchanges the code that the browser has brought back. The cookies are taken away.
-   * @throws {ApiError} INVALID_CREDENTIALS when the state or the code is not right; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
+   * Exchanges the code that the browser returned with, and clears the cookies.
+   * @throws {ApiError} INVALID_CREDENTIALS when the state or the code is wrong; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
    */
   tokens(request: FastifyRequest, reply: FastifyReply): Promise<{ access_token?: unknown; id_token?: unknown }>;
 }
@@ -31,8 +31,8 @@ export interface OAuthClientOptions {
 }
 
 /**
- * The authorization code flow with PKCE (RFC 7636, S256). The plugin that does it is hung on an app of its own that
- * serves nothing: the endpoints are found only when ours has long been started.
+ * The authorization code flow with PKCE (RFC 7636, S256). The plugin for it is registered on a separate app, which serves no
+ * requests, because the endpoints become known only after the main app has started.
  */
 export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
   const { config, endpoints, callbackUri, timeout, observe, cookie, cookieNames, stateOf, isStateRight } = options;
@@ -78,7 +78,7 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
           provider.getAccessTokenFromAuthorizationCodeFlow(request, reply),
         );
         if (typeof set.access_token === 'string') return set;
-        // GitHub says so with status 200.
+        // GitHub returns errors with status 200.
         throw refusal(config.key, (set as { error?: unknown }).error, 400, set);
       } catch (error) {
         if (error instanceof ApiError) throw error;
@@ -89,7 +89,7 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
   };
 }
 
-/** What the HTTP client reports of an answer that is none of success. */
+/** The error that the HTTP client throws for an unsuccessful response. */
 interface WreckError {
   output?: { statusCode?: number };
   data?: { payload?: { error?: unknown } | undefined; isResponseError?: boolean };
@@ -105,7 +105,7 @@ const ourFaults = new Set<unknown>([
   'redirect_uri_mismatch',
 ]);
 
-/** Why there is no token. @param status undefined when there was no answer that could be read */
+/** The reason why there is no token, as an API error. @param status undefined: there was no readable response */
 function refusal(key: string, reason: unknown, status: number | undefined, cause: unknown): ApiError {
   const isCodeWrong = typeof reason === 'string' && (status === 400 || status === 401 || status === 403);
   const error = ourFaults.has(reason)
@@ -113,6 +113,6 @@ function refusal(key: string, reason: unknown, status: number | undefined, cause
     : isCodeWrong
       ? new ApiError('INVALID_CREDENTIALS')
       : providerDown(key, cause);
-  error.cause = typeof reason === 'string' ? new Error(`The token endpoint answered ${reason}.`, { cause }) : cause;
+  error.cause = typeof reason === 'string' ? new Error(`The token endpoint returned ${reason}.`, { cause }) : cause;
   return error;
 }

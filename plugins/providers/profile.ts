@@ -2,17 +2,17 @@ import { maxAuthDataBytes } from '../../db/query-language/collections.js';
 import { formats, isObject } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 
-/** What a provider tells of a user, in our words. */
+/** A provider's data about a user, in a form that is the same for all providers. */
 export interface Profile {
-  /** Who it is at the provider; null when it does not say so in a form that could be kept. */
+  /** The user's identifier at the provider; null: the provider does not send one that can be stored. */
   identifier: string | null;
   email: string | null;
-  /** Whether the provider says, in so many words, that the address is verified. */
+  /** Whether the provider explicitly states that the address is verified. */
   isEmailVerified: boolean;
   firstName: string | null;
   lastName: string | null;
   groups: readonly string[];
-  /** The profile as it may be stored: without tokens, without what belongs to the protocol, and within the limit of a row. */
+  /** The profile in a form that can be stored: without tokens and protocol claims, and within the size limit of the column. */
   data: Record<string, unknown>;
 }
 
@@ -43,7 +43,7 @@ const protocolClaims = new Set([
   'amr',
 ]);
 
-/** Reads a profile as a provider gives it; a key may lead into it, as in `user.mail`. */
+/** Reads the profile that a provider returns. A key can be a path into nested objects, such as `user.mail`. */
 export function readProfile(given: Readonly<Record<string, unknown>>, keys: ProfileKeys): Profile {
   const at = (key: string): unknown =>
     Object.hasOwn(given, key)
@@ -60,7 +60,7 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
   return {
     identifier: identifierOf(at(keys.IDENTIFIER_KEY)),
     email: typeof email === 'string' && formats.email(email) ? email : null,
-    // It is said of `email`, and of nothing else that may stand for the address.
+    // `email_verified` applies to `email`, and not to any other field that may contain the address.
     isEmailVerified: given.email_verified === true && email === given.email,
     firstName: nameOf(at(keys.FIRST_NAME_KEY)),
     lastName: nameOf(at(keys.LAST_NAME_KEY)),
@@ -69,7 +69,7 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
   };
 }
 
-/** Leaves out the largest members if together they exceed the limit: the login does not fail for that. */
+/** Removes the largest members if the profile exceeds the limit, so that the login does not fail. */
 function fitting(members: readonly [name: string, value: unknown][]): Record<string, unknown> {
   const bytesOf = (member: unknown) => Buffer.byteLength(JSON.stringify(member)) - 1;
   const bySize = members.map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }));
@@ -83,7 +83,10 @@ function fitting(members: readonly [name: string, value: unknown][]): Record<str
   return Object.fromEntries(members.filter(([name]) => kept.has(name)));
 }
 
-/** Some providers number their users. What could not be kept as it is would be taken for somebody else's, and is refused. */
+/**
+ * Some providers identify users by number. An identifier that cannot be stored unchanged is rejected, because it could be mistaken
+ * for the identifier of another user.
+ */
 function identifierOf(value: unknown): string | null {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '' || text !== storable(text)) return null;
@@ -96,13 +99,13 @@ function nameOf(value: unknown): string | null {
   return name === '' ? null : [...name].slice(0, longestName).join('');
 }
 
-/** Without NUL characters and halves of characters, of which the database knows nothing. */
+/** Removes NUL characters and replaces lone surrogates, because the database cannot store them. */
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 const deepest = 8;
 const secret = /token|secret|password/i;
 
-/** A value as the database can keep it, not as deep as a stack is, and without anything that could be a key to somewhere. */
+/** A value that the database can store, with limited depth, and without members that could be credentials. */
 function cleaned(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return storable(value);
   if (typeof value !== 'object' || value === null) return value;

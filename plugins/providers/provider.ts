@@ -10,20 +10,20 @@ import { createIdTokens } from './id-token.js';
 import { createOAuthClient, type OAuthClient, type OAuthClientOptions } from './oauth-client.js';
 import { type Profile, readProfile } from './profile.js';
 
-/** The secrets of one login, which its browser keeps in cookies. The provider gets the state, and the verifier's challenge. */
+/** The secrets of one login, which the browser keeps in cookies. The provider gets the state and the challenge of the verifier. */
 export interface LoginSecrets {
   state: string;
   /** The PKCE code verifier. */
   verifier: string;
 }
 
-/** One provider: sends browsers there, and learns who came back. */
+/** One provider: sends browsers to it, and identifies the users who return. */
 export interface Provider {
   config: ProviderConfig;
-  /** Where to send the browser. @throws {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG */
+  /** The URL to send the browser to. @throws {ApiError} SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG */
   authorizationUrl(request: FastifyRequest, reply: FastifyReply, secrets: LoginSecrets): Promise<string>;
   /**
-   * Who it is that the provider has sent back.
+   * The profile of the user who returned from the provider.
    * @throws {ApiError} INVALID_CREDENTIALS, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
   profile(request: FastifyRequest, reply: FastifyReply, secrets: LoginSecrets): Promise<Profile>;
@@ -37,7 +37,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   const endpointsOf = createEndpoints(config, fetchFrom, clock);
   const idTokens = createIdTokens({ key, clientId: config.CLIENT_ID, fetchFrom, clock });
   const clients = new WeakMap<Endpoints, Promise<OAuthClient>>();
-  /** The client asks for the state of a request when it makes the address. */
+  /** The OAuth client reads the state of a request when it creates the URL. */
   const states = new WeakMap<FastifyRequest, string>();
   const stateOf = (request: FastifyRequest) => states.get(request) ?? '';
   const isStateRight = (request: FastifyRequest) =>
@@ -46,18 +46,18 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
       .some((value) => value === (request.query as { state?: unknown }).state);
 
   const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
-    const made = clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
-    clients.set(endpoints, made);
-    return made;
+    const client = clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
+    clients.set(endpoints, client);
+    return client;
   };
 
   const read = async (url: string, token: string): Promise<Record<string, unknown>> => {
     const profile = await fetchJson(fetchFrom, key, url, token);
-    if (!isObject(profile)) throw providerDown(key, new Error(`${url} answered no object.`));
+    if (!isObject(profile)) throw providerDown(key, new Error(`${url} did not return an object.`));
     return profile;
   };
 
-  /** The primary address if it is verified, otherwise none: whatever the profile shows (the form of GitHub's `/user/emails`). */
+  /** The primary address if it is verified, otherwise none, regardless of the profile (in the format of GitHub's `/user/emails`). */
   const mainAddress = async (url: string, token: string): Promise<Record<string, unknown>> => {
     const list = await fetchJson(fetchFrom, key, url, token);
     const main = Array.isArray(list) && list.find((item) => isObject(item) && item.primary === true);
@@ -69,7 +69,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   const byOpenId = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
     const claims = openid ? await idTokens.verify(tokens.id_token, nonceOf(state), openid) : {};
     const info = url === null ? {} : await read(url, tokens.access_token);
-    // The two must be about the same user (OpenID Connect Core 1.0, 5.3.2), and what is signed comes first.
+    // Both must be about the same user (OpenID Connect Core 1.0, 5.3.2). The signed claims have priority.
     if (url !== null && info.sub !== claims.sub) throw new ApiError('INVALID_CREDENTIALS');
     return { ...info, ...claims };
   };
@@ -91,7 +91,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
         code_challenge: challengeOf(verifier),
         ...(endpoints.openid && { nonce: nonceOf(state) }),
       });
-      // In place of the one that the client has made up, which the state knows nothing of.
+      // Replaces the verifier that the client generated, which does not match the challenge in the state.
       reply.setCookie(options.cookieNames.verifier, verifier, options.cookie);
       return url;
     },
@@ -100,7 +100,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
       const endpoints = await endpointsOf();
       requireIssuer(request.query as { iss?: unknown }, endpoints);
       const client = await clientOf(endpoints);
-      // The client reads the first of several cookies.
+      // If there are several cookies, the client would read the first one.
       request.cookies[options.cookieNames.verifier] = verifier;
       const { access_token, id_token } = await client.tokens(request, reply);
       const tokens = { access_token: String(access_token), id_token };
@@ -115,7 +115,7 @@ interface Tokens {
   id_token: unknown;
 }
 
-/** The answer must not be another provider's (RFC 9207, 2.4). */
+/** Requires that the response does not come from another provider (RFC 9207, 2.4). */
 function requireIssuer({ iss }: { iss?: unknown }, { openid }: Endpoints): void {
   if (!openid || (iss === undefined && !openid.namesIssuer)) return;
   if (iss !== openid.issuer) throw new ApiError('INVALID_CREDENTIALS');

@@ -1,12 +1,13 @@
 import { ApiError } from '../../schemas/errors.js';
 import { ambiguous, isAllowedUrl, pathHere, webUrl } from '../platform/urls.js';
 
-/** A longer one would make the state, which carries it, too long for the address line. */
+/** The state contains the redirect, so a longer one would make the state too long for a URL. */
 const longest = 1024;
 
 /**
- * Where a login by provider may lead: a path here, our own origin, or a URL that the provider's list has.
- * @returns the place as it may stand in a Location header
+ * Where a login through a provider can redirect to: a path of this service, a URL of its own origin, or a URL in the provider's
+ * REDIRECT_ALLOW_LIST.
+ * @returns the target in a form that is valid in a Location header
  * @throws {ApiError} INVALID_PAYLOAD
  */
 export function requireRedirect(wanted: string, publicUrl: string, allowList: readonly string[]): string {
@@ -23,13 +24,13 @@ export function requireRedirect(wanted: string, publicUrl: string, allowList: re
 function targetOf(wanted: string, publicUrl: string, allowList: readonly string[]): string | undefined {
   if (ambiguous.test(wanted)) return undefined;
   if (wanted.startsWith('/')) return pathHere(wanted);
-  // `https:host` and `https:///host` are read as `https://host` by some and as paths by others.
+  // Some parsers read `https:host` and `https:///host` as `https://host`, others as paths.
   const url = /^https?:\/\/[^/]/i.test(wanted) ? webUrl(wanted) : undefined;
   const isOwn = url?.origin === new URL(publicUrl).origin;
   return url && (isOwn || isAllowedUrl(wanted, allowList)) ? url.href : undefined;
 }
 
-/** Where a login that failed leads: the same place, with the reason for its only parameter. */
+/** The target of a failed login: the same URL, with the reason as its only parameter. */
 export function redirectWithReason(redirect: string, code: string): string {
   const [place = ''] = redirect.split(/[?#]/, 1);
   return `${place}?reason=${encodeURIComponent(code)}`;
