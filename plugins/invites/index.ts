@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.invites`: users who are invited, and accept. */
+/** `app.invites`: invites users, and accepts their invitations. */
 export const invitesPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, activity, config, stepUp } = app;

@@ -25,28 +25,30 @@ import type { LinkTokens } from '../tokens/link-tokens.js';
 export interface Invitation {
   emails: readonly string[];
   role: string;
-  /** Where the link is to lead. */
+  /** The URL that the link opens. */
   url: string | undefined;
 }
 
 export interface Invites {
   /**
-   * Creates an invited user for each address that no user has, and sends an invitation. Users who are invited already get it
-   * again; if the caller is an administrator, with the new role. Nothing happens to other users. On PostgreSQL, either all
-   * addresses are invited or none. On the embedded engine this is true of each part of the addresses that an administrator invites.
-   * @param caller who may create users with email, role and status, which the route requires
+   * Creates an invited user for each address that does not belong to a user, and sends an invitation. Users who are already invited
+   * get another invitation and, if the caller is an administrator, the new role. Other users are not affected. On PostgreSQL, either
+   * all addresses are invited or none. On the embedded engine, an administrator's invitations are split into parts, and this is true
+   * of each part.
+   * @param caller may create users with email, role and status, which the route requires
    * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, INVALID_FOREIGN_KEY
    */
   invite(caller: Caller, invitation: Invitation): Promise<void>;
   /**
-   * Makes an invited user active, with this password.
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_INVITE when it was used or is void; FAILED_VALIDATION
+   * Activates an invited user and sets the password.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_INVITE when the token was used or is
+   *   void; FAILED_VALIDATION
    */
   accept(token: string, password: string, client: Client): Promise<void>;
 }
 
 const written = ['email', 'role', 'status'];
-/** Addresses that callers other than administrators can invite in one request. */
+/** How many addresses a caller who is not an administrator can invite in one request. */
 const maxOfOthers = 100;
 
 export function createInvites(deps: {
@@ -71,7 +73,10 @@ export function createInvites(deps: {
   const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks } = deps;
   const { activity, defaultUrl, allowList, maxBatch, maxPart, stepUp } = deps;
 
-  /** Users who are invited already. A caller who could not give them their rights must not send them a link to the account. */
+  /**
+   * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the
+   * account.
+   */
   const findPending = async (tx: Executor, caller: Caller, emails: readonly string[]) => {
     if (emails.length === 0) return { known: new Set<string>(), pending: [] };
     const found = await lockInvitees(tx, emails);
@@ -80,17 +85,17 @@ export function createInvites(deps: {
     return { known: new Set(found.map(({ address }) => address)), pending };
   };
 
-  /** Invites some addresses in one transaction, with the same number of statements however many they are. */
+  /** Invites some addresses in one transaction. The number of statements does not depend on the number of addresses. */
   const inviteAll = async (tx: Executor, caller: Caller, emails: readonly string[], { role, url }: Invitation) => {
     const { abandoned } = caller.client;
-    // The work ends where it is once nobody waits for the response.
+    // Stop if the client no longer waits for the response.
     abandoned.throwIfAborted();
     const { known, pending } = await findPending(tx, caller, emails);
     const missing = emails
       .filter((email) => !known.has(email.toLowerCase()))
       .map((email) => ({ id: randomUUID(), email }));
     const created = missing.length === 0 ? new Set<string>() : await insertInvitees(tx, missing, role, clock());
-    // Another request has created these in the meantime.
+    // Another request has created these users in the meantime.
     const overtaken = missing.filter(({ id }) => !created.has(id)).map(({ email }) => email);
     const late = await findPending(tx, caller, overtaken);
     const repeated = [...pending, ...late.pending];
@@ -131,12 +136,12 @@ export function createInvites(deps: {
       if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());
       const isAdministrator = holder.policies.some((policy) => policy.admin_access);
       if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller);
-      // In the same order for all requests, so that two requests never wait for each other.
+      // All requests use the same order, so that two requests never wait for each other.
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
-      // All or none where rights are compared, so that nothing is written before the last comparison.
+      // If rights are compared, all addresses are in one transaction, so that a failed comparison rolls back everything.
       const size = caller.admin ? maxPart : maxOfOthers;
       for (let start = 0; start < distinct.length; start += size) {
-        // The embedded engine runs on this thread: other requests have to be given their turn.
+        // The embedded engine runs on this thread, so other requests must be able to run between the parts.
         if (start > 0) await setImmediate();
         const part = distinct.slice(start, start + size).map(([, email]) => email);
         await transact(db, (tx) => inviteAll(tx, caller, part, invitation));

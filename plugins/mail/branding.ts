@@ -1,23 +1,23 @@
 import { type Colour, contrast as contrastOf, parseColour } from '../platform/color-contrast.js';
 
-/** What the built-in templates wear when the project has no colour, or one that mail clients may not know. */
+/** The color of the built-in templates if the project has none, or one in a format that email clients may not support. */
 const defaultColor = '#2f5bea';
 
-/** The card that the button stands on, light and dark, as `templates/layout.html.liquid` has it. */
+/** The light and dark background of the card behind the button, as defined in `templates/layout.html.liquid`. */
 const surfaces = ['#ffffff', '#181b21'];
 
 export interface Branding {
   /** `#rrggbb`. */
   color: string;
-  /** Black or white, whichever reads better on that colour. */
+  /** Black or white, whichever has the better contrast with that color. */
   color_text: string;
-  /** That colour, or a grey when it could not be told from the light or the dark card. */
+  /** That color, or gray if it has too little contrast with the light or the dark card. */
   color_border: string;
   /** An http or https URL. */
   logo: string | null;
 }
 
-/** Takes of a project's settings what is safe to put into a style or an image. */
+/** Converts a project's settings to values that are safe in a style or as an image URL. */
 export function brandingOf(project: { color: string | null; logo: string | null }): Branding {
   const color = hexColor(project.color) ?? defaultColor;
   const isLost = surfaces.some((surface) => contrast(color, surface) < 1.5);
@@ -29,7 +29,7 @@ export function brandingOf(project: { color: string | null; logo: string | null 
   };
 }
 
-/** `#abc` and `#aabbcc` as `#aabbcc`; all else is refused. */
+/** Converts `#abc` and `#aabbcc` to `#aabbcc`. Undefined: the text has another format. */
 function hexColor(text: string | null): string | undefined {
   const digits = text
     ?.trim()
@@ -44,10 +44,10 @@ function webUrl(text: string | null): string | null {
   return protocol === 'https:' || protocol === 'http:' ? href : null;
 }
 
-const contrast = (one: string, other: string): number => contrastOf(parsed(one), parsed(other));
+const contrast = (a: string, b: string): number => contrastOf(parsed(a), parsed(b));
 
 function parsed(color: string): Colour {
   const found = parseColour(color);
-  if (!found) throw new Error(`${color} is no colour.`);
+  if (!found) throw new Error(`${color} is not a valid color.`);
   return found;
 }

@@ -17,7 +17,7 @@ import type { MailTransport } from './transport.js';
 import type { MailInput } from './variables.js';
 
 export interface Delivery {
-  /** Writes the email of a job and sends it. It is dropped when it no longer has a recipient, or when it is over a limit. */
+  /** Renders the email of a job and sends it. Drops the email if it no longer has a recipient, or if it is over a limit. */
   deliver(job: Job<MailJob>): Promise<void>;
 }
 
@@ -29,9 +29,9 @@ export function createDelivery(deps: {
   transport: MailTransport;
   rateLimits: Pick<RateLimits, 'maySendMail'>;
   onTooMany(id: string, kind: MailKind): void;
-  /** How long the link of each kind can be used, in milliseconds. */
+  /** How long the link in each kind of email can be used, in milliseconds. */
   lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>>;
-  /** Where emails lead that have no URL of their own; `newPassword` is null where there is no login by password. */
+  /** Links for emails whose job has no URL. `newPassword` is null if there is no login with a password. */
   pages: { login: string; newPassword: string | null; verifyEmail: string };
   clock: Clock;
   /** The right-hand side of Message-IDs. */
@@ -48,7 +48,7 @@ export function createDelivery(deps: {
     content: Partial<Pick<MailInput, 'url' | 'passwordUrl' | 'validFor' | 'notice'>>,
   ) => {
     const settings = await readSettings(db);
-    // Anyone can enter an address that is not theirs, and a message in place of their names.
+    // Anyone can enter an address that is not their own, and a message instead of a name.
     const isConfirmed = recipient?.emailVerifiedAt != null && recipient.email === email;
     const named = isConfirmed && kindsWithNames.has(kind) ? recipient : undefined;
     const mail = await templates.render(kind, {
@@ -66,29 +66,29 @@ export function createDelivery(deps: {
   const writeNotice = async ({ user, email, url, ...notice }: NoticeJob) =>
     render('notice', email, await findRecipient(db, user), { url, notice });
 
-  /** Contains nothing that the person registering typed, and confirms nothing. */
+  /** This email contains no text that was entered in the registration form, and its link confirms nothing. */
   const writeAccountExists = async (owner: Recipient | undefined) => {
     if (!owner?.email || !isDue.account_exists(owner)) return undefined;
     const passwordUrl = owner.provider === 'default' ? pages.newPassword : null;
     return render('account_exists', owner.email, owner, { url: pages.login, passwordUrl });
   };
 
-  /** @param state that the link is bound to */
+  /** @param state the state that the link is bound to */
   const writeLink = async (kind: LinkMailKind, recipient: Recipient, base: string, state: LinkSubject['state']) => {
     const validFor = lifetimes[kind];
     const url = linkWith(base, linkTokens.issue({ scope: scopeOf[kind], userId: recipient.id, state }, validFor));
-    // The address as it is stored, not as it was typed.
+    // The address is the stored one, not the one that was typed.
     return recipient.email === null ? undefined : render(kind, recipient.email, recipient, { url, validFor });
   };
 
-  /** @param id of the registration; without it, the latest */
+  /** @param id id of the registration; undefined: the latest one */
   const writeRegistration = async (recipient: Recipient | undefined, id?: string) => {
     if (!recipient || !isDue.registration(recipient)) return undefined;
     const now = clock();
     const pending = await readRegistrations(db, recipient.id, now);
     const registration = id === undefined ? pending[0] : pending.find((one) => one.id === id);
     if (!registration) return undefined;
-    // As long as the link of this email can be used.
+    // The registration must exist for as long as the link in this email can be used.
     await extendRegistration(db, registration.id, new Date(now.getTime() + lifetimes.registration));
     const state = stateOfRegistration(recipient, registration.id);
     return writeLink('registration', recipient, registration.url ?? pages.verifyEmail, state);
@@ -96,7 +96,7 @@ export function createDelivery(deps: {
 
   const writeReset = async (typed: string, url: string) => {
     const recipient = await findRecipientByEmail(db, typed);
-    // Someone who has registered and cannot sign in yet needs the other link.
+    // A user who has registered but not verified the address yet needs the verification link instead.
     if (!recipient || !isDue.reset(recipient)) return writeRegistration(recipient);
     return writeLink('reset', recipient, url, stateOf(recipient));
   };
@@ -146,7 +146,7 @@ export function createDelivery(deps: {
     }
   };
 
-  /** Counts the email, once for all attempts to send it. */
+  /** Counts the email once, however many attempts there are to send it. */
   const isWithinLimits = async ({ data: { requestedFrom }, attempt }: Job<MailJob>, kind: MailKind, to: string) => {
     if (requestedFrom === undefined || attempt > 1) return true;
     const isKnown = await logsInFrom(db, to, requestedFrom);
@@ -165,5 +165,5 @@ export function createDelivery(deps: {
   };
 }
 
-/** To users who have an account. Other emails are sent to addresses that someone else may have entered. */
+/** Kinds of email that go only to users with an account. Other kinds go to addresses that another person may have entered. */
 const kindsWithNames: ReadonlySet<MailKind> = new Set(['notice', 'email_change_notice', 'account_exists']);

@@ -6,11 +6,11 @@ const units = [
 ] as const;
 
 /**
- * A duration in words: "7 days", "24 hours", "1 hour, 30 minutes". Of the two largest units; the rest is dropped, so that
- * no more is promised than there is.
+ * A duration in words, such as "7 days", "24 hours" or "1 hour, 30 minutes". Only the two largest units are used. The rest is
+ * dropped, so that the text never promises more time than there is.
  */
 export function durationInWords(milliseconds: number, language: string): string {
-  // Below two days, people count in hours.
+  // Durations below two days are given in hours.
   const usable = units.filter(([unit, length]) => milliseconds >= (unit === 'day' ? 2 * length : length));
   let rest = milliseconds;
   const parts = usable.slice(0, 2).map(([unit, length]) => {

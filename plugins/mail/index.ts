@@ -21,43 +21,46 @@ export interface Mail {
   /**
    * Sends an email once the transaction commits.
    *
-   * Emails that anyone can request who knows an address (password reset, registration, "you already have an account") must say
-   * which network requested them, in `requestedFrom`. Their limits apply when the email is about to be sent, because only then is
-   * it known whether it is sent at all and to which stored address. So the request does the same work whatever the outcome, and
-   * only emails that are really sent are counted: for their stored address, for their kind of email, and, unless the user has
-   * signed in from there before, for the network. An email over a limit is dropped, and the log says so.
+   * Some emails can be requested by anyone who knows an address: password reset, registration, "you already have an account". Their
+   * jobs must contain the network that requested them, in `requestedFrom`. The limits for these emails apply immediately before the
+   * email is sent, because only then does the service know whether it sends the email, and to which stored address. Therefore the
+   * request does the same work whatever the outcome, and only emails that are really sent are counted: per stored address, per kind
+   * of email and, unless the user has signed in from that network before, per network. An email over a limit is dropped and logged.
    *
-   * A request must not check these limits itself. What it can check is `rateLimits.mayRequestMail`, which bounds how many jobs one
-   * network can queue.
+   * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
+   * can queue.
    */
   enqueue(tx: Executor, job: MailJob): Promise<void>;
   /**
-   * The same for many, in one statement.
-   * @param priority `low` for emails of which there may be thousands: they are sent after all others, which do not have to wait
+   * Sends many emails, queued in one statement.
+   * @param priority `low` for emails that can number in the thousands: they are sent last, so that other emails do not wait for them
    */
   enqueueAll(tx: Executor, jobs: readonly MailJob[], priority?: JobPriority): Promise<void>;
-  /** Mails in the queue, the newest first. @throws {ApiError} FORBIDDEN to all but administrators */
+  /** The emails in the queue, newest first. @throws {ApiError} FORBIDDEN when the caller is not an administrator */
   list(caller: Caller, state: QueuedMail['state'] | null, limit: number): Promise<QueuedMail[]>;
-  /** Puts a mail that was given up into the queue again. @throws {ApiError} FORBIDDEN to all but administrators, and when there is no such mail */
+  /**
+   * Queues an email again after its last attempt has failed.
+   * @throws {ApiError} FORBIDDEN when the caller is not an administrator, or when there is no such email
+   */
   retry(caller: Caller, id: string): Promise<void>;
-  /** Whether mails are kept in the mailbox for development. */
+  /** Whether emails are stored in the development mailbox. */
   readonly hasMailbox: boolean;
-  /** Delivers what is due now, without waiting for the turn of the background. @returns how many were attempted */
+  /** Delivers the emails that are due now, without waiting for the background worker. @returns how many it tried to deliver */
   deliverNow(): Promise<number>;
 }
 
 export interface MailOptions {
-  /** Instead of the one that the configuration asks for. */
+  /** Replaces the transport that the configuration selects. */
   transport?: MailTransport;
 }
 
-/** `app.mail`: mails, written down first and sent in the background once the service listens. */
+/** `app.mail`: stores emails in a queue, and sends them in the background once the service listens. */
 export const mailPlugin = plugin<MailOptions>(
   async (app, { transport: given }) => {
     const { config, db, clock, linkTokens, locales, activity, observe, rateLimits } = app;
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
-    // Those of the service itself are checked by its tests.
+    // The tests check the built-in templates.
     if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
     const queue = createJobQueue<MailJob>(
       app.databaseConnection,
@@ -65,15 +68,15 @@ export const mailPlugin = plugin<MailOptions>(
       {
         retryLimit: config.EMAIL_RETRY_LIMIT,
         retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
-        // Longer than any attempt takes.
+        // Longer than any attempt can take.
         expireInSeconds: 60,
       },
-      (error) => app.log.warn(error, 'the queue of mails could not be kept in order'),
+      (error) => app.log.warn(error, 'maintenance of the email queue failed'),
     );
     await queue.start();
 
     const transport = given ?? createMailTransport(config, { db, clock, observe, isProduction });
-    if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: mails wait in the queue until it is');
+    if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: emails wait in the queue until it is');
     const worker = transport && createWorker(transport);
 
     function createWorker(transport: MailTransport): MailWorker {
@@ -103,7 +106,7 @@ export const mailPlugin = plugin<MailOptions>(
         queue,
         delivery,
         observe,
-        onFailure: (error, job) => app.log.warn({ err: error, mail: job }, 'a mail could not be sent; it is kept'),
+        onFailure: (error, job) => app.log.warn({ err: error, mail: job }, 'an email could not be sent; it is kept'),
       });
     }
 
@@ -117,7 +120,7 @@ export const mailPlugin = plugin<MailOptions>(
       retry: async (caller, id) => {
         requireAdministrator(caller);
         await db.transaction(async (tx) => {
-          // Like any item that is not there.
+          // The same error as for any item that does not exist.
           if (!(await queue.retry(tx, id))) throw new ApiError('FORBIDDEN');
           await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
         });

@@ -1,6 +1,6 @@
 import type { ResetReport } from '../activity/service.js';
 
-/** What of an account's credentials was changed or used up, as far as its user is told. */
+/** Changes to an account's credentials that its user is notified of. */
 export const securityChanges = [
   'password_changed',
   'email_changed',
@@ -16,32 +16,32 @@ export const securityChanges = [
 
 export type SecurityChange = (typeof securityChanges)[number];
 
-/** What has happened to an account. */
+/** The content of a notice about changes to an account. */
 export interface Notice {
   changes: [SecurityChange, ...SecurityChange[]];
-  /** ISO 8601. */
+  /** Time of the changes in ISO 8601. */
   at: string;
-  /** Whether it was the user, or somebody who was signed in as them. */
+  /** Whether the user made the changes, or anyone who was signed in as the user. */
   isOwn: boolean;
-  /** Browser and system of the user, as far as they are known. */
+  /** Browser and operating system of the user; null: unknown. */
   device: string | null;
-  /** What people call the provider that it is about. */
+  /** Display name of the provider that a change is about. */
   provider: string | null;
-  /** After a password reset: what it has removed, and what can still be used. */
+  /** After a password reset: what it removed, and what can still be used. */
   reset?: ResetReport;
 }
 
-/** Tells a user of it. */
+/** Sends a notice to a user. */
 export interface NoticeJob extends Notice, Requested {
   kind: 'notice';
   user: string;
-  /** Their address until then: whoever has taken the account over may have put in another since. */
+  /** The user's address before the change, because an attacker who has taken over the account may have set another one. */
   email: string;
-  /** Where a new password can be asked for; null: nowhere with this address. */
+  /** The page where the user can request a new password; null: not possible with this address. */
   url: string | null;
 }
 
-/** Says that an address which someone has registered has an account already. */
+/** Informs users that someone tried to register their address, which already has an account. */
 export interface AccountExistsJob extends Requested {
   kind: 'account_exists';
   user: string;
@@ -50,32 +50,32 @@ export interface AccountExistsJob extends Requested {
 /** An email with a token in its link. */
 export type LinkMailJob = (
   | { kind: 'invite'; user: string; url: string }
-  /** The link of this registration; of the latest of the user, as older jobs ask for. */
+  /** The link of this registration. Without `registration`, as in older jobs, the link of the user's latest registration. */
   | { kind: 'registration'; user: string; registration?: string }
-  /** The link of the latest registration of an address, which is looked up when it is sent. */
+  /** The link of the latest registration of an address. The service looks it up when it sends the email. */
   | { kind: 'registration'; email: string }
-  /** Somebody asks for it who knows only an address; whose it is, if anybody's, is looked up when it is sent. */
+  /** Requested by a caller who knows only an address. The service looks up the user, if there is one, when it sends the email. */
   | { kind: 'reset'; email: string; url: string }
 ) &
   Requested;
 
-/** What every job can say about the request that it comes from. */
+/** Data that every job can contain about the request that created it. */
 export interface Requested {
   /**
-   * The network of the caller (`client.network`), for an email that anyone can request who knows an address. Such emails are
-   * limited: see {@link Mail.enqueue}. Absent: the email is always sent.
+   * The network of the caller (`client.network`), for emails that anyone who knows an address can request. Such emails are limited:
+   * see {@link Mail.enqueue}. Absent: the email is always sent.
    */
   requestedFrom?: string;
 }
 
 /**
- * For a new address: a link to confirm it, or, when it is the address of another user by then, the news that they already have
- * an account.
+ * Sends a link to a new address to confirm it. If another user has the address when the email is sent, the email informs them
+ * that they already have an account.
  */
 export interface EmailChangeJob extends Requested {
   kind: 'email_change';
   user: string;
-  /** The request that it belongs to. */
+  /** Id of the request for the change. */
   change: string;
   /** The new address. */
   email: string;
@@ -91,7 +91,7 @@ export interface EmailChangeNoticeJob extends Requested {
   url: string;
 }
 
-/** A mail that is to be sent, as it waits in the queue: of whom it speaks, and where its link leads. */
+/** An email as it waits in the queue. */
 export type MailJob = LinkMailJob | AccountExistsJob | NoticeJob | EmailChangeJob | EmailChangeNoticeJob;
 
 export type MailKind = MailJob['kind'];

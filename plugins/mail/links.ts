@@ -1,4 +1,4 @@
-/** The URL with the token as a query parameter; its own query and fragment stay, but for a `token` of its own. */
+/** Adds the token to the URL as a query parameter, and keeps the fragment and all other parameters. Replaces an existing `token`. */
 export function linkWith(base: string, token: string): string {
   const url = new URL(base);
   if (url.searchParams.has('token')) url.searchParams.delete('token');

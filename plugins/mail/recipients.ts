@@ -3,7 +3,7 @@ import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import type { LinkSubject } from '../tokens/link-tokens.js';
 import type { LinkMailKind } from './jobs.js';
 
-/** The `scope` of the token in each kind of mail. */
+/** The `scope` of the token in each kind of email. */
 export const scopeOf = {
   invite: 'invite',
   registration: 'pending-registration',
@@ -11,9 +11,8 @@ export const scopeOf = {
 } as const satisfies Record<LinkMailKind, LinkTokenScope>;
 
 /**
- * What the links of a user are bound to. `usedLinks` grows with every change of status, address, password or provider (a trigger
- * of the table sees to it), so a link never works again after one. The time of creation tells apart users who have had the
- * same id.
+ * The state of a user that a link is bound to. A database trigger increments `usedLinks` with every change of status, address,
+ * password or provider, so earlier links never become valid again. The creation time distinguishes users who have had the same id.
  */
 export const stateOf = ({ email, password, usedLinks, createdAt }: LinkState): LinkSubject['state'] => [
   email,
@@ -22,7 +21,7 @@ export const stateOf = ({ email, password, usedLinks, createdAt }: LinkState): L
   createdAt.toISOString(),
 ];
 
-/** The link of a registration is bound to that registration, too. */
+/** The link of a registration is also bound to that registration. */
 export const stateOfRegistration = (user: Recipient, registration: string): LinkSubject['state'] => [
   ...stateOf(user),
   registration,
@@ -30,15 +29,18 @@ export const stateOfRegistration = (user: Recipient, registration: string): Link
 
 type LinkState = Pick<Recipient, 'email' | 'password' | 'usedLinks' | 'createdAt'>;
 
-/** A link to confirm a change of address becomes invalid when the address changes, when there is a newer request, and when another link is used. */
+/**
+ * A link to confirm a change of address becomes invalid when the address changes, when there is a newer request, and when another
+ * link is used.
+ */
 export function changeStateOf({ email, usedLinks }: Recipient, change: string): LinkSubject['state'] {
   return [change, email, String(usedLinks)];
 }
 
-/** A link to cancel one works as long as the account has the address that got the notice, whichever change is pending. */
+/** A link to cancel a change of address is valid as long as the account has the address that got the notice, for any pending change. */
 export const cancelStateOf = ({ email }: Recipient): LinkSubject['state'] => ['cancel', email];
 
-/** Whether a mail of a kind still has somebody to go to, and its link something to do. */
+/** Whether a user can still receive a kind of email, because its link would still have an effect. */
 export const isDue = {
   invite: ({ status }: Recipient) => status === 'invited',
   registration: ({ status }: Recipient) => status === 'unverified',

@@ -1,12 +1,12 @@
 import { Liquid, LiquidError } from 'liquidjs';
 import type { TemplateSet } from './template-files.js';
 
-/** Bounds of one template: characters to parse, milliseconds to render, things to hold in memory. */
+/** Limits for one template: characters to parse, milliseconds to render, objects in memory. */
 const limits = { parseLimit: 1_000_000, renderLimit: 1_000, memoryLimit: 10_000_000 };
 
 /**
- * Templates find each other in `set` alone, never on disk. A misspelt variable or filter is an error rather than a gap
- * in a mail; only a condition may ask for what there is not.
+ * Templates can include only templates in `set`, never files. A misspelled variable or filter is an error, so that it does not leave
+ * a gap in an email. Only conditions can use undefined variables.
  */
 export function createEngine(set: TemplateSet, output: 'html' | 'text'): Liquid {
   const sources: Record<string, string> = Object.create(null);
@@ -25,12 +25,12 @@ export function createEngine(set: TemplateSet, output: 'html' | 'text'): Liquid 
 
 interface Token {
   file?: string;
-  /** The whole source that it stands in. */
+  /** The complete source that contains the token. */
   input: string;
   getPosition(): [line: number, column: number];
 }
 
-/** What is wrong with a template, and in which file and line. */
+/** Describes the fault in a template, with its file and line. */
 export function explainTemplateError(error: unknown, set: TemplateSet, asked: string): string {
   const what = error instanceof Error ? error.message : String(error);
   const token = LiquidError.is(error) ? (error as LiquidError & { token?: Token }).token : undefined;
@@ -41,7 +41,7 @@ export function explainTemplateError(error: unknown, set: TemplateSet, asked: st
   return token ? `${path}, line ${token.getPosition()[0]}: ${plain}` : `${path}: ${plain}`;
 }
 
-/** Liquid does not say in which file a variable is undefined, only in which source. */
+/** For an undefined variable, Liquid reports only the source and not the file. */
 function fileOf(source: string, set: TemplateSet, asked: string): string {
   if (set.get(asked)?.source === source) return asked;
   return [...set].find(([, template]) => template.source === source)?.[0] ?? asked;

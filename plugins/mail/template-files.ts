@@ -20,7 +20,7 @@ interface TemplateFile {
   source: string;
 }
 
-/** The templates of one language, by the name under which they are asked for: `invite.html.liquid`. */
+/** The templates of one language, by names such as `invite.html.liquid`. */
 export type TemplateSet = ReadonlyMap<string, TemplateFile>;
 
 const builtInFolder = fileURLToPath(new URL('./templates/', import.meta.url));
@@ -29,9 +29,13 @@ const naming =
   'they are named like invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid or layout.html.liquid, partials like _footer.html.liquid';
 
 /**
- * The built-in templates, each replaced by the own one of the same name, and that by the own one for the language. They
- * are read once: no template can reach any other file.
- * @param faults collects what is wrong with the own folder
+ * Reads the templates of every language. A custom template replaces the built-in template of the same name, and a custom template
+ * for one language replaces the custom template for all languages. The files are read only once, so no template can access other
+ * files.
+ * @param folder the folder of custom templates
+ * @param tags the language tags
+ * @param faults receives the faults found in the custom folder
+ * @returns the templates by language tag
  */
 export function readTemplates(
   folder: string | undefined,
@@ -42,10 +46,10 @@ export function readTemplates(
   const sets = new Map(tags.map((tag) => [tag, new Map(builtIn)]));
   const own = folder === undefined ? [] : [...readOwnFolder(folder, faults)];
   const owned = own.map(([file, template]) => ({ template, ...partsOf(file) }));
-  // Those for all languages come first, so that those for one replace them.
+  // Templates for all languages come first, so that templates for one language replace them.
   for (const { template, name, tag, part } of owned.sort((a, b) => Number(!!a.tag) - Number(!!b.tag))) {
     if (!isUsed(name, part)) {
-      faults.push(`${template.path}: no mail uses a template of this name; ${naming}`);
+      faults.push(`${template.path}: no email uses a template of this name; ${naming}`);
     } else if (tag && !sets.has(tag)) {
       faults.push(`${template.path}: there is no language ${tag}; there are ${tags.join(', ')}`);
     } else {

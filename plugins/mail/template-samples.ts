@@ -2,7 +2,7 @@ import type { Locale } from '../platform/locales.js';
 import { type MailKind, type Notice, securityChanges } from './jobs.js';
 import type { MailInput } from './variables.js';
 
-/** Mails of a kind with all that there can be, and with as little as there can be. */
+/** Sample inputs for one kind of email: with every optional value, and with as few values as possible. */
 export function sampleInputs(kind: MailKind, language: Locale): MailInput[] {
   if (kind === 'notice') return sampleNotices(language);
   return sampleLinks(language);

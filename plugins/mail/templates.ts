@@ -13,15 +13,15 @@ export interface RenderedMail {
   subject: string;
   html: string;
   text: string;
-  /** The tag of its language, such as `de-DE`. */
+  /** Language tag, such as `de-DE`. */
   language: string;
 }
 
 export interface MailTemplates {
   render(kind: MailKind, input: MailInput): Promise<RenderedMail>;
   /**
-   * Renders every kind of mail in every language, so that a faulty template is found at start and not with a customer.
-   * @throws {ConfigError} with every fault, its file and its line
+   * Renders every kind of email in every language, so that a faulty template is found at startup and not when an email is sent.
+   * @throws {ConfigError} that lists every fault with its file and line
    */
   check(): Promise<void>;
 }
@@ -34,7 +34,7 @@ interface Engines {
 
 export interface MailTemplatesOptions {
   locales: Locales;
-  /** EMAIL_TEMPLATES_PATH: own templates, which go before the built-in ones. */
+  /** EMAIL_TEMPLATES_PATH: the folder of custom templates, which replace the built-in ones. */
   folder?: string | undefined;
 }
 
@@ -50,11 +50,11 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
   function renderNow(kind: MailKind, input: MailInput): RenderedMail {
     const { tag } = input.language;
     const ofLanguage = engines.get(tag);
-    if (!ofLanguage) throw new Error(`There are no mails in ${tag}.`);
+    if (!ofLanguage) throw new Error(`There are no email templates for ${tag}.`);
     const variables = variablesOf(input);
     const textsIn = (...sections: string[]) => textsOf(input.language, reference, sections, variables);
     const changes = kind === 'notice' ? (input.notice?.changes ?? []) : [];
-    // Of one change a mail tells in so many words, of several in a list.
+    // A single change has its own text. Several changes share one text and are listed.
     const [only, ...others] = changes;
     const ofChanges = only === undefined ? [] : [others.length === 0 ? only : 'several_changes'];
     const texts = textsIn('common', kind, ...ofChanges);
@@ -79,7 +79,7 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
     };
   }
 
-  /** What is wrong with a mail, or undefined. */
+  /** Describes the fault of an email; undefined: there is none. */
   function faultOf(kind: MailKind, input: MailInput): string | undefined {
     try {
       const { subject, html, text } = renderNow(kind, input);
@@ -108,9 +108,9 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
   };
 }
 
-const withoutLink = 'the mail does not have its link; put {{ url }} into it';
+const withoutLink = 'the email does not contain its link; add {{ url }} to it';
 
-/** Rendered in one go: so its limit of time counts the template's own time, and not that of other work in between. */
+/** Renders synchronously, so that the time limit applies to the template alone, and not to other work in between. */
 function renderPart({ set, html, plain }: Engines, kind: MailKind, part: MailPart, variables: object): string {
   const name = `${kind}.${part}.liquid`;
   try {
@@ -120,7 +120,7 @@ function renderPart({ set, html, plain }: Engines, kind: MailKind, part: MailPar
   }
 }
 
-/** Conditions and includes leave blank lines behind. */
+/** Removes the extra blank lines that conditions and includes leave in the text. */
 function tidy(text: string): string {
   return `${text
     .replaceAll('\r\n', '\n')

@@ -2,14 +2,14 @@ import type { Locale } from '../platform/locales.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
 import type { MailVariables } from './variables.js';
 
-/** Texts have placeholders, but include nothing. */
+/** Texts contain placeholders but cannot include templates. */
 const noTemplates = new Map();
 const engine = createEngine(noTemplates, 'text');
 
 /**
- * The texts of one language in some sections of its file, with their placeholders filled in. This is plain text: the
- * template that puts it out escapes it.
- * @param reference a language that has all texts, to tell which are missing
+ * The texts of one language from the given sections of its file, with their placeholders filled in. The result is plain text, which
+ * the template escapes.
+ * @param reference a language that has all texts, to find texts that are missing
  */
 export function textsOf(locale: Locale, reference: Locale, sections: readonly string[], variables: MailVariables) {
   const texts: Record<string, string> = {};

@@ -5,11 +5,11 @@ import { type Config, senderOf } from '../../schemas/config.js';
 import type { Clock } from '../platform/clock.js';
 import type { Observe, Operation } from '../platform/traced-operations.js';
 
-/** A mail that is ready to go. */
+/** An email that is ready to be sent. */
 export interface Mail {
-  /** The same at every attempt, so that mail programs can tell a second copy. */
+  /** The same for every attempt, so that email programs can recognize duplicates. */
   messageId: string;
-  /** One address, as it is stored. */
+  /** One address, in its stored form. */
   to: string;
   subject: string;
   html: string;
@@ -18,15 +18,15 @@ export interface Mail {
 }
 
 export interface MailTransport {
-  /** Fulfils when whoever takes the mail has taken it over. @throws when they have not, or not in time */
+  /** Resolves when the receiving server or program has accepted the email. Rejects if it does not, or not in time. */
   send(mail: Mail): Promise<void>;
   close(): void;
 }
 
-/** Milliseconds that a mail server has for each step, and for all of it. */
+/** Time limits for the mail server in milliseconds: for each step, and for the whole delivery. */
 const patience = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_000 };
 
-/** Mails over SMTP, to the `sendmail` program, or into the mailbox for development; null: they have to wait. */
+/** Sends emails over SMTP, through `sendmail`, or to the development mailbox. Null: no transport is available, so emails wait. */
 export function createMailTransport(
   config: Config,
   deps: { db: Executor; clock: Clock; observe: Observe; isProduction: boolean },
@@ -46,7 +46,7 @@ export function createMailTransport(
     send: async ({ to, subject, html, text, messageId, language }) => {
       const mail: SendMailOptions = {
         from,
-        // As an object it is an address and nothing else, whatever is in it.
+        // As an object, the value is always treated as a single address, whatever it contains.
         to: { name: '', address: to },
         subject,
         html,
@@ -54,7 +54,7 @@ export function createMailTransport(
         messageId,
         headers: {
           'Content-Language': language,
-          // Nobody is there to read an answer of a machine (RFC 3834).
+          // Tells automatic responders not to reply (RFC 3834).
           'Auto-Submitted': 'auto-generated',
         },
       };
@@ -94,7 +94,7 @@ const createSendmail = (config: Config) =>
 async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The mail server takes too long.')), milliseconds);
+    timer = setTimeout(() => reject(new Error('The mail server took too long to respond.')), milliseconds);
   });
   try {
     return await Promise.race([work, late]);

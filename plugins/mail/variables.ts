@@ -8,17 +8,17 @@ export interface MailInput {
   /** The project's settings. */
   project: { name: string; color: string | null; logo: string | null };
   recipient: { email: string; first_name: string | null; last_name: string | null };
-  /** Where the link of the mail leads, if it has one. */
+  /** The link in the email; null: it has none. */
   url: string | null;
-  /** Where a new password can be requested, in the email that offers it beside its link; null: nowhere. */
+  /** The page where users can request a new password, for the email that offers this as a second link; null: there is none. */
   passwordUrl?: string | null;
-  /** How long that can be used, in milliseconds; null: for ever. */
+  /** How long the link in `url` can be used, in milliseconds; null: it does not expire. */
   validFor: number | null;
-  /** What a notice is about; null in all other mails. */
+  /** The content of a notice; null in all other emails. */
   notice: Notice | null;
 }
 
-/** What every template may use; `docs/mail-templates.md` says what each is. */
+/** The variables that every template can use. `docs/mail-templates.md` describes them. */
 export interface MailVariables extends Branding {
   language: string;
   direction: 'ltr' | 'rtl';
@@ -62,7 +62,7 @@ export function variablesOf({
   };
 }
 
-/** "January 31, 2026 at 09:26 UTC": where the reader is, nobody knows. */
+/** Formats a time as "January 31, 2026 at 09:26 UTC". The time zone is UTC, because the reader's time zone is unknown. */
 const momentInWords = (at: string, language: string): string =>
   new Intl.DateTimeFormat(language, {
     year: 'numeric',
@@ -75,23 +75,23 @@ const momentInWords = (at: string, language: string): string =>
     timeZoneName: 'short',
   }).format(new Date(at));
 
-/** Control characters and line breaks would add lines to a text, or headers to a mail. */
+/** Removes control characters and line breaks, which could add lines to a text or headers to an email. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }
 
 const longestName = 60;
 const looksLikeLink = /:\/\/|[\p{L}\p{N}][.。]\p{L}{2}|\d+(\.\d+){3}/u;
-/** Characters that nobody sees, or that turn the line round; but for the joiners, which some scripts cannot do without. */
+/** Characters that are invisible or change the text direction, except the joiners, which some scripts need. */
 const invisible = /(?![\u200c\u200d])[\p{Cf}\u3164]/gu;
 
 /**
- * Anyone may register any address under any name, and the mail goes to that address; and a program may call itself
- * anything. So a name that carries a link or a message is left out.
+ * Anyone can register any address under any name, and the email goes to that address. The name of a device also comes from the
+ * client. Therefore names that contain a link or are long enough for a message are left out.
  */
 function nameOf(name: string | null | undefined): string | null {
   const line = oneLine((name ?? '').replace(invisible, ''));
-  // What it looks like: a full stop has many forms, and joiners are not seen.
+  // Check the text as readers see it: a period has many Unicode forms, and joiners are invisible.
   const seen = line.replace(/\p{Cf}/gu, '').normalize('NFKC');
   return line.length > longestName || looksLikeLink.test(seen) ? null : line || null;
 }

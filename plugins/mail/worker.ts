@@ -4,20 +4,20 @@ import type { Delivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
 
 export interface MailWorker {
-  /** Delivers what is due, over and over, until it is stopped. */
+  /** Delivers emails that are due, until the worker is stopped. */
   start(): void;
-  /** Delivers what is due now. @returns how many mails were attempted */
+  /** Delivers the emails that are due now. @returns how many emails it tried to deliver */
   run(): Promise<number>;
-  /** Lets the mails on their way arrive, for a while. */
+  /** Stops the worker, and waits for a limited time until the emails in progress are delivered. */
   stop(): Promise<void>;
 }
 
-/** Mails on their way at once, in one process. */
+/** How many emails one process delivers at the same time. */
 const batch = 5;
 const interval = 500;
 const longestStop = 8_000;
 
-/** Takes mails from the queue. Nothing that goes wrong with one of them touches another, or ends the process. */
+/** Delivers emails from the queue. A failure of one email affects no other email, and does not end the process. */
 export function createMailWorker(deps: {
   queue: JobQueue<MailJob>;
   delivery: Delivery;
@@ -27,7 +27,7 @@ export function createMailWorker(deps: {
   const { queue, delivery, observe, onFailure } = deps;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
 
   const deliver = async (job: Job<MailJob>) => {
     const { id, data } = job;
@@ -47,15 +47,15 @@ export function createMailWorker(deps: {
     await queue.complete(id);
   };
 
-  /** Takes as many mails as there is room for. One that is slow to leave takes up its own place, and no other. */
+  /** Starts as many deliveries as there are free places. A slow delivery occupies only its own place. */
   const fill = async (): Promise<number> => {
-    const jobs = await queue.take(batch - underWay.size);
+    const jobs = await queue.take(batch - inProgress.size);
     for (const job of jobs) {
-      // The database is away: the job counts as failed when its time is over, and is taken again.
+      // If the database is unavailable, the job expires, counts as failed, and is delivered again.
       const work = deliver(job)
         .catch((error: unknown) => onFailure(error, { id: '', kind: 'queue' }))
-        .finally(() => underWay.delete(work));
-      underWay.add(work);
+        .finally(() => inProgress.delete(work));
+      inProgress.add(work);
     }
     return jobs.length;
   };
@@ -63,10 +63,10 @@ export function createMailWorker(deps: {
   const next = (pause: number) => {
     if (isStopped) return;
     timer = setTimeout(async () => {
-      const room = batch - underWay.size;
+      const room = batch - inProgress.size;
       const count = await fill().catch(() => 0);
-      if (underWay.size === batch) await Promise.race(underWay);
-      // No room left over means that there is more.
+      if (inProgress.size === batch) await Promise.race(inProgress);
+      // If all free places were filled, there may be more emails.
       next(count === room ? 0 : interval);
     }, pause);
   };
@@ -75,7 +75,7 @@ export function createMailWorker(deps: {
     start: () => next(0),
     run: async () => {
       const count = await fill();
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
       return count;
     },
     stop: async () => {
@@ -85,7 +85,7 @@ export function createMailWorker(deps: {
       const enough = new Promise<void>((resolve) => {
         patience = setTimeout(resolve, longestStop);
       });
-      await Promise.race([Promise.all(underWay), enough]);
+      await Promise.race([Promise.all(inProgress), enough]);
       clearTimeout(patience);
     },
   };

@@ -1,4 +1,4 @@
-/** The languages of an Accept-Language header (RFC 9110, 12.5.4), the most wanted first. */
+/** The languages of an Accept-Language header (RFC 9110, 12.5.4), in order of preference. */
 export function acceptedLanguages(header: string | undefined): string[] {
   return (header ?? '')
     .slice(0, 1000)

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { themeCss } from './theme.js';
 
-/** A file that pages load. */
+/** A file that the pages load. */
 export interface Asset {
   body: string;
   mediaType: string;
-  /** Changes with the content: a URL that has it can be kept for ever. */
+  /** Changes with the content, so that a URL with the version can be cached forever. */
   version: string;
 }
 
@@ -20,7 +20,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** Reads the bundled scripts and styles. The style sheets of projects' colours are made when they are asked for. */
+/** Reads the bundled scripts and styles. Style sheets for project colors are generated on request. */
 export function loadAssets(): Assets {
   const files = new Map(
     readdirSync(folder)

@@ -1,4 +1,4 @@
-/** What a page may load and do: nothing but our own scripts, styles and API, and the project's logo. */
+/** Pages can use only the scripts, styles and API of this service, and the project's logo. */
 export function contentSecurityPolicy(logo: string | null): string {
   const logoOrigin = logo === null ? undefined : originOf(logo);
   return [
@@ -13,7 +13,7 @@ export function contentSecurityPolicy(logo: string | null): string {
   ].join('; ');
 }
 
-/** The origin of a URL elsewhere. A host can hold a `;`, which would end the directive and begin another. */
+/** The origin of an external URL. A host can contain `;`, which would end the directive and start another one. */
 function originOf(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, origin } = new URL(url);

@@ -11,13 +11,13 @@ declare module 'fastify' {
   }
 }
 
-/** `app.pages`: the pages for people, under `/account`. */
+/** `app.pages`: the pages for users, under `/account`. */
 export const pagesPlugin = plugin(
   async (app) => {
     const { config, db, locales, log } = app;
     const project = createProjectReader(
       () => readSettings(db),
-      (error) => log.warn({ err: error }, 'a page is shown without the settings of the project'),
+      (error) => log.warn({ err: error }, 'a page was rendered without the current project settings'),
     );
     app.decorate(
       'pages',

@@ -17,8 +17,8 @@ const defaults: Project = {
 };
 
 /**
- * The settings of the project as they are now. While the database is away: as they were last read, or the
- * defaults, so that whoever comes is told what is wrong by a page, not by an error.
+ * Reads the current settings of the project. While the database is unavailable, returns the settings that were last read, or the
+ * defaults, so that visitors see a page that explains the problem instead of an error.
  */
 export function createProjectReader(
   read: () => Promise<Project>,

@@ -18,13 +18,13 @@ export type PageName =
   | 'cancel-email-change'
   | 'account';
 
-/** What a request for a page brings along. */
+/** The parts of a page request that affect the page. */
 export interface Visit {
   query: Readonly<Record<string, unknown>>;
   acceptLanguage: string | undefined;
-  /** Whether there is a session cookie, be it of any use or none. */
+  /** Whether the request has a session cookie, valid or not. */
   hasSession: boolean;
-  /** Of the page that confirms a registration: what confirming it takes, or why it cannot be confirmed. */
+  /** For the page that confirms a registration: what the confirmation requires, or why it is not possible. */
   confirmation?: { email: string; proof: 'none' | 'password' } | { reason: string };
 }
 
@@ -35,22 +35,22 @@ export interface RenderedPage {
 
 export interface Pages {
   render(name: PageName, visit: Visit): Promise<RenderedPage>;
-  /** Where who is not signed in is sent. */
+  /** The URL to which visitors who are not signed in are redirected. */
   loginUrl(visit: Visit): string;
   asset: Assets;
 }
 
-/** What this service offers. */
+/** The features that the configuration enables. */
 export interface Offers {
-  /** Signing in with e-mail and password. */
+  /** Signing in with email and password. */
   passwordLogin: boolean;
   providers: boolean;
   twoFactor: boolean;
 }
 
-/** What it offers as the settings of the project are now. */
+/** The features that the configuration and the current project settings enable. */
 interface OffersNow extends Offers {
-  /** Whether users who are not administrators manage their own profile, address and data. */
+  /** Whether users who are not administrators can manage their own profile, address and data. */
   selfService: boolean;
   selfDeletion: boolean;
 }
@@ -61,14 +61,14 @@ interface Dependencies {
   renderTemplate(name: string, view: object): Promise<string>;
   project(): Promise<Project>;
   offers(): Offers;
-  /** The path of the service in its public URL, without a slash at the end. */
+  /** The path of the service's public URL, without a trailing slash. */
   base: string;
 }
 
-/** Texts that scripts need, told by the beginnings of their names. */
+/** Prefixes of the texts that scripts need. */
 const scriptTexts = /^(error|fault|status|action|choice)_/;
 
-/** Why an e-mail address was not verified, as far as there is a text of its own. */
+/** The reasons for a failed email verification that have their own text. */
 const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']);
 
 export function createPages({ locales, assets, renderTemplate, project, offers, base }: Dependencies): Pages {
@@ -85,8 +85,8 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
   };
 
   /**
-   * Where the pages may lead after a login: to one another. A path of the API could make the browser do something for an
-   * attacker. The pages have plain names, so a path that has to be decoded is not one of theirs.
+   * The target after a login, which must be one of the pages: a path of the API could make the browser do something for an attacker.
+   * The paths of the pages consist of plain characters, so a path with encoded characters is rejected.
    */
   const accountPath = (wanted: unknown): string | undefined => {
     const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? pathHere(wanted) : undefined;
@@ -150,7 +150,7 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
   };
 }
 
-/** What the page for signing in says of what has just been done. */
+/** Whether the login page has a notice about what the user has just done. */
 const isLoginNotice = (notice: unknown) => notice === 'signed-out' || notice === 'deleted';
 
 /** A link to the same page in each language. */
@@ -169,7 +169,7 @@ const headersOf = (locale: Locale, { project_logo: logo }: Project) => ({
   'cache-control': 'no-store',
 });
 
-/** JSON to stand inside of a script element, which no `<` in it can end. */
+/** JSON for a script element. Every `<` is escaped, so that the JSON cannot end the element. */
 const inScript = (data: object) => JSON.stringify(data).replaceAll('<', '\\u003c');
 
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -4,7 +4,7 @@ import { Liquid, type Template } from 'liquidjs';
 const folder = new URL('../../pages/templates/', import.meta.url);
 const extension = '.liquid';
 
-/** Reads and parses all templates, and gives what renders one of them. Every output is escaped. */
+/** Reads and parses all templates, and returns a function that renders one by name. All output is escaped. */
 export function loadTemplates(): (name: string, view: object) => Promise<string> {
   const sources = Object.fromEntries(
     readdirSync(folder)
@@ -25,7 +25,7 @@ export function loadTemplates(): (name: string, view: object) => Promise<string>
   );
   return async (name, view) => {
     const template = parsed.get(name);
-    if (!template) throw new Error(`There is no template ${name}.`);
+    if (!template) throw new Error(`The template ${name} does not exist.`);
     return engine.render(template, view);
   };
 }

@@ -1,6 +1,6 @@
 import { type Colour, parseColour, readableOn, textOn, toHex } from '../platform/color-contrast.js';
 
-/** What the accent colour stands on, as `pages/browser/account.css` has it. */
+/** The background colors behind the accent color, as defined in `pages/browser/account.css`. */
 export const surfaces = {
   light: ['#ffffff', '#f5f6f8'],
   dark: ['#181b21', '#101216'],
@@ -8,13 +8,13 @@ export const surfaces = {
 
 const namePattern = /^theme-([0-9a-f]{6})\.css$/;
 
-/** The name of the style sheet for a project's colour; undefined when the colour is none that we can read. */
+/** The name of the style sheet for a project's color. Undefined: the project has no color, or the service cannot parse it. */
 export function themeName(colour: string | null): string | undefined {
   const parsed = colour === null ? undefined : parseColour(colour);
   return parsed && `theme-${toHex(parsed)}.css`;
 }
 
-/** The style sheet of that name. It is made from its name alone, so that any instance can answer it. */
+/** The style sheet with that name. It depends only on the name, so that every instance can serve it. Undefined: the name is invalid. */
 export function themeCss(name: string): string | undefined {
   const [, hex] = namePattern.exec(name) ?? [];
   const colour = hex === undefined ? undefined : parseColour(`#${hex}`);

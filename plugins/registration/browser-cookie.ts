@@ -3,22 +3,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../schemas/config.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
-/** The cookie by which a browser is known as the one that registered. It opens nothing without the link in the email. */
+/** The cookie that identifies the browser that registered. Without the link in the email, it gives no access. */
 export interface BrowserCookie {
   readonly name: string;
-  /** The cookie that the browser has, or a new one for it. */
+  /** Returns the cookie value that the browser sent, or a new one. */
   choose(request: FastifyRequest): { value: string; hash: string };
-  /** Gives a cookie to the browser, or more time for the one that it has. */
+  /** Sets the cookie in the browser, or extends the lifetime of the existing one. */
   set(reply: FastifyReply, value: string): void;
   /** The hashes of all cookies of this name, because a neighboring host may have set another one. */
   hashesIn(request: FastifyRequest): string[];
-  /** Has the browser drop the cookie. */
+  /** Deletes the cookie in the browser. */
   clear(reply: FastifyReply): void;
 }
 
 const pattern = /^[\w-]{43}$/;
 
-/** No honest browser sends more cookies of one name. */
+/** Browsers of real users never send more cookies with the same name. */
 const maxCookies = 8;
 
 export function createBrowserCookie(

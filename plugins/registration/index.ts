@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.registration`: people who sign up. */
+/** `app.registration`: registers new users and verifies their addresses. `app.registrationBrowser`: the cookie for this. */
 export const registrationPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
@@ -35,7 +35,7 @@ export const registrationPlugin = plugin(
     app.ownCookies.add(cookie.name);
     app.decorate('registrationBrowser', cookie);
     const clear = () => deleteExpiredRegistrations(app.maintenanceDb, clock());
-    app.every(hour, clear, 'expired registrations could not be cleared away');
+    app.every(hour, clear, 'expired registrations could not be deleted');
   },
   {
     name: 'registration',

@@ -39,51 +39,53 @@ export interface NewRegistration {
   password: string;
   firstName: string | null;
   lastName: string | null;
-  /** Where the link leads. */
+  /** The URL that the link opens. */
   url: string | undefined;
-  /** Hash of the cookie of the browser that registers. */
+  /** Hash of the cookie that identifies the browser. */
   browserHash: string;
 }
 
-/** What is needed to confirm a registration, apart from its token. */
+/** What a confirmation of a registration requires in addition to the token. */
 export type Proof = 'none' | 'password';
 
 export interface Registration {
   /**
-   * Registers a user, if the settings allow it, and sends an email to verify the address. Each registration of an address
-   * is pending, independently of the others, until one of them is verified. The response and its time are always the same.
+   * Registers a user, if the settings allow it, and sends an email to verify the address. Each registration of an address stays
+   * pending, independently of the others, until one of them is verified. The response and its timing are always the same.
    * @throws {ApiError} INVALID_PAYLOAD when the URL is not allow-listed; REQUESTS_EXCEEDED
    */
   register(registration: NewRegistration, client: Client): Promise<void>;
-  /** Sends the email of the latest pending registration again, if there is one. The response and its time are always the same. */
+  /** Resends the email of the latest pending registration, if there is one. The response and its timing are always the same. */
   resend(email: string, client: Client): Promise<void>;
   /**
    * Activates the registration of a link, with its password and names, and ends the others of its address.
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when it was used or is void
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when the token was used or
+   *   is void
    */
   verify(token: string, client: Client): Promise<void>;
   /**
-   * The same for a person on a page. Other browsers than the one that registered need a password, which becomes that of the
-   * account. So the person who reads the mailbox has a password that no one else knows, whether or not they registered.
-   * @param browserHashes of the cookies of the browser
+   * Like `verify`, for a user on the verification page. Every browser except the one that registered must send a password, which
+   * becomes the password of the account. This ensures that the owner of the mailbox has a password that no one else knows, even if
+   * another person registered the address.
+   * @param browserHashes hashes of the cookies that the browser sent
    * @throws {ApiError} as `verify`; INVALID_PAYLOAD without a password that is needed; FAILED_VALIDATION
    */
   confirm(token: string, password: string | undefined, browserHashes: readonly string[], client: Client): Promise<void>;
-  /** What confirming this link takes. Changes nothing. @throws {ApiError} as `verify` */
+  /** Returns what is required to confirm this link, without changing anything. @throws {ApiError} as `verify` */
   inspect(token: string, browserHashes: readonly string[]): Promise<{ email: string; proof: Proof }>;
 }
 
 type Settings = Awaited<ReturnType<typeof readSettings>>;
 
-/** Why a registration has no effect; ends its transaction. */
+/** Thrown when a registration must have no effect. Rolls back the transaction. */
 class Refusal extends Error {}
 
 const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
-/** For each address. One more ends the oldest, so that an attacker cannot prevent the owner from registering. */
+/** Pending registrations per address. Another one replaces the oldest, so that an attacker cannot prevent the owner from registering. */
 const maxPending = 100;
 
-/** A link that was used, or that another registration, a deletion or another status has ended. */
+/** The error for a link that was used, or that became void through another registration, a deletion or a change of status. */
 const voidLink = (claims: LinkTokenClaims) =>
   invalidPayload('This link has been used, or is void').concerning(claims.id);
 
@@ -120,7 +122,7 @@ export function createRegistration(deps: {
     }
   };
 
-  /** Adds a registration to those that wait for the address to be verified. */
+  /** Adds a pending registration, which waits until the address is verified. */
   const addPending = async (
     tx: Executor,
     user: string,
@@ -148,7 +150,7 @@ export function createRegistration(deps: {
     const mustVerify = settings.public_registration_verify_email;
     const id = randomUUID();
     const role = settings.public_registration_role;
-    // Until the address is verified, nothing that was typed is in the row.
+    // Until the address is verified, the row contains no other data from the registration.
     const isNew = await insertAccount(tx, {
       id,
       email,
@@ -167,7 +169,7 @@ export function createRegistration(deps: {
       return null;
     }
     if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');
-    // Also when new addresses are no longer verified: someone else may have registered this one before.
+    // This also applies if the settings no longer require verification, because another person may have registered the address before.
     await addPending(tx, known.id, registration, password, requestedFrom);
     return known.id;
   };
@@ -179,7 +181,7 @@ export function createRegistration(deps: {
     try {
       if (!settings.public_registration) throw new Refusal('registration is switched off');
       const isAcceptable = await isGood(registration, client);
-      // Even if the password is refused: hashing is most of the work, and the time must not tell.
+      // Hashing is most of the work, so it runs even if the password is rejected. This keeps the timing the same.
       const hash = await passwords.hash(registration.password, origin);
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
       const item = await db.transaction(async (tx) => {
@@ -195,7 +197,7 @@ export function createRegistration(deps: {
     }
   };
 
-  /** The registration of a link. @throws {ApiError} INVALID_PAYLOAD */
+  /** The pending registration that a link belongs to. @throws {ApiError} INVALID_PAYLOAD */
   const pendingOf = async (executor: Executor, claims: LinkTokenClaims, user: Recipient | undefined) => {
     if (!user || !isDue.registration(user)) throw voidLink(claims);
     const all = await readRegistrations(executor, user.id, clock());
@@ -204,7 +206,7 @@ export function createRegistration(deps: {
     return pending;
   };
 
-  /** @param choose what the account gets */
+  /** @param choose selects the password and the names for the account */
   const activate = async (
     claims: LinkTokenClaims,
     client: Client,
@@ -237,7 +239,7 @@ export function createRegistration(deps: {
         return;
       }
       await db.transaction(async (tx) => {
-        // Whose address it is, if anyone's, is looked up when the email is sent.
+        // The service looks up the user with this address, if there is one, when it sends the email.
         await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });
         await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
       });
@@ -263,7 +265,7 @@ export function createRegistration(deps: {
       await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }], from);
       const isOwn = await passwords.verify(pending.password, password, from);
       if (isOwn) return activate(claims, client, (own) => own);
-      // Someone who does not know its password may not have typed its names either.
+      // A person who does not know the password of the registration may not have entered its names either.
       const keepsNames = isOfBrowser(pending, browserHashes);
       const hash = await passwords.hash(password, from);
       return activate(claims, client, (own) =>
@@ -280,7 +282,7 @@ export function createRegistration(deps: {
   };
 }
 
-/** The filter of the settings is applied to the new row like any other. */
+/** Applies the email filter of the settings to the new row. @throws {Refusal} when the row does not match */
 async function requireWanted(tx: Executor, id: string, stored: Record<string, unknown> | null): Promise<void> {
   const filter = ruleOf(stored, 'users', nobody);
   if (filter === null) return;

@@ -16,16 +16,19 @@ import { isPolicy } from '../auth/password-rules/policy.js';
 import type { Caller } from '../server/caller.js';
 
 export interface ProjectSettings {
-  /** The settings that the caller may read and has asked for. @throws {ApiError} FORBIDDEN, INVALID_QUERY */
+  /** The requested settings, all of which the caller must be allowed to read. @throws {ApiError} FORBIDDEN, INVALID_QUERY */
   read(caller: Caller, fields: unknown): Promise<SettingsInput>;
-  /** Writes settings, and returns them to callers who may read them. @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT */
+  /**
+   * Writes settings, and returns the requested settings. Null: the caller may not read settings.
+   * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT
+   */
   update(caller: Caller, input: SettingsInput, fields: unknown): Promise<SettingsInput | null>;
 }
 
-/** Settings that a permission is sufficient for. All others control access, and only administrators change them. */
+/** Settings that callers with a permission can change. All other settings control access, and only administrators can change them. */
 const delegable = new Set<SettingName>(['project_name', 'project_color', 'project_logo', 'default_language']);
 
-/** Settings that give rights to everyone, or to anyone who registers. */
+/** Whether the input sets a policy for all callers, or a role for users who register. */
 const grantsRights = (input: SettingsInput) =>
   typeof input.public_policy === 'string' || typeof input.public_registration_role === 'string';
 
@@ -36,7 +39,7 @@ export function createSettings({
   db: Executor;
   activity: Pick<Activity, 'record'>;
 }): ProjectSettings {
-  /** The settings that are asked for, all of which the caller may read. */
+  /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
   const wantedBy = (caller: Caller, fields: unknown): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');
     if (readable.size === 0) throw new ApiError('FORBIDDEN');
@@ -64,7 +67,7 @@ export function createSettings({
       }
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
-      // An answer that cannot be given is refused before anything is written.
+      // An invalid selection of fields is rejected before anything is written.
       const wanted = permitted(caller, 'read').size === 0 ? null : wantedBy(caller, fields);
       await transact(db, async (tx) => {
         if (grantsRights(input)) await lockAdministrators(tx);
@@ -85,7 +88,7 @@ function permitted(caller: Caller, action: 'read' | 'update'): ReadonlySet<Setti
   const named = caller.policies
     .flatMap(({ permissions }) => permissions)
     .filter((permission) => permission.collection === 'settings' && permission.action === action)
-    // There is one row of settings, and rules are not judged on it: a permission that has one grants nothing.
+    // The settings are a single row, for which rules are not evaluated. A permission with a rule therefore grants nothing.
     .filter(({ permissions, validation }) => isEmpty(permissions) && isEmpty(validation))
     .flatMap(({ fields }) => fields ?? []);
   return new Set(named.includes('*') ? settingNames : settingNames.filter((name) => named.includes(name)));
@@ -101,7 +104,7 @@ function checkPasswordPolicy(policy: string | null | undefined): void {
 const addressesOnly: AccessView = (name) => (name === 'users' ? [{ fields: new Set(['email']), rule: null }] : []);
 const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
-/** The filter is about an address that no user has yet: it may look at nothing else. */
+/** The filter is evaluated for an address that does not belong to a user yet, so it can use only the field `email`. */
 function checkEmailFilter(filter: Record<string, unknown> | null | undefined): void {
   if (filter === undefined || filter === null) return;
   try {

@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.tfa`: how users set up two-factor authentication, and turn it off. */
+/** `app.tfa`: lets users set up two-factor authentication, and turn it off. */
 export const tfaPlugin = plugin(
   async (app) => {
     const { db, clock, ownPassword, stepUp, secondFactor, tfaSecrets: box, activity } = app;

@@ -17,8 +17,8 @@ import type { Principal } from '../server/caller.js';
 
 export interface TwoFactor {
   /**
-   * Generates a secret for the caller to set up an authenticator app with; it is not stored. The correct password makes the
-   * session fresh. Users without a password need a fresh session.
+   * Generates a secret with which the caller can set up an authenticator app. The secret is not stored. The correct password makes
+   * the session fresh. Users without a password need a fresh session.
    * @throws {ApiError} INVALID_PAYLOAD, REAUTHENTICATION_REQUIRED, REQUESTS_EXCEEDED; INVALID_CREDENTIALS when the password is
    *   wrong
    */
@@ -29,14 +29,14 @@ export interface TwoFactor {
    */
   enable(caller: Principal, secret: string, otp: string): Promise<void>;
   /**
-   * Turns it off and ends the caller's other sessions.
+   * Turns two-factor authentication off and ends the caller's other sessions.
    * @param otp a one-time password or a recovery code
    * @throws {ApiError} INVALID_PAYLOAD, REQUESTS_EXCEEDED
    */
   disable(caller: Principal, otp: string): Promise<void>;
   /**
-   * Makes new recovery codes in place of all earlier ones.
-   * @param proof that it is the user and not somebody at their open session
+   * Creates new recovery codes, which replace all earlier ones.
+   * @param proof proves that the caller is the user, and not another person who uses the user's open session
    * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
    */
   renewRecoveryCodes(caller: Principal, proof: Proof): Promise<string[]>;
@@ -114,16 +114,16 @@ export function createTwoFactor(deps: {
       const shownPassword = user.provider === 'default' ? password : undefined;
       if (shownPassword === undefined && otp === undefined) throw refuse('password or otp is required');
       if (user.tfaSecret === null) throw notOn();
-      // Whatever is shown must be right.
+      // The password must be correct if it is sent, even if the one-time password would be enough.
       if (shownPassword !== undefined) await ownPassword.require(caller, user, shownPassword);
-      // A recovery code is for getting in; it makes no others.
+      // Recovery codes are only for signing in, so a recovery code cannot create new ones.
       const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp', caller.client);
       if (accepted === undefined) throw new ApiError('INVALID_OTP');
 
       const codes = newRecoveryCodes();
       await db.transaction(async (tx) => {
         const current = await lockTwoFactorUser(tx, user.id);
-        // What was shown was right for the user as they were.
+        // The proof was checked against an earlier state of the user, which must still be current.
         const isSamePassword = shownPassword === undefined || current?.password === user.password;
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
         if (accepted && !(await secondFactor.use(tx, user.id, accepted, caller))) throw new ApiError('INVALID_OTP');
@@ -138,6 +138,6 @@ export function createTwoFactor(deps: {
 
 const hashOf = (code: string): string => {
   const hash = hashRecoveryCode(code);
-  if (hash === undefined) throw new Error('A recovery code of ours cannot be read.');
+  if (hash === undefined) throw new Error('A generated recovery code cannot be parsed.');
   return hash;
 };

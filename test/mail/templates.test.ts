@@ -424,13 +424,13 @@ t.test('a faulty own template is found, with its file and its line', async (t) =
       `${link}{% assign a = url %}{% for i in (1..99) %}{% assign a = a | append: a %}{% endfor %}`,
       ', line 2: it takes too much memory',
     ],
-    ['invite.html.liquid', '<p>Welcome!</p>', ': the mail does not have its link; put {{ url }} into it'],
-    ['invite.text.liquid', 'Welcome!', ': the mail does not have its link; put {{ url }} into it'],
+    ['invite.html.liquid', '<p>Welcome!</p>', ': the email does not contain its link; add {{ url }} to it'],
+    ['invite.text.liquid', 'Welcome!', ': the email does not contain its link; add {{ url }} to it'],
     ['invite.subject.liquid', '\n', ': the subject is empty'],
     ['invite.de.html.liquid', link, ': there is no language de; there are de-DE, en-US, es-ES, fr-FR, zh-CN'],
-    ['invitation.html.liquid', link, ': no mail uses a template of this name; they are named like '],
-    ['invite.htm.liquid', link, ': no mail uses a template of this name; they are named like '],
-    ['layout.subject.liquid', link, ': no mail uses a template of this name; they are named like '],
+    ['invitation.html.liquid', link, ': no email uses a template of this name; they are named like '],
+    ['invite.htm.liquid', link, ': no email uses a template of this name; they are named like '],
+    ['layout.subject.liquid', link, ': no email uses a template of this name; they are named like '],
   ];
   for (const [file, source, expected] of cases) {
     const folder = t.testdir({ [file]: source });

@@ -3,20 +3,21 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 const cookieName = 'gatehouse_mailbox';
 
 export interface MailboxAccess {
-  /** What opens the mailbox. */
+  /** The key that gives access to the mailbox. */
   readonly key: string;
   readonly cookieName: string;
-  /** What a browser gets in exchange for the key. The key cannot be found from it, and it changes with the key. */
+  /** The cookie value that a browser gets in exchange for the key. It does not reveal the key, and it changes with the key. */
   readonly cookie: string;
   isKey(value: unknown): boolean;
-  /** @param header the Cookie header: of several cookies with this name, any that is correct is accepted */
+  /** @param header the Cookie header. If there are several cookies with this name, one correct cookie is enough. */
   hasCookie(header: string | undefined): boolean;
 }
 
 /**
- * Who may read the mailbox besides administrators: the links in it open accounts, and neither an address nor a Host header tells
- * whether a request comes from this machine, because a proxy may have sent it.
- * @param given MAILBOX_KEY; without it, each start generates a key
+ * Controls which readers other than administrators can open the mailbox. Access needs a key, because the links in the emails give
+ * access to accounts. Neither an IP address nor a Host header proves that a request comes from this machine, because a proxy may
+ * have sent it.
+ * @param given MAILBOX_KEY; undefined: the service generates a key at each start
  */
 export function createMailboxAccess(given: string | undefined): MailboxAccess {
   const key = given ?? randomBytes(24).toString('base64url');
@@ -32,8 +33,8 @@ export function createMailboxAccess(given: string | undefined): MailboxAccess {
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** In a time that does not depend on where they differ, nor on their length. */
-const isSame = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+/** Compares in a time that does not depend on the position of a difference or on the lengths. */
+const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
 const valuesOf = (header = ''): string[] =>
   header

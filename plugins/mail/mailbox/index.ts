@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.mailbox`: the mails that went nowhere. */
+/** `app.mailbox`: emails that were stored instead of being sent. */
 export const mailboxPlugin = plugin(
   async (app) => {
     app.decorate('mailbox', createMailbox({ db: app.db, access: createMailboxAccess(app.config.MAILBOX_KEY) }));

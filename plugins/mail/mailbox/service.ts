@@ -6,19 +6,19 @@ import { type KeptMail, readKeptMail, readMailbox } from '../../../db/queries/ma
 import type { MailboxAccess } from './access.js';
 
 export interface Mailbox {
-  /** All mails that were kept, the newest first. */
+  /** All stored emails, newest first. */
   list(): Promise<KeptMail[]>;
   find(id: string): Promise<KeptMail | undefined>;
-  /** The page that lists the mails, with one of them open. */
+  /** The HTML page that lists the emails. It shows one of them if `open` is given. */
   page(mails: readonly KeptMail[], open: KeptMail | undefined): Promise<string>;
   readonly style: string;
-  /** Who may read it besides administrators. */
+  /** Checks the access of readers who are not administrators. */
   readonly access: MailboxAccess;
 }
 
 const folder = fileURLToPath(new URL('templates', import.meta.url));
 
-/** The mailbox for development: what the service would have sent, to be read in the browser. */
+/** The development mailbox: shows in the browser what the service would have sent. */
 export function createMailbox({ db, access }: { db: Executor; access: MailboxAccess }): Mailbox {
   const engine = new Liquid({ root: folder, cache: true, outputEscape: 'escape', strictVariables: true });
   return {
@@ -43,5 +43,5 @@ const shown = ({ id, to, subject, sentAt }: KeptMail) => ({
   time: sentAt.toISOString().slice(11, 19),
 });
 
-/** The link that the mail was sent for. */
+/** The link with the token that the email contains; null: it has none. */
 const linkOf = (text: string): string | null => /https?:\/\/\S*[?&]token=[^\s]+/.exec(text)?.[0] ?? null;

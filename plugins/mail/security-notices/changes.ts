@@ -4,14 +4,14 @@ import type { ActivityEvent } from '../../activity/service.js';
 import type { Origin } from '../../server/client-info.js';
 import type { SecurityChange } from '../jobs.js';
 
-/** What an event means for a user's credentials, given how the account was before it and how it is now. */
+/** Derives the changes to a user's credentials from an event, and from the account before and after it. */
 type Reading = (event: ActivityEvent, former: AccountState, now: AccountState) => readonly SecurityChange[];
 
 const always =
   (change: SecurityChange): Reading =>
   () => [change];
 
-/** The fields of a user by which they get in. What was written there need not be new. */
+/** Reads the changes from the credential fields. A field that was written does not always have a new value. */
 const readFields: Reading = ({ changed = [] }, former, now) => {
   const isMoved = former.provider !== now.provider || former.externalIdentifier !== now.externalIdentifier;
   return [
@@ -37,12 +37,12 @@ const readings: Partial<Record<ActivityAction, Reading>> = {
 
 const credentials = new Set(['password', 'email', 'token', 'provider', 'external_identifier']);
 
-/** Whose credentials an event may be about; undefined: nobody's. */
+/** The user whose credentials an event may have changed; undefined: it changed no credentials. */
 export function userOf({ action, collection, item, changed }: ActivityEvent, origin: Origin): string | undefined {
   if (!Object.hasOwn(readings, action)) return undefined;
   if (changed && !changed.some((field) => credentials.has(field))) return undefined;
   if (collection === 'users') return typeof item === 'string' ? item : undefined;
-  // Everybody links accounts for themselves alone.
+  // Users can link accounts only for themselves.
   return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { createSecurityNotices } from './service.js';
 
-/** Tells users by mail of changes to how their account is got into, unless the configuration says otherwise. */
+/** Notifies users by email when their credentials change, unless the configuration turns this off. */
 export const securityNoticesPlugin = plugin(
   async (app) => {
     const { config, clock, mail, rateLimits, activity } = app;
@@ -14,7 +14,7 @@ export const securityNoticesPlugin = plugin(
         rateLimits,
         labelOf: (provider) => labels.get(provider) ?? provider,
         resetUrl: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
-        onTooMany: () => app.log.info('a user was not told of a change by mail: there were too many'),
+        onTooMany: () => app.log.info('a security notice was not sent: there were too many'),
       }),
     );
   },

@@ -13,16 +13,16 @@ interface Dependencies {
   clock: Clock;
   mail: Pick<Mail, 'enqueueAll'>;
   rateLimits: Pick<RateLimits, 'mayNotify'>;
-  /** What people call a provider. */
+  /** The display name of a provider. */
   labelOf(provider: string): string;
-  /** Where a new password can be asked for; null: nowhere. */
+  /** The page where users can request a new password; null: there is none. */
   resetUrl: string | null;
   onTooMany(): void;
 }
 
 /**
- * Has a mail sent to each user whose credentials were changed, in the transaction of the change: one for all that happened
- * to them in it. It goes to active users, at the address that they had before.
+ * Queues an email to each user whose credentials were changed, in the transaction of the change. One email covers all changes to a
+ * user in that transaction. It is sent only to active users, at the address that they had before the change.
  */
 export function createSecurityNotices(deps: Dependencies): ActivityListener {
   const { clock, mail, rateLimits, labelOf, resetUrl, onTooMany } = deps;
@@ -57,7 +57,7 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
       device: isOwn ? deviceOf(client.userAgent) : null,
       provider: provider === undefined ? null : labelOf(provider),
       ...(reset && { reset: { removed: reset.removed.map(labeled), remaining: reset.remaining.map(labeled) } }),
-      // A link to a new password goes to the address of now, and to those who have a password of ours.
+      // A reset link would go to the current address, and only to users who log in with a password of this service.
       url: now.provider === 'default' && !changes.includes('email_changed') ? resetUrl : null,
     };
   };
