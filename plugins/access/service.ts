@@ -61,7 +61,7 @@ export function createAccess(deps: {
     if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
     const rights = rightsOf(found, client.ip);
     const { admin, app, mustSetUpTfa, policies } = rights;
-    // This runs for every request: with a spread, the object would use three kilobytes.
+    // This runs for every request. The properties are listed one by one, because with a spread they would use three kilobytes.
     return {
       admin,
       app,

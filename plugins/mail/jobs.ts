@@ -21,7 +21,7 @@ export interface Notice {
   changes: [SecurityChange, ...SecurityChange[]];
   /** Time of the changes in ISO 8601. */
   at: string;
-  /** Whether the user made the changes, or anyone who was signed in as the user. */
+  /** Whether the changes were made by the user, or by another person who was signed in as the user. */
   isOwn: boolean;
   /** Browser and operating system of the user; null: unknown. */
   device: string | null;

@@ -281,7 +281,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
           principal.status === 'active' &&
           principal.session.expires_at > clock().getTime();
         if (!stands) throw new ApiError('INVALID_CREDENTIALS');
-        // The unique index is case-sensitive. Where case is ignored, this finds the other spellings.
+        // The unique index is case-sensitive. If the provider ignores case, this finds identifiers with other capitalization.
         if (ignoresCase && (await findIdentityHolder(tx, provider.key, identifier, true))) return false;
         if (!(await insertIdentity(tx, identity))) return false;
         const linked = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);

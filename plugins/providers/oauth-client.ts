@@ -95,7 +95,7 @@ interface WreckError {
   data?: { payload?: { error?: unknown } | undefined; isResponseError?: boolean };
 }
 
-/** Errors of the token endpoint that are about us, not about the user (RFC 6749, 5.2; the last two are GitHub's). */
+/** Errors of the token endpoint that the service causes, not the user (RFC 6749, 5.2). The last two are specific to GitHub. */
 const ourFaults = new Set<unknown>([
   'invalid_client',
   'unauthorized_client',

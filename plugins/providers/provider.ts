@@ -46,7 +46,8 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
       .some((value) => value === (request.query as { state?: unknown }).state);
 
   const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
-    const client = clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
+    const client =
+      clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
     clients.set(endpoints, client);
     return client;
   };

@@ -68,7 +68,7 @@ export interface Registration {
    * becomes the password of the account. This ensures that the owner of the mailbox has a password that no one else knows, even if
    * another person registered the address.
    * @param browserHashes hashes of the cookies that the browser sent
-   * @throws {ApiError} as `verify`; INVALID_PAYLOAD without a password that is needed; FAILED_VALIDATION
+   * @throws {ApiError} as `verify`; INVALID_PAYLOAD when a required password is missing; FAILED_VALIDATION
    */
   confirm(token: string, password: string | undefined, browserHashes: readonly string[], client: Client): Promise<void>;
   /** Returns what is required to confirm this link, without changing anything. @throws {ApiError} as `verify` */
@@ -138,7 +138,7 @@ export function createRegistration(deps: {
     await mail.enqueue(tx, { kind: 'registration', user, registration: id, requestedFrom });
   };
 
-  /** @returns the user who registers; null when the address has an account, whose user is notified */
+  /** @returns the id of the user who registers; null: the address already has an account, whose user is notified */
   const admit = async (
     tx: Executor,
     settings: Settings,

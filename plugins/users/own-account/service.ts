@@ -23,7 +23,7 @@ export interface OwnAccount {
   export(caller: Principal): Promise<AccountExport>;
   /**
    * Deletes the caller's account. The audit log keeps a record of what they did.
-   * @throws {ApiError} FORBIDDEN unless the setting allows it; UNPROCESSABLE_CONTENT for the last administrator
+   * @throws {ApiError} FORBIDDEN unless the settings allow it; UNPROCESSABLE_CONTENT when the caller is the last administrator
    */
   remove(caller: Principal): Promise<void>;
 }
