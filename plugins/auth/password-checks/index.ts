@@ -22,7 +22,7 @@ export const passwordChecksPlugin = plugin(
     });
     app.decorate('passwordChecks', checks);
 
-    app.every(hour, () => checks.clear(), 'old login attempts could not be cleared away');
+    app.every(hour, () => checks.clear(), 'old login attempts could not be deleted');
   },
   {
     name: 'password-checks',

@@ -41,11 +41,7 @@ export const sessionsPlugin = plugin(
     app.decorate('sessions', sessions);
     app.decorate('openSessions', createOpenSessions({ db, clock, activity }));
 
-    app.every(
-      hour,
-      () => deleteExpiredSessions(app.maintenanceDb, clock()),
-      'expired sessions could not be cleared away',
-    );
+    app.every(hour, () => deleteExpiredSessions(app.maintenanceDb, clock()), 'expired sessions could not be deleted');
   },
   {
     name: 'sessions',

@@ -40,7 +40,7 @@ export const signingKeysPlugin = plugin(
     const reloading = createBackground(keys.reload, reloadInterval, onFailure);
     app.addHook('onListen', async () => reloading.start());
     app.addHook('onClose', () => reloading.stop());
-    app.every(hour, keys.tidy, 'old access token keys could not be cleared away');
+    app.every(hour, keys.tidy, 'old access token keys could not be deleted');
   },
   { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'periodic', 'activity'] },
 );
