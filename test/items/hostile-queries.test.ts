@@ -9,12 +9,14 @@ import { countStatements } from '../helpers/statements.js';
 
 const { app, request } = await startTestApp(t);
 const headers = bearer('token-of-the-admin');
-// First in the order of keys, so that every first page has the same relations to follow.
+// First in the order of keys, so that it is in the first part of every list.
 const id = '00000000-0000-4000-8000-000000000000';
 await createUser(app, { id, token: 'token-of-the-admin', policies: [await createPolicy(app, { adminAccess: true })] });
-const team = await createRole(app);
 const policy = await createPolicy(app);
-/** Each with a policy, so that every page of members has the same relations to follow. */
+const team = await createRole(app, { policies: [policy] });
+// The administrator of the first start has a random key, and with it a random place in the lists.
+await app.db.update(users).set({ role: team });
+/** All with the same role and policy, so that every part of a list has the same relations to follow. */
 const addMembers = (count: number) =>
   app.db.execute(
     sql`with members as (

@@ -197,7 +197,7 @@ t.test('security notices', async (t) => {
     await link();
     const [mail, ...more] = await mailsTo(app, email);
     t.strictSame(more, [], 'once: the second time it was linked already');
-    t.equal(mail?.subject, 'Alpha Inc. can now sign in to your Gatehouse account');
+    t.equal(mail?.subject, 'Alpha Inc. was linked to your Gatehouse account');
     const [identity] = (await visitor.visit('/users/me/identities')).json().data;
     await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
     t.match(await waiting(), [{ email, changes: ['provider_unlinked'], provider: 'Alpha Inc.' }]);

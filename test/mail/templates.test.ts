@@ -496,7 +496,7 @@ t.test('a language is one file', async (t) => {
   ]);
   const empty = { tag: 'it-IT', name: 'Italiano', pages: {} } as unknown as Locale;
   t.match(await faultsOf(undefined, withLanguage(empty)), [/^locales\/it-IT\.json: mail\.common\.\w+ is missing$/]);
-  await t.rejects(templates.render('reset', input({ language: italian })), /no mails in it-IT/);
+  await t.rejects(templates.render('reset', input({ language: italian })), /no email templates for it-IT/);
 });
 
 t.test('a text of a language is plain text: it is escaped, too', async (t) => {
