@@ -57,7 +57,7 @@ import { bootstrapOf } from './plugins/users/bootstrap.js';
 import { emailChangesPlugin } from './plugins/users/email-changes/index.js';
 import { usersPlugin } from './plugins/users/index.js';
 import { ownAccountPlugin } from './plugins/users/own-account/index.js';
-import { accessMap, beforeTfa, directusOperations, needs, recordedAs, routes, unrecorded } from './routes/index.js';
+import { routes } from './routes/index.js';
 import { formats, namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
@@ -174,8 +174,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(registrationPlugin);
     await app.register(healthPlugin, { version });
     await app.register(pagesPlugin);
-    const maps = { accessMap, beforeTfa, needs, directusOperations, recordedAs, unrecorded };
-    await app.register(routeRulesPlugin, maps);
+    await app.register(routeRulesPlugin);
     await app.register(swaggerPlugin, { version });
     await app.register(routes);
     return app;

@@ -1,9 +1,28 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import type { RecordedAs } from '../../schemas/activity.js';
 import { ApiError, withErrors } from '../../schemas/errors.js';
-import type { Need, RouteAccess } from '../../schemas/needs.js';
+import type { RouteAccess } from '../../schemas/needs.js';
 import { securityOf } from '../../schemas/security.js';
+
+/** An operation of the API, with what its route declares. */
+export interface Operation {
+  method: string;
+  url: string;
+  config: FastifyContextConfig;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** All operations of the API, by operation ID. */
+    operations: ReadonlyMap<string, Operation>;
+  }
+  interface FastifyContextConfig {
+    /** Why an operation that changes something is not recorded in the audit log. */
+    notRecorded?: string;
+    /** Set for operations of the Directus API, which ignore keys in the body that they do not know. All others reject them. */
+    acceptsUnknownKeys?: true;
+  }
+}
 
 /** The only paths for routes that are not part of the API, and the access to them. */
 const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
@@ -17,23 +36,14 @@ const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
 ];
 
 /**
- * Checks at boot that every route follows the project's rules. A route of the API must have an operation ID, declared responses,
- * and an entry in the access map, from which the OpenAPI document takes the accepted credentials. Any other route must be at one
- * of the hidden paths. An operation that changes something must also declare its action in the audit log, or why it has none.
+ * Checks at boot that every route follows the project's rules. A route of the API must have an operation ID and declared responses,
+ * and its config must say who may call it; the OpenAPI document takes the accepted credentials from there. Any other route must be at
+ * one of the hidden paths. An operation that changes something must also declare its action in the audit log, or why it has none.
  */
-export const routeRulesPlugin = plugin<{
-  accessMap: Readonly<Record<string, Exclude<RouteAccess, 'open'>>>;
-  beforeTfa: ReadonlySet<string>;
-  /** What callers of an operation need. Must list every operation with access `permission`. */
-  needs: Readonly<Record<string, Need>>;
-  /** Operations of the Directus API, which handle unknown keys in a body like Directus. All others reject them. */
-  directusOperations: ReadonlySet<string>;
-  recordedAs: Readonly<Record<string, RecordedAs>>;
-  /** Operations that change something but are not recorded, with the reason. */
-  unrecorded: Readonly<Record<string, string>>;
-}>(
-  async (app, { accessMap, beforeTfa, needs, directusOperations, recordedAs, unrecorded }) => {
-    const named = new Map<string, string>();
+export const routeRulesPlugin = plugin(
+  async (app) => {
+    const operations = new Map<string, Operation>();
+    app.decorate('operations', operations);
 
     app.addHook('onRoute', (route) => {
       const { schema } = route;
@@ -42,45 +52,39 @@ export const routeRulesPlugin = plugin<{
         route.config = { ...route.config, access: hidden };
         return;
       }
-      const what = `${route.method} ${route.url}`;
+      const request = `${route.method} ${route.url}`;
       const operation = schema?.operationId;
-      if (!operation) throw new Error(`${what} has no operationId.`);
+      if (!operation) throw new Error(`${request} has no operationId.`);
+      const what = `${request} (${operation})`;
       if (!schema?.response)
         throw new Error(`${what} declares no responses: whatever the handler returns would go out.`);
-      const access = Object.hasOwn(accessMap, operation) ? accessMap[operation] : undefined;
-      if (!access) throw new Error(`${what} (${operation}) is not in the access map.`);
-      const need = Object.hasOwn(needs, operation) ? needs[operation] : undefined;
-      if (access === 'permission' && need === undefined)
-        throw new Error(`${what} (${operation}) does not declare what its callers need.`);
-      const twin = named.get(operation);
-      if (twin !== undefined && twin !== route.url) throw new Error(`${what} and ${twin} are both named ${operation}.`);
-      const recorded = Object.hasOwn(recordedAs, operation) ? recordedAs[operation] : undefined;
+      const config = route.config ?? {};
+      const { access, needs, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } = config;
+      if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
+      if (access === 'permission' && needs === undefined)
+        throw new Error(`${what} does not declare what its callers need (config.needs).`);
+      const twin = operations.get(operation);
+      if (twin && twin.url !== route.url) throw new Error(`${what} and ${twin.url} have the same operationId.`);
       const isRead = [route.method].flat().every((method) => ['GET', 'HEAD', 'SEARCH'].includes(method));
-      if (!isRead && !recorded && !Object.hasOwn(unrecorded, operation)) {
-        throw new Error(`${what} (${operation}) neither says what it is recorded as, nor why it is not.`);
+      if (!isRead && (recordedAs === undefined) === (notRecorded === undefined)) {
+        throw new Error(
+          `${what} must declare how it is recorded (config.recordedAs), or why it is not (config.notRecorded).`,
+        );
       }
-      named.set(operation, route.url);
-      if (!isRead && !directusOperations.has(operation)) {
+      if (!twin) operations.set(operation, { method: String(route.method), url: route.url, config });
+      if (!isRead && !acceptsUnknownKeys) {
         if (!schema.body) route.preValidation = [route.preValidation ?? [], refuseBody].flat();
         else if (!isClosed(app, schema.body as BodySchema))
-          throw new Error(`${what} (${operation}) accepts unknown keys in its body.`);
+          throw new Error(`${what} accepts unknown keys in its body.`);
       }
       schema.security ??= securityOf[access];
-      const { requiresSession, requiresFresh } = route.config ?? {};
       if (requiresSession || requiresFresh) {
-        if (access !== 'authenticated') throw new Error(`${what} (${operation}) requires a session, but no user.`);
+        if (access !== 'authenticated') throw new Error(`${what} requires a session, but no user.`);
         schema.response = withErrors(schema.response as Record<string, unknown>, [
           'FORBIDDEN',
           ...(requiresFresh ? (['REAUTHENTICATION_REQUIRED'] as const) : []),
         ]);
       }
-      route.config = {
-        ...route.config,
-        access,
-        beforeTfa: beforeTfa.has(operation),
-        ...(need === undefined ? {} : { needs: need }),
-        ...(recorded ? { recordedAs: recorded } : {}),
-      };
     });
   },
   { name: 'route-rules' },

@@ -13,7 +13,7 @@ export async function permissionsRoutes(app: App): Promise<void> {
     tag: 'Permissions',
     schemas: permissionSchemas,
     errors: permissionWriteErrors,
-    isWrittenByAdministrators: true,
+    administratorsOnly: ['create', 'update', 'delete'],
     key: Type.Integer({ description: 'Identifier of the permission.' }),
   });
 }

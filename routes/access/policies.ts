@@ -14,5 +14,6 @@ export async function policiesRoutes(app: App): Promise<void> {
     schemas: policySchemas,
     errors: policyWriteErrors,
     key: Uuid('Identifier of the policy.'),
+    administratorsOnly: ['delete'],
   });
 }

@@ -6,6 +6,7 @@ export function readMyGlobals(app: App): void {
   app.get(
     '/me/globals',
     {
+      config: { access: 'permission', needs: 'nothing' },
       schema: {
         operationId: 'readMyGlobals',
         tags: ['Policies'],

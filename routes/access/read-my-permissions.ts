@@ -6,6 +6,7 @@ export function readMyPermissions(app: App): void {
   app.get(
     '/me',
     {
+      config: { access: 'permission', needs: 'nothing' },
       schema: {
         operationId: 'readMyPermissions',
         tags: ['Permissions'],

@@ -7,6 +7,7 @@ export function readMyRoles(app: App): void {
   app.get(
     '/me',
     {
+      config: { access: 'authenticated' },
       schema: {
         operationId: 'readMyRoles',
         tags: ['Roles'],

@@ -14,5 +14,6 @@ export async function rolesRoutes(app: App): Promise<void> {
     schemas: roleSchemas,
     errors: roleWriteErrors,
     key: Uuid('Identifier of the role.'),
+    administratorsOnly: ['delete'],
   });
 }

@@ -5,6 +5,7 @@ export function endMyOtherSessions(app: App): void {
   app.delete(
     '/me/sessions',
     {
+      config: { access: 'authenticated', recordedAs: ['session_end', 'users'] },
       schema: {
         operationId: 'endMyOtherSessions',
         tags: ['Sessions'],

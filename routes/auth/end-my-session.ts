@@ -9,6 +9,7 @@ export function endMySession(app: App): void {
   app.delete(
     '/me/sessions/:id',
     {
+      config: { access: 'authenticated', recordedAs: ['session_end', 'sessions'] },
       schema: {
         operationId: 'endMySession',
         tags: ['Sessions'],

@@ -8,6 +8,7 @@ export function endSessionOfUser(app: App): void {
   app.delete(
     '/:id/sessions/:session',
     {
+      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['session_end', 'users'] },
       schema: {
         operationId: 'endSessionOfUser',
         tags: ['Sessions'],

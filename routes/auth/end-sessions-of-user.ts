@@ -8,6 +8,7 @@ export function endSessionsOfUser(app: App): void {
   app.delete(
     '/:id/sessions',
     {
+      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['session_end', 'users'] },
       schema: {
         operationId: 'endSessionsOfUser',
         tags: ['Sessions'],

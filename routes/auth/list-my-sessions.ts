@@ -6,6 +6,7 @@ export function listMySessions(app: App): void {
   app.get(
     '/me/sessions',
     {
+      config: { access: 'authenticated' },
       schema: {
         operationId: 'listMySessions',
         tags: ['Sessions'],

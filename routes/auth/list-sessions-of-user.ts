@@ -9,6 +9,7 @@ export function listSessionsOfUser(app: App): void {
   app.get(
     '/:id/sessions',
     {
+      config: { access: 'authenticated', needs: 'administrator' },
       schema: {
         operationId: 'listSessionsOfUser',
         tags: ['Sessions'],

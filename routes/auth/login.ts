@@ -10,6 +10,7 @@ export function login(app: App): void {
       preHandler: async (request) => {
         if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
       },
+      config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'login',
         tags: ['Authentication'],

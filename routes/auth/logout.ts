@@ -7,7 +7,13 @@ export function logout(app: App): void {
   app.post(
     '/logout',
     {
-      config: { evaluatesSessionCookie: true },
+      config: {
+        access: 'anonymous',
+        evaluatesSessionCookie: true,
+        beforeTfa: true,
+        recordedAs: ['logout', 'sessions'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'logout',
         tags: ['Authentication'],

@@ -6,6 +6,7 @@ export function readKeySet(app: App): void {
   app.get(
     '/jwks.json',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'readKeySet',
         tags: ['Authentication'],

@@ -7,7 +7,12 @@ export function reauthenticate(app: App): void {
   app.post(
     '/reauthenticate',
     {
-      config: { requiresSession: true },
+      config: {
+        access: 'authenticated',
+        requiresSession: true,
+        beforeTfa: true,
+        recordedAs: ['reauthenticate', 'users'],
+      },
       schema: {
         operationId: 'reauthenticate',
         tags: ['Authentication'],

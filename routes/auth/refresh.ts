@@ -7,7 +7,14 @@ export function refresh(app: App): void {
   app.post(
     '/refresh',
     {
-      config: { evaluatesSessionCookie: true },
+      config: {
+        access: 'anonymous',
+        evaluatesSessionCookie: true,
+        beforeTfa: true,
+        notRecorded:
+          'Continues a session whose start is recorded. Only the reuse of a replaced token adds information.',
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'refresh',
         tags: ['Authentication'],

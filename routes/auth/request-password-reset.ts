@@ -6,6 +6,7 @@ export function requestPasswordReset(app: App): void {
   app.post(
     '/password/request',
     {
+      config: { access: 'anonymous', recordedAs: ['password_reset_request', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'requestPasswordReset',
         tags: ['Authentication'],

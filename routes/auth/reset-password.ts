@@ -6,6 +6,7 @@ export function resetPassword(app: App): void {
   app.post(
     '/password/reset',
     {
+      config: { access: 'anonymous', recordedAs: ['password_reset', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'resetPassword',
         tags: ['Authentication'],

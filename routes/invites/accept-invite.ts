@@ -6,6 +6,7 @@ export function acceptInvite(app: App): void {
   app.post(
     '/invite/accept',
     {
+      config: { access: 'anonymous', recordedAs: ['invite_accept', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'acceptInvite',
         tags: ['Invitations'],

@@ -7,7 +7,13 @@ export function invite(app: App): void {
   app.post(
     '/invite',
     {
-      config: { deadline: deadlineOfWrites },
+      config: {
+        access: 'permission',
+        needs: { collection: 'users', action: 'create', fields: ['email', 'role', 'status'], unconditional: true },
+        deadline: deadlineOfWrites,
+        recordedAs: ['invite', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'invite',
         tags: ['Invitations'],

@@ -1,15 +1,24 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
+import {
+  type CollectionRoutes,
+  checkedByTheDomain,
+  configOf,
+  deadlineOfWrites,
+  isForAdministrators,
+  itemSerializer,
+} from './definition.js';
 
 /** POST: creates one or many items. */
 export function createItems(app: App, definition: CollectionRoutes): void {
-  const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = definition;
-  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Created. You cannot read the result.') };
+  const { collection, many, tag, schemas, errors } = definition;
+  const unseen = isForAdministrators(definition, 'create')
+    ? {}
+    : { 204: noContent('Created. You cannot read the result.') };
   app.post(
     '/',
     {
-      config: { deadline: deadlineOfWrites },
+      config: { ...configOf(definition, 'create'), deadline: deadlineOfWrites },
       schema: {
         operationId: `create${many}`,
         tags: [tag],

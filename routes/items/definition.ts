@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import type { CollectionSchemas, ReadSchemas } from '../../schemas/collections.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError, type WriteErrors } from '../../schemas/errors.js';
+import type { Need } from '../../schemas/needs.js';
 import type { App } from '../app.js';
 
 /** What the read routes of a collection need to know about it. */
@@ -16,6 +17,8 @@ export interface ReadRoutes {
   schemas: ReadSchemas;
   /** The schema of the key in the OpenAPI document. */
   key: TSchema;
+  /** What only administrators may do with its items, whatever the permissions. */
+  administratorsOnly?: readonly Action[];
 }
 
 /** What the read and write routes of a collection need to know about it. */
@@ -30,8 +33,23 @@ export interface CollectionRoutes extends ReadRoutes {
     description: string;
     complete<Written>(request: FastifyRequest, key: string, written: Written): Promise<Written>;
   };
-  /** Only administrators can write to it. They can always read the result, so writes never return 204. */
-  isWrittenByAdministrators?: true;
+}
+
+type Action = 'create' | 'read' | 'update' | 'delete';
+
+/** Whether only administrators may do this with the items of a collection. */
+export const isForAdministrators = ({ collection, administratorsOnly = [] }: ReadRoutes, action: Action): boolean =>
+  collection === 'activity' || administratorsOnly.includes(action);
+
+/** Who may call an operation on the items of a collection, and how it is recorded. */
+export function configOf(definition: ReadRoutes, action: Action): FastifyContextConfig {
+  const { collection } = definition;
+  const needs: Need =
+    isForAdministrators(definition, action) || collection === 'activity' ? 'administrator' : { collection, action };
+  const access = { access: 'permission', needs } as const;
+  return action === 'read' || collection === 'activity'
+    ? access
+    : { ...access, recordedAs: [action, collection], acceptsUnknownKeys: true };
 }
 
 /**

@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain } from './definition.js';
+import { type CollectionRoutes, checkedByTheDomain, configOf } from './definition.js';
 
 /** DELETE of one item. */
-export function deleteItem(app: App, { collection, one, tag, key, errors }: CollectionRoutes): void {
+export function deleteItem(app: App, definition: CollectionRoutes): void {
+  const { collection, one, tag, key, errors } = definition;
   app.delete(
     '/:id',
     {
+      config: configOf(definition, 'delete'),
       schema: {
         operationId: `delete${one}`,
         tags: [tag],

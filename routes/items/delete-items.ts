@@ -1,13 +1,14 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites } from './definition.js';
+import { type CollectionRoutes, checkedByTheDomain, configOf, deadlineOfWrites } from './definition.js';
 
 /** DELETE of many items. */
-export function deleteItems(app: App, { collection, many, tag, schemas, errors }: CollectionRoutes): void {
+export function deleteItems(app: App, definition: CollectionRoutes): void {
+  const { collection, many, tag, schemas, errors } = definition;
   app.delete(
     '/',
     {
-      config: { deadline: deadlineOfWrites },
+      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites },
       schema: {
         operationId: `delete${many}`,
         tags: [tag],

@@ -1,12 +1,14 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
+import { checkedByTheDomain, configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
 /** GET of a collection. */
-export function listItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
+export function listItems(app: App, definition: ReadRoutes): void {
+  const { collection, many, tag, schemas } = definition;
   app.get(
     '/',
     {
+      config: configOf(definition, 'read'),
       schema: {
         operationId: `list${many}`,
         tags: [tag],

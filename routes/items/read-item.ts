@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, itemSerializer, type ReadRoutes } from './definition.js';
+import { checkedByTheDomain, configOf, itemSerializer, type ReadRoutes } from './definition.js';
 
 /** GET of one item. */
-export function readItem(app: App, { collection, one, tag, schemas, key }: ReadRoutes): void {
+export function readItem(app: App, definition: ReadRoutes): void {
+  const { collection, one, tag, schemas, key } = definition;
   app.get(
     '/:id',
     {
+      config: configOf(definition, 'read'),
       schema: {
         operationId: `read${one}`,
         tags: [tag],

@@ -1,12 +1,21 @@
 import { errorResponses } from '../../schemas/errors.js';
 import type { App } from '../app.js';
-import { itemSerializer, listHeaders, queryCheckedByTheDomain, type ReadRoutes, sendList } from './definition.js';
+import {
+  configOf,
+  itemSerializer,
+  listHeaders,
+  queryCheckedByTheDomain,
+  type ReadRoutes,
+  sendList,
+} from './definition.js';
 
 /** SEARCH of a collection: the query is in the body, where it can be longer than in a URL. */
-export function searchItems(app: App, { collection, many, tag, schemas }: ReadRoutes): void {
+export function searchItems(app: App, definition: ReadRoutes): void {
+  const { collection, many, tag, schemas } = definition;
   app.route({
     method: 'SEARCH',
     url: '/',
+    config: configOf(definition, 'read'),
     schema: {
       operationId: `search${many}`,
       tags: [tag],

@@ -2,15 +2,24 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, itemSerializer } from './definition.js';
+import {
+  type CollectionRoutes,
+  checkedByTheDomain,
+  configOf,
+  isForAdministrators,
+  itemSerializer,
+} from './definition.js';
 
 /** PATCH of one item. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
-  const { collection, one, tag, schemas, errors, key, isWrittenByAdministrators, updated } = definition;
-  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
+  const { collection, one, tag, schemas, errors, key, updated } = definition;
+  const unseen = isForAdministrators(definition, 'update')
+    ? {}
+    : { 204: noContent('Updated. You cannot read the result.') };
   app.patch(
     '/:id',
     {
+      config: configOf(definition, 'update'),
       schema: {
         operationId: `update${one}`,
         tags: [tag],

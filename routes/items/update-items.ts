@@ -1,15 +1,24 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, deadlineOfWrites, itemSerializer } from './definition.js';
+import {
+  type CollectionRoutes,
+  checkedByTheDomain,
+  configOf,
+  deadlineOfWrites,
+  isForAdministrators,
+  itemSerializer,
+} from './definition.js';
 
 /** PATCH of many items. */
 export function updateItems(app: App, routes: CollectionRoutes): void {
-  const { collection, many, tag, schemas, errors, isWrittenByAdministrators } = routes;
-  const unseen = isWrittenByAdministrators ? {} : { 204: noContent('Updated. You cannot read the result.') };
+  const { collection, many, tag, schemas, errors } = routes;
+  const unseen = isForAdministrators(routes, 'update')
+    ? {}
+    : { 204: noContent('Updated. You cannot read the result.') };
   app.patch(
     '/',
     {
-      config: { deadline: deadlineOfWrites },
+      config: { ...configOf(routes, 'update'), deadline: deadlineOfWrites },
       schema: {
         operationId: `update${many}`,
         tags: [tag],

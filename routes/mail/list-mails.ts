@@ -6,6 +6,7 @@ export function listMails(app: App): void {
   app.get(
     '/',
     {
+      config: { access: 'authenticated', needs: 'administrator' },
       schema: {
         operationId: 'listMails',
         tags: ['Mails'],

@@ -7,6 +7,7 @@ export function retryMail(app: App): void {
   app.post(
     '/:id/retry',
     {
+      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['mail_retry', 'mails'] },
       schema: {
         operationId: 'retryMail',
         tags: ['Mails'],

@@ -10,6 +10,7 @@ export function completeProviderLogin(app: App): void {
     {
       // Runs before the body is read, so that an unknown provider returns ROUTE_NOT_FOUND whatever the body contains.
       onRequest: async (request) => app.providerFlow.requireProvider(request),
+      config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'completeProviderLogin',
         tags: ['Providers'],

@@ -25,7 +25,13 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
   app.get(
     `${family}/:provider/callback`,
     {
-      config: { deadline: deadlineOfProviders, headers: inPopup },
+      config: {
+        access: 'anonymous',
+        beforeTfa: true,
+        recordedAs: ['login', 'users'],
+        deadline: deadlineOfProviders,
+        headers: inPopup,
+      },
       schema: {
         operationId,
         tags: ['Providers'],

@@ -8,7 +8,12 @@ export function linkIdentity(app: App): void {
   app.post(
     '/me/identities/:id',
     {
-      config: { requiresFresh: true, deadline: deadlineOfProviders },
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        deadline: deadlineOfProviders,
+        notRecorded: 'Changes nothing until the user returns from the provider; then the linked account is recorded.',
+      },
       schema: {
         operationId: 'linkIdentity',
         tags: ['Providers'],

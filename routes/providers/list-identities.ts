@@ -6,6 +6,7 @@ export function listIdentities(app: App): void {
   app.get(
     '/me/identities',
     {
+      config: { access: 'authenticated' },
       schema: {
         operationId: 'listIdentities',
         tags: ['Providers'],

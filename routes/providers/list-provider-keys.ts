@@ -6,6 +6,7 @@ export function listProviderKeys(app: App): void {
   app.get(
     '/oauth',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'listProviderKeys',
         tags: ['Providers'],

@@ -7,6 +7,7 @@ export function listProviders(app: App): void {
   app.get(
     '/',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'listProviders',
         tags: ['Providers'],

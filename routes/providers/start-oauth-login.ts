@@ -9,7 +9,7 @@ export function startOAuthLogin(app: App): void {
   app.get(
     '/oauth/:provider',
     {
-      config: { deadline: deadlineOfProviders, headers: inPopup },
+      config: { access: 'anonymous', deadline: deadlineOfProviders, headers: inPopup, beforeTfa: true },
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],

@@ -10,7 +10,7 @@ export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
     {
-      config: { deadline: deadlineOfProviders, headers: inPopup },
+      config: { access: 'anonymous', deadline: deadlineOfProviders, headers: inPopup, beforeTfa: true },
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],

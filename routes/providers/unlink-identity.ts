@@ -8,7 +8,7 @@ export function unlinkIdentity(app: App): void {
   app.delete(
     '/me/identities/:id',
     {
-      config: { requiresFresh: true },
+      config: { access: 'authenticated', requiresFresh: true, recordedAs: ['identity_unlink', 'identities'] },
       schema: {
         operationId: 'unlinkIdentity',
         tags: ['Providers'],

@@ -7,7 +7,7 @@ export function confirmEmail(app: App): void {
     '/register/verify-email',
     {
       // The browser that opens the link may still have the cookie of an old session.
-      config: { takesDeadCookie: true },
+      config: { access: 'anonymous', recordedAs: ['email_verified', 'users'] },
       schema: {
         operationId: 'confirmEmail',
         tags: ['Registration'],

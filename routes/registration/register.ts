@@ -6,7 +6,7 @@ export function register(app: App): void {
   app.post(
     '/register',
     {
-      config: { takesDeadCookie: true },
+      config: { access: 'anonymous', recordedAs: ['register', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'register',
         tags: ['Registration'],

@@ -6,7 +6,7 @@ export function resendVerification(app: App): void {
   app.post(
     '/register/resend',
     {
-      config: { takesDeadCookie: true },
+      config: { access: 'anonymous', recordedAs: ['verification_resend', 'users'] },
       schema: {
         operationId: 'resendVerification',
         tags: ['Registration'],

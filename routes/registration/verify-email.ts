@@ -8,6 +8,7 @@ export function verifyEmail(app: App): void {
   app.get(
     '/register/verify-email',
     {
+      config: { access: 'anonymous', recordedAs: ['email_verified', 'users'] },
       schema: {
         operationId: 'verifyEmail',
         tags: ['Registration'],

@@ -11,6 +11,7 @@ export function serverHealth(app: App): void {
   app.get(
     '/health',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'serverHealth',
         tags: ['Server'],

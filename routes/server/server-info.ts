@@ -6,6 +6,7 @@ export function serverInfo(app: App): void {
   app.get(
     '/info',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'serverInfo',
         tags: ['Server'],

@@ -6,6 +6,7 @@ export function serverPing(app: App): void {
   app.get(
     '/ping',
     {
+      config: { access: 'anonymous' },
       schema: {
         operationId: 'serverPing',
         tags: ['Server'],

@@ -6,6 +6,12 @@ export function updateSettings(app: App): void {
   app.patch(
     '/',
     {
+      config: {
+        access: 'permission',
+        needs: { collection: 'settings', action: 'update' },
+        recordedAs: ['update', 'settings'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'updateSettings',
         tags: ['Settings'],

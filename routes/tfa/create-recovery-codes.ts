@@ -7,7 +7,12 @@ export function createRecoveryCodes(app: App): void {
   app.post(
     '/me/tfa/recovery-codes',
     {
-      config: { requiresFresh: true },
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        beforeTfa: true,
+        recordedAs: ['recovery_codes', 'users'],
+      },
       schema: {
         operationId: 'createRecoveryCodes',
         tags: ['Two-factor authentication'],

@@ -7,6 +7,12 @@ export function disableTfaOfUser(app: App): void {
   app.post(
     '/:id/tfa/disable',
     {
+      config: {
+        access: 'authenticated',
+        needs: { collection: 'users', action: 'update', fields: ['tfa_secret'] },
+        recordedAs: ['tfa_disable', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'disableTfaOfUser',
         tags: ['Two-factor authentication'],

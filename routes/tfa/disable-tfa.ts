@@ -6,7 +6,13 @@ export function disableTfa(app: App): void {
   app.post(
     '/me/tfa/disable',
     {
-      config: { requiresSession: true },
+      config: {
+        access: 'authenticated',
+        requiresSession: true,
+        beforeTfa: true,
+        recordedAs: ['tfa_disable', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'disableTfa',
         tags: ['Two-factor authentication'],

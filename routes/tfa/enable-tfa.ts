@@ -6,7 +6,13 @@ export function enableTfa(app: App): void {
   app.post(
     '/me/tfa/enable',
     {
-      config: { requiresFresh: true },
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        beforeTfa: true,
+        recordedAs: ['tfa_enable', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'enableTfa',
         tags: ['Two-factor authentication'],

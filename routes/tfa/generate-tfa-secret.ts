@@ -6,7 +6,13 @@ export function generateTfaSecret(app: App): void {
   app.post(
     '/me/tfa/generate',
     {
-      config: { requiresSession: true },
+      config: {
+        access: 'authenticated',
+        requiresSession: true,
+        beforeTfa: true,
+        recordedAs: ['tfa_generate', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'generateTfaSecret',
         tags: ['Two-factor authentication'],

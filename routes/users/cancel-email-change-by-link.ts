@@ -6,7 +6,7 @@ export function cancelEmailChangeByLink(app: App): void {
   app.post(
     '/me/email/cancel',
     {
-      config: { takesDeadCookie: true },
+      config: { access: 'anonymous', recordedAs: ['email_change_cancel', 'users'] },
       schema: {
         operationId: 'cancelEmailChangeByLink',
         tags: ['Own account'],

@@ -5,7 +5,7 @@ export function cancelEmailChange(app: App): void {
   app.delete(
     '/me/email',
     {
-      config: { requiresSession: true },
+      config: { access: 'authenticated', requiresSession: true, recordedAs: ['email_change_cancel', 'users'] },
       schema: {
         operationId: 'cancelEmailChange',
         tags: ['Own account'],

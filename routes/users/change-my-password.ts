@@ -6,7 +6,7 @@ export function changeMyPassword(app: App): void {
   app.post(
     '/me/password',
     {
-      config: { requiresSession: true },
+      config: { access: 'authenticated', requiresSession: true, recordedAs: ['password_change', 'users'] },
       schema: {
         operationId: 'changeMyPassword',
         tags: ['Users'],

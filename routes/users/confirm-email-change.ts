@@ -7,7 +7,7 @@ export function confirmEmailChange(app: App): void {
     '/me/email/confirm',
     {
       // The browser that opens the link may still have the cookie of a session that has ended.
-      config: { takesDeadCookie: true },
+      config: { access: 'anonymous', recordedAs: ['email_change', 'users'] },
       schema: {
         operationId: 'confirmEmailChange',
         tags: ['Own account'],

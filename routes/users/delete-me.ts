@@ -6,7 +6,7 @@ export function deleteMe(app: App): void {
   app.delete(
     '/me',
     {
-      config: { requiresFresh: true, isSelfService: true },
+      config: { access: 'authenticated', requiresFresh: true, isSelfService: true, recordedAs: ['delete', 'users'] },
       schema: {
         operationId: 'deleteMe',
         tags: ['Own account'],

@@ -6,7 +6,7 @@ export function exportAccount(app: App): void {
   app.get(
     '/me/export',
     {
-      config: { requiresSession: true, isSelfService: true },
+      config: { access: 'authenticated', requiresSession: true, isSelfService: true, recordedAs: ['export', 'users'] },
       schema: {
         operationId: 'exportAccount',
         tags: ['Own account'],

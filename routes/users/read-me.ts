@@ -7,7 +7,7 @@ export function readMe(app: App): void {
   app.get(
     '/me',
     {
-      config: { readsOwnRow: true },
+      config: { access: 'authenticated', readsOwnRow: true, beforeTfa: true },
       schema: {
         operationId: 'readMe',
         tags: ['Users'],

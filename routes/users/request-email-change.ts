@@ -6,7 +6,12 @@ export function requestEmailChange(app: App): void {
   app.post(
     '/me/email',
     {
-      config: { requiresFresh: true, isSelfService: true },
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        isSelfService: true,
+        recordedAs: ['email_change_request', 'users'],
+      },
       schema: {
         operationId: 'requestEmailChange',
         tags: ['Own account'],

@@ -6,6 +6,11 @@ export function trackPage(app: App): void {
   app.patch(
     '/me/track/page',
     {
+      config: {
+        access: 'authenticated',
+        notRecorded: 'The page that a user visits is neither authentication nor administration.',
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'trackPage',
         tags: ['Users'],

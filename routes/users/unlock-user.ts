@@ -6,6 +6,11 @@ export function unlockUser(app: App): void {
   app.post(
     '/:id/unlock',
     {
+      config: {
+        access: 'authenticated',
+        needs: { collection: 'users', action: 'update', fields: ['status'] },
+        recordedAs: ['unlock', 'users'],
+      },
       schema: {
         operationId: 'unlockUser',
         tags: ['Users'],

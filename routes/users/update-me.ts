@@ -7,6 +7,12 @@ export function updateMe(app: App): void {
   app.patch(
     '/me',
     {
+      config: {
+        access: 'authenticated',
+        needs: { collection: 'users', action: 'update' },
+        recordedAs: ['update', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'updateMe',
         tags: ['Users'],

@@ -6,7 +6,7 @@ export function updateProfile(app: App): void {
   app.patch(
     '/me/profile',
     {
-      config: { requiresSession: true, isSelfService: true },
+      config: { access: 'authenticated', requiresSession: true, isSelfService: true, recordedAs: ['update', 'users'] },
       schema: {
         operationId: 'updateProfile',
         tags: ['Own account'],

@@ -1,4 +1,4 @@
-import { accessMap } from '../../routes/index.js';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { committedDocument } from './document.js';
 
 /** A schema in the document, as far as tests go by it. */
@@ -16,16 +16,19 @@ export interface Operation {
   operationId: string;
   method: 'GET';
   url: string;
-  access: (typeof accessMap)[keyof typeof accessMap];
   hasBody: boolean;
   /** The fields of its body, where that is an object, or may be one. */
   fields: ReadonlyMap<string, BodySchema>;
 }
 
 interface Described {
-  operationId: keyof typeof accessMap;
+  operationId: string;
   requestBody?: { content: Record<string, { schema: BodySchema }> };
 }
+
+/** What the route of an operation declares. */
+export const configOf = (app: FastifyInstance, operationId = ''): FastifyContextConfig =>
+  app.operations.get(operationId)?.config ?? {};
 
 /**
  * Every operation, so that tests go along with a new one by themselves.
@@ -53,7 +56,6 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
       // What the types know of methods ends before SEARCH.
       method: method.replace(/^x-/, '').toUpperCase() as 'GET',
       url: path.replace('{provider}', provider).replaceAll(/\{\w+\}/g, id),
-      access: accessMap[operationId],
       hasBody: requestBody !== undefined,
       fields: new Map(fieldsOf(requestBody?.content['application/json']?.schema ?? {})),
     })),

@@ -3,7 +3,7 @@ import { readMailbox } from '../../db/queries/mail/mailbox.js';
 import { settings, users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { mailsTo } from '../helpers/mails.js';
-import { allOperations } from '../helpers/operations.js';
+import { allOperations, configOf } from '../helpers/operations.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { tokenHolder } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
@@ -100,7 +100,8 @@ t.test(
         JSON.stringify(user),
       );
     const before = await stored();
-    for (const { operationId, method, url, fields, access } of taking) {
+    for (const { operationId, method, url, fields } of taking) {
+      const { access } = configOf(app, operationId);
       const isNew = fields.has('password') && !operationId.startsWith('update');
       const others = { ...(isNew ? { password } : {}), ...(operationId === 'invite' ? { role } : {}) };
       const headers = access === 'anonymous' ? {} : session;

@@ -135,7 +135,7 @@ export const providers: readonly Mutation[] = [
     edits: [
       {
         file: 'routes/providers/link-identity.ts',
-        find: 'requiresFresh: true, ',
+        find: '        requiresFresh: true,\n',
         replace: '',
       },
     ],

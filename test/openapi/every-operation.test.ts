@@ -1,11 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { beforeTfa } from '../../routes/index.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
 import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
-import { allOperations } from '../helpers/operations.js';
+import { allOperations, configOf } from '../helpers/operations.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, tokenHolder } from '../helpers/rights.js';
@@ -188,7 +187,7 @@ t.test('every operation but those that set it up is closed until a demand for a 
   await presentEverywhere({ ...service }, { headers }, (response, operationId) => {
     const { code, reason } = response.body === '' ? {} : (response.json().errors?.[0]?.extensions ?? {});
     const isClosed = code === 'FORBIDDEN' && /two-factor/.test(reason);
-    t.equal(isClosed, !beforeTfa.has(operationId), operationId);
+    t.equal(isClosed, !configOf(service.app, operationId).beforeTfa, operationId);
   });
 });
 

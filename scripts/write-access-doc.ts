@@ -1,0 +1,67 @@
+// Writes docs/api-access.md from what the routes declare: `npm run docs`.
+import { writeFileSync } from 'node:fs';
+import { buildApp } from '../app.js';
+import { loadConfig } from '../plugins/platform/config.js';
+import type { Operation } from '../plugins/server/route-rules.js';
+
+const callers = {
+  open: 'anyone',
+  anonymous: 'anyone',
+  authenticated: 'signed-in users',
+  permission: 'users with the permission',
+} as const;
+
+const code = (text: string) => `\`${text}\``;
+
+/** Who can call an operation, and with which right. */
+function accessOf({ access = 'open', needs }: Operation['config']): [caller: string, right: string] {
+  if (needs === undefined) return [callers[access], ''];
+  if (needs === 'administrator') return ['administrators', ''];
+  if (needs === 'nothing') return ['anyone', ''];
+  const { collection, action, fields = [], unconditional } = needs;
+  const ofFields = fields.length === 0 ? '' : ` (${fields.map(code).join(', ')})`;
+  return [
+    callers.permission,
+    `${code(action)} on ${code(collection)}${ofFields}${unconditional ? ', without conditions' : ''}`,
+  ];
+}
+
+function rowOf([name, { method, url, config }]: [string, Operation]): string {
+  const [caller, right] = accessOf(config);
+  const { requiresFresh, requiresSession, beforeTfa, recordedAs } = config;
+  const session = requiresFresh ? 'fresh session' : requiresSession ? 'session' : '';
+  const cells = [
+    code(name),
+    code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`),
+    caller,
+    right,
+    session,
+    beforeTfa ? 'yes' : '',
+    recordedAs ? recordedAs.map(code).join(' of ') : '',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+// The result must not depend on the environment or a database of this machine.
+const config = loadConfig({ SECRET: 'needed to start and used for nothing', LOG_LEVEL: 'silent' });
+const app = await buildApp(config, { database: { kind: 'memory' } });
+await app.ready();
+writeFileSync(
+  'docs/api-access.md',
+  `# Who can call what
+
+The access rules of every operation. \`npm run docs\` generates this page from what the routes declare.
+
+- **Callers**: users with the permission include everyone if the [public policy](access-control.md) grants it. Administrators have all
+  permissions. What a caller can see and change within an operation also depends on the rules of the permissions.
+- **Session**: operations with "session" reject static tokens. Operations with "fresh session" also require that the user logged in or
+  confirmed their identity recently ([Fresh sessions](security.md#fresh-sessions-step-up)).
+- **Before 2FA**: the operation is available to users who must set up two-factor authentication and have not done so yet.
+- **Audit log**: the action and the collection under which successful and denied calls are recorded.
+
+| Operation | Request | Callers | Permission | Session | Before 2FA | Audit log |
+| --- | --- | --- | --- | --- | --- | --- |
+${[...app.operations].map(rowOf).join('\n')}
+`,
+);
+await app.close();
