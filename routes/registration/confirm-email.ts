@@ -6,7 +6,6 @@ export function confirmEmail(app: App): void {
   app.post(
     '/register/verify-email',
     {
-      // The browser that opens the link may still have the cookie of an old session.
       config: { access: 'anonymous', recordedAs: ['email_verified', 'users'] },
       schema: {
         operationId: 'confirmEmail',

@@ -6,7 +6,6 @@ export function confirmEmailChange(app: App): void {
   app.post(
     '/me/email/confirm',
     {
-      // The browser that opens the link may still have the cookie of a session that has ended.
       config: { access: 'anonymous', recordedAs: ['email_change', 'users'] },
       schema: {
         operationId: 'confirmEmailChange',
