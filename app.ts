@@ -81,7 +81,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   const compilers = createLazyCompilers();
   const started = await startTracing(config, {
     version,
-    onOutage: (reason) => app.log.warn({ reason }, 'traces are not taken by the collector'),
+    onOutage: (reason) => app.log.warn({ reason }, 'the collector does not accept the traces'),
   });
   const trustsProxy = trustsProxyOf(config.TRUST_PROXY);
   const logger = overrides.logger ?? loggerOptions(config.LOG_LEVEL);

@@ -19,11 +19,11 @@ try {
   const address = await listen(app);
   announce(app, address);
   closeWithGrace({ delay: 10_000, logger: app.log }, async ({ err }) => {
-    if (err) app.log.fatal({ err }, 'an unexpected error ends the service');
+    if (err) app.log.fatal({ err }, 'the service exits because of an unexpected error');
     await app.close();
   });
 } catch (error) {
-  process.stderr.write([`Gatehouse does not start. ${explainStartFailure(error)}`, ...misspelled, ''].join('\n'));
+  process.stderr.write([`Gatehouse could not start. ${explainStartFailure(error)}`, ...misspelled, ''].join('\n'));
   process.exit(1);
 }
 
@@ -75,6 +75,6 @@ function tell(app: FastifyInstance, facts: Record<string, string>, message: stri
     return;
   }
   const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(14)} ${value}`);
-  if (facts.password !== undefined) lines.push('', '  The password is shown only once. Keep it.');
+  if (facts.password !== undefined) lines.push('', '  The password is shown only once. Save it now.');
   process.stdout.write(`\n${message}\n\n${lines.join('\n')}\n\n`);
 }

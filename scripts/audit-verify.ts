@@ -35,22 +35,20 @@ function readHead(): NotedHead | undefined {
   if (values.head === undefined) return undefined;
   const [, position, hash] = /^(\d{1,15}):([\w-]{8}\.[\w-]{43})$/.exec(values.head) ?? [];
   if (position === undefined || hash === undefined) {
-    throw new CommandError(
-      '--head takes a position and a hash, such as 1024:0PoUb1cN.…, as an earlier run has told them.',
-    );
+    throw new CommandError('--head must be a position and a hash from an earlier run, such as 1024:0PoUb1cN.….');
   }
   return { position: Number(position), hash };
 }
 
 function sentence(verdict: Verdict, noted: NotedHead | undefined): string {
-  if (!verdict.isIntact) return `The audit log is not as it was written. ${verdict.fault}`;
+  if (!verdict.isIntact) return `The audit log was altered or is incomplete. ${verdict.fault}`;
   const { first, head, linked, unlinked } = verdict;
-  const waiting = `${unlinked} ${unlinked === 1 ? 'row waits' : 'rows wait'} to be linked, each with its seal.`;
-  if (!head) return `The audit log is intact: nothing is linked yet; ${waiting}`;
-  const places = linked === 0 ? 'no row is kept' : `${linked} rows, positions ${first} to ${head.position}`;
-  const kept = noted && noted.position >= first - 1 ? ' It goes through the head that was noted.' : '';
+  const waiting = `${unlinked} ${unlinked === 1 ? 'row is' : 'rows are'} not linked yet, but sealed.`;
+  if (!head) return `The audit log is intact: no rows are linked yet; ${waiting}`;
+  const places = linked === 0 ? 'no linked rows are stored' : `${linked} rows, positions ${first} to ${head.position}`;
+  const kept = noted && noted.position >= first - 1 ? ' It contains the head that you passed.' : '';
   return [
     `The audit log is intact: ${places}; ${waiting}${kept}`,
-    `Note its head elsewhere, and give it to a later run: --head=${head.position}:${head.hash}`,
+    `Store its head elsewhere, and pass it to a later run: --head=${head.position}:${head.hash}`,
   ].join('\n');
 }

@@ -15,7 +15,7 @@ import { CommandError, explainFailure, withServiceDatabase } from './service-dat
 try {
   process.stdout.write(`${await run(readOptions())}\n`);
 } catch (error) {
-  process.stderr.write(`The keys are left as they are. ${explainFailure(error)}\n`);
+  process.stderr.write(`No keys were changed. ${explainFailure(error)}\n`);
   process.exit(1);
 }
 
@@ -35,41 +35,46 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
     if (isRevocation) return describeRevocation(await revoke(db, store, algorithm, systemClock()));
     if (algorithm === 'HS256') {
       throw new CommandError(
-        'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key made from SECRET. To change that one, see "Changing the secret" in docs/operations.md.',
+        'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key derived from SECRET. To change it, see "Changing the secret" in docs/operations.md.',
       );
     }
     const { kid, signsFrom, isUnderWay } = await rotate(db, store, algorithm, systemClock(), lead);
     if (isUnderWay)
-      return `A rotation is under way: ${kid} signs from ${signsFrom.toISOString()} on. Nothing was changed.`;
+      return `A rotation is already in progress: ${kid} signs from ${signsFrom.toISOString()}. Nothing was changed.`;
     const isShort = lead < keySetMaxAge * 1_000;
     return [
-      `The new key is ${kid} (${algorithm}). It is in the key set from now on, and signs from ${signsFrom.toISOString()} on.`,
-      'The one that signs until then stays in the set as long as anybody may come back with a token that it has signed.',
+      `The new key is ${kid} (${algorithm}). It is now in the key set, and signs tokens from ${signsFrom.toISOString()}.`,
+      'The current key signs until then. It stays in the set for as long as clients can present tokens that it has signed.',
       ...(isShort
-        ? ['Others may keep the set for longer than that, and then refuse what the new one has signed.']
+        ? [
+            'Other services can cache the key set for longer than that, and then reject tokens that the new key has signed.',
+          ]
         : []),
     ].join('\n');
   });
 }
 
 function describeRevocation({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
-  const gone = removed.length === 1 ? '1 key is removed' : `${removed.length} keys are removed`;
+  const gone = removed.length === 1 ? '1 key was removed' : `${removed.length} keys were removed`;
   return [
-    `${gone}. Within five seconds no instance takes what was signed with it.`,
-    ...(made ? [`The new key is ${made.kid} (${made.algorithm}). It signs from now on.`] : []),
+    `${gone}. Within five seconds, no instance accepts tokens that were signed with a removed key.`,
+    ...(made ? [`The new key is ${made.kid} (${made.algorithm}). It signs tokens from now on.`] : []),
   ].join('\n');
 }
 
 function reportUnreadable(kid: string): void {
-  process.stderr.write(`The key ${kid} was sealed with a SECRET that is neither in SECRET nor in PREVIOUS_SECRETS.\n`);
+  process.stderr.write(
+    `The key ${kid} was encrypted with a secret that is neither in SECRET nor in PREVIOUS_SECRETS.\n`,
+  );
 }
 
 function readOptions(): { lead: number; isRevocation: boolean } {
   const { values } = parseArgs({ options: { after: { type: 'string' }, revoke: { type: 'boolean', default: false } } });
   const { after, revoke: isRevocation } = values;
-  if (after !== undefined && isRevocation) throw new CommandError('--revoke is at once: leave --after out.');
+  if (after !== undefined && isRevocation)
+    throw new CommandError('--revoke takes effect immediately and cannot be combined with --after.');
   if (after !== undefined && !/^\d{1,5}[smhd]$/.test(after)) {
-    throw new CommandError('--after takes a duration such as 90s, 30m, 2h or 1d.');
+    throw new CommandError('--after must be a duration such as 90s, 30m, 2h or 1d.');
   }
   return { lead: after === undefined ? leadTime : ms(after as StringValue), isRevocation };
 }

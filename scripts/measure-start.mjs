@@ -40,7 +40,7 @@ if (DATABASE_URL) {
   await sql.unsafe(`drop database ${database} with (force)`);
   await sql.end();
 } else {
-  console.error('DATABASE_URL is not set: PostgreSQL is skipped.');
+  console.error('DATABASE_URL is not set: skipping PostgreSQL.');
 }
 for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 

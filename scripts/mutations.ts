@@ -102,7 +102,7 @@ function apply(workspace: string, edits: readonly Edit[]): { fault?: string; und
   for (const { file, find, replace } of edits) {
     const path = join(workspace, file);
     const text = readFileSync(path, 'utf8');
-    if (!isOnce(text, find)) return { fault: `${file} does not have this once: ${find}`, undo };
+    if (!isOnce(text, find)) return { fault: `${file} does not contain this exactly once: ${find}`, undo };
     if (!originals.has(path)) originals.set(path, text);
     writeFileSync(
       path,
@@ -116,7 +116,7 @@ function apply(workspace: string, edits: readonly Edit[]): { fault?: string; und
 async function survives(workspace: string, { ids, edits, tests, engine }: Mutation): Promise<string | undefined> {
   const { fault, undo } = apply(workspace, edits);
   try {
-    if (fault !== undefined) return `it can no longer be put in: ${fault}`;
+    if (fault !== undefined) return `it can no longer be applied: ${fault}`;
     const built = await build(workspace);
     if (built.code !== 0) return `it cannot be built: ${built.output.slice(0, 500)}`;
     const untitled = ids.filter((id) => !titled.some((one) => tests.includes(one.file) && one.ids.includes(id)));
@@ -160,7 +160,7 @@ const sources = [
     chosen.flatMap(({ tests, engine }) => tests.map((source) => [`${source} ${engine}`, { source, engine }])),
   ).values(),
 ];
-if (matching.length === 0) throw new Error(`No fault has anything to do with ${wanted.join(' or ')}.`);
+if (matching.length === 0) throw new Error(`No fault matches ${wanted.join(' or ')}.`);
 mkdirSync(join(root, '.tmp'), { recursive: true });
 const copies = Array.from({ length: Math.min(availableParallelism(), chosen.length) }, (_, number) =>
   makeWorkspace(number),

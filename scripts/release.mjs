@@ -12,7 +12,7 @@ try {
   copyFileSync('openapi.yaml', `docs/releases/${version}.yaml`);
   writeFileSync(sbomFile, sbom);
 } catch (error) {
-  console.error(`${version} is not released. ${error.message}`);
+  console.error(`Version ${version} cannot be released. ${error.message}`);
   process.exit(1);
 }
 console.log(`Commit docs/releases/${version}.yaml, tag v${version}, and add ${sbomFile} to the release.`);
@@ -24,10 +24,12 @@ function requireAudit() {
   const counts = report?.metadata?.vulnerabilities;
   if (counts === undefined) {
     const reason = report?.message ?? report?.error?.summary ?? stderr;
-    throw new Error(`The dependencies could not be audited (${reason}). Do it where the registry answers npm audit.`);
+    throw new Error(
+      `The dependencies could not be audited (${reason}). Run this on a machine where npm audit can reach the registry.`,
+    );
   }
   const found = Object.entries(report.vulnerabilities).map(([name, { severity }]) => `  ${name}: ${severity}`);
-  if (found.length > 0) throw new Error(`npm audit tells of vulnerabilities:\n${found.join('\n')}`);
+  if (found.length > 0) throw new Error(`npm audit reports vulnerabilities:\n${found.join('\n')}`);
 }
 
 function requireChangelog() {

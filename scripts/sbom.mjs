@@ -26,7 +26,7 @@ export function makeSbom() {
     writeJson(join(project, 'package-lock.json'), { ...lock, packages: { '': root, ...Object.fromEntries(kept) } });
     const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
     const { status, stdout, stderr } = npm([...args, `--prefix=${project}`], project);
-    if (status !== 0) throw new Error(`npm makes no SBOM: ${stderr}`);
+    if (status !== 0) throw new Error(`npm did not create an SBOM: ${stderr}`);
     return checked(stdout, manifest);
   } finally {
     rmSync(folder, { recursive: true });
@@ -44,7 +44,7 @@ function checked(text, { name, version, dependencies }) {
   const { dependencies: graph = [] } = JSON.parse(text);
   const direct = graph.find(({ ref }) => ref === `${name}@${version}`)?.dependsOn ?? [];
   const missing = Object.keys(dependencies).filter((wanted) => !direct.some((ref) => ref.startsWith(`${wanted}@`)));
-  if (missing.length > 0) throw new Error(`The SBOM of npm is without ${missing.join(', ')}.`);
+  if (missing.length > 0) throw new Error(`The SBOM from npm lacks ${missing.join(', ')}.`);
   return text;
 }
 

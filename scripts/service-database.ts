@@ -15,7 +15,7 @@ export async function withServiceDatabase<T>(config: Config, work: (db: Executor
   // Opening an embedded database would create it.
   if (location.kind === 'embedded' && !existsSync(join(location.dataDir, 'database'))) {
     throw new CommandError(
-      `There is no database in ${location.dataDir}: set DATA_DIR or DATABASE_URL as the service has it.`,
+      `There is no database in ${location.dataDir}. Set DATA_DIR or DATABASE_URL to the same value as for the service.`,
     );
   }
   const connection = await openDatabase(location);
@@ -30,6 +30,7 @@ export async function withServiceDatabase<T>(config: Config, work: (db: Executor
 export function explainFailure(error: unknown): string {
   const isMistyped = error instanceof TypeError && /^ERR_PARSE_ARGS_/.test((error as NodeJS.ErrnoException).code ?? '');
   if (error instanceof CommandError || isMistyped) return error.message;
-  if (sqlStateOf(error) === '42P01') return 'The database has no table for it yet: start the service once.';
+  if (sqlStateOf(error) === '42P01')
+    return 'The database does not have the required table yet. Start the service once to create it.';
   return explainStartFailure(error);
 }

@@ -110,5 +110,5 @@ async function start() {
     };
     return { url: listening, stop };
   }
-  throw new Error('The service does not start.');
+  throw new Error('The service did not start.');
 }

@@ -33,7 +33,7 @@ const onOneEngine = {
 };
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
-  console.error('Set DATABASE_URL to a PostgreSQL on which databases may be created, for example:');
+  console.error('Set DATABASE_URL to a PostgreSQL server on which the tests can create databases, for example:');
   console.error('  DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npm run test:postgres');
   process.exit(2);
 }

@@ -6,7 +6,7 @@ import { tryLock } from 'fs-native-extensions';
 export class DirectoryInUseError extends Error {
   constructor(directory: string) {
     super(
-      `The data directory ${resolve(directory)} is in use by another Gatehouse process. Two processes on one embedded database would destroy it: stop the other one, give this one a DATA_DIR of its own, or set DATABASE_URL to share a PostgreSQL.`,
+      `The data directory ${resolve(directory)} is in use by another Gatehouse process. Two processes would destroy the embedded database. Stop the other one, set a different DATA_DIR for this one, or set DATABASE_URL so that both share a PostgreSQL database.`,
     );
     this.name = 'DirectoryInUseError';
   }

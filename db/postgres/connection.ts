@@ -31,7 +31,7 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
       if (isSilence(refusal)) servers.defer(server);
       faults.push(`${nameOf(server)}: ${refusal.message || 'it cannot be reached'}`);
     }
-    fault = new ConnectionError('ECONNREFUSED', `no server takes writes: ${faults.join('; ')}`);
+    fault = new ConnectionError('ECONNREFUSED', `no server accepts writes: ${faults.join('; ')}`);
     throw fault;
   };
 

@@ -35,7 +35,7 @@ export class ConnectionError extends Error {
 }
 
 export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
-export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not answer in time');
+export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not respond in time');
 
 /** Connects to a server, with TLS if the target requires it. @param milliseconds time limit */
 export async function openSocket(
@@ -78,7 +78,7 @@ async function encrypt(
     // More than one byte means that an attacker in the middle injected data before the encryption started (CVE-2021-23222).
     if (answer.toString('latin1') !== 'S') {
       if (ssl === 'prefer' && answer.toString('latin1') === 'N') return socket;
-      throw new ConnectionError('ECONNRESET', 'it offers no TLS, which DATABASE_URL asks for');
+      throw new ConnectionError('ECONNRESET', 'it does not offer TLS, which DATABASE_URL requires');
     }
   }
   const options: ConnectionOptions = { socket };

@@ -34,7 +34,7 @@ const batch = 100;
 /** The chain was tampered with, or its key is missing, so the service does not extend it. `audit:verify` reports the details. */
 export class BrokenChainError extends Error {
   constructor(what: string) {
-    super(`${what}; the service links no rows until this is resolved. See docs/audit-log.md.`);
+    super(`${what}. The service links no further rows until this is resolved. See docs/audit-log.md.`);
     this.name = 'BrokenChainError';
   }
 }
@@ -54,13 +54,13 @@ export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chai
       if ((await highestPlace(tx)) !== null) {
         // Another instance may have started the chain since the first query. It writes positions and ends in the same transaction.
         if ((await readChainEnds(tx)) !== undefined) return undefined;
-        throw new BrokenChainError('The ends of the audit log are gone');
+        throw new BrokenChainError('The row that marks the ends of the audit log is missing');
       }
       const ends = sealed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
       return (await insertChainEnds(tx, ends)) ? ends : undefined;
     }
     const judgement = seals.judge(endsOf(found), found.seal);
-    if (judgement === 'wrong') throw new BrokenChainError('The ends of the audit log were altered');
+    if (judgement === 'wrong') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
     if (judgement === 'unknown key') {
       throw new BrokenChainError('The audit log was sealed with a SECRET that is not in PREVIOUS_SECRETS');
     }

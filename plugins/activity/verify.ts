@@ -27,7 +27,7 @@ class Fault extends Error {}
 const page = 500;
 
 const unknownKey = (what: string) =>
-  `${what} was sealed with a SECRET that is not known: give the SECRET of that time in PREVIOUS_SECRETS and verify again.`;
+  `${what} was sealed with an unknown SECRET. Add the SECRET of that time to PREVIOUS_SECRETS, and verify again.`;
 
 /**
  * Verifies all rows of the audit log in order, and stops at the first fault.
@@ -48,18 +48,18 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
   if (!ends) {
     const highest = await highestPlace(executor);
     if (highest !== null)
-      throw new Fault(`The row that says where the chain ends is gone; rows go up to position ${highest}.`);
-    if (noted) throw new Fault(`There is no chain, and it should go up to position ${noted.position} at least.`);
+      throw new Fault(`The row that marks the ends of the chain is missing. The last row is at position ${highest}.`);
+    if (noted) throw new Fault(`There is no chain, but it should extend at least to position ${noted.position}.`);
     return { first: 1, head: null, linked: 0 };
   }
   const judgement = seals.judge(endsOf(ends), ends.seal);
-  if (judgement === 'unknown key') throw new Fault(unknownKey('The row that says where the chain ends'));
-  if (judgement === 'wrong') throw new Fault('The row that says where the chain begins and ends was altered.');
+  if (judgement === 'unknown key') throw new Fault(unknownKey('The row that marks the ends of the chain'));
+  if (judgement === 'wrong') throw new Fault('The row that marks the ends of the chain was altered.');
 
   const { firstPosition, anchorHash, headPosition, headHash } = ends;
   const requireNoted = (position: number, hash: string) => {
     if (noted?.position === position && noted.hash !== hash) {
-      throw new Fault(`Position ${position} is not what was noted of it: the chain was recreated.`);
+      throw new Fault(`Position ${position} does not have the noted hash: the chain was recreated.`);
     }
   };
   requireNoted(firstPosition - 1, anchorHash);
@@ -69,7 +69,7 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
     const found = await readLinked(executor, expected, page);
     for (const row of found) {
       if (expected > headPosition)
-        throw new Fault(`Position ${row.position} is past the end of the chain, ${headPosition}.`);
+        throw new Fault(`Position ${row.position} is after the end of the chain, position ${headPosition}.`);
       checkRow(seals, row, expected, before);
       before = row.hash ?? '';
       requireNoted(expected, before);
@@ -80,13 +80,14 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
   if (expected <= headPosition) {
     const places =
       expected === headPosition ? `Position ${expected} is` : `Positions ${expected} to ${headPosition} are`;
-    throw new Fault(`${places} missing at the end: removed after they were linked.`);
+    throw new Fault(`${places} missing at the end. The rows were removed after they were linked.`);
   }
-  if (before !== headHash) throw new Fault(`Position ${headPosition} is not the row that the chain ends with.`);
+  if (before !== headHash) throw new Fault(`Position ${headPosition} is not the row with which the chain ended.`);
   const outside = await findOutside(executor, firstPosition, headPosition);
-  if (outside !== null) throw new Fault(`Position ${outside} is before the beginning of the chain, ${firstPosition}.`);
+  if (outside !== null)
+    throw new Fault(`Position ${outside} is before the beginning of the chain, position ${firstPosition}.`);
   if (noted && noted.position > headPosition) {
-    throw new Fault(`The chain ends at position ${headPosition}, and should go up to ${noted.position} at least.`);
+    throw new Fault(`The chain ends at position ${headPosition}, but should extend at least to ${noted.position}.`);
   }
   const linked = headPosition - firstPosition + 1;
   return { first: firstPosition, head: { position: headPosition, hash: headHash }, linked };
@@ -98,13 +99,13 @@ function checkRow(seals: Seals, row: ActivityRow, expected: number, before: stri
   if (position !== expected) {
     throw new Fault(
       Number(position) > expected
-        ? `Position ${expected} is missing: removed, or moved elsewhere. The next row is at ${position} (row ${id}).`
-        : `${place} is there twice.`,
+        ? `Position ${expected} is missing: its row was removed or moved. The next row is at position ${position} (row ${id}).`
+        : `${place} occurs twice.`,
     );
   }
   const content = seals.judge(contentOf(row), seal);
   if (content === 'unknown key') throw new Fault(unknownKey(place));
-  if (content === 'wrong') throw new Fault(`${place} was altered: it is not what was written.`);
+  if (content === 'wrong') throw new Fault(`${place} was altered after it was written.`);
   const link = seals.judge(linkOf(before, position, seal), hash ?? '');
   if (link === 'unknown key') throw new Fault(unknownKey(`The link of position ${position} (row ${id})`));
   if (link === 'wrong') {
@@ -120,7 +121,7 @@ async function checkUnlinked(executor: Executor, seals: Seals): Promise<number> 
     for (const row of found) {
       const judgement = seals.judge(contentOf(row), row.seal);
       if (judgement === 'unknown key') throw new Fault(unknownKey(`Row ${row.id}`));
-      if (judgement === 'wrong') throw new Fault(`Row ${row.id}, which waits to be linked, was altered or slipped in.`);
+      if (judgement === 'wrong') throw new Fault(`Row ${row.id}, which is not linked yet, was altered or inserted.`);
     }
     count += found.length;
     after = found.at(-1)?.id;

@@ -36,7 +36,7 @@ export function explainTemplateError(error: unknown, set: TemplateSet, asked: st
   const token = LiquidError.is(error) ? (error as LiquidError & { token?: Token }).token : undefined;
   const file = token ? (token.file ?? fileOf(token.input, set, asked)) : asked;
   const path = set.get(file)?.path ?? file;
-  if (what.startsWith('Maximum call stack')) return `${path}: it includes itself without end, or is nested too deeply`;
+  if (what.startsWith('Maximum call stack')) return `${path}: it includes itself endlessly or is nested too deeply`;
   const plain = inPlainWords(what.replace(/(, file:.*)?, line:\d+, col:\d+$/s, ''));
   return token ? `${path}, line ${token.getPosition()[0]}: ${plain}` : `${path}: ${plain}`;
 }
@@ -50,7 +50,7 @@ function fileOf(source: string, set: TemplateSet, asked: string): string {
 function inPlainWords(what: string): string {
   const missing = /^ENOENT: .*?"(.*)" in /s.exec(what)?.[1];
   if (missing !== undefined) return `there is no template ${JSON.stringify(missing)}`;
-  if (what === 'template render limit exceeded') return 'it takes longer than a second';
-  if (what === 'memory alloc limit exceeded') return 'it takes too much memory';
+  if (what === 'template render limit exceeded') return 'rendering takes longer than a second';
+  if (what === 'memory alloc limit exceeded') return 'rendering uses too much memory';
   return what;
 }

@@ -26,7 +26,7 @@ export type TemplateSet = ReadonlyMap<string, TemplateFile>;
 const builtInFolder = fileURLToPath(new URL('./templates/', import.meta.url));
 const namePattern = /^(?<name>_?[a-z][a-z0-9_-]*)(?:\.(?<tag>[a-z]{2,3}(?:-[a-z0-9]+)*))?\.(?<part>[a-z]+)\.liquid$/i;
 const naming =
-  'they are named like invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid or layout.html.liquid, partials like _footer.html.liquid';
+  'valid names are such as invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid and layout.html.liquid, and _footer.html.liquid for a partial';
 
 /**
  * Reads the templates of every language. A custom template replaces the built-in template of the same name, and a custom template
@@ -49,9 +49,9 @@ export function readTemplates(
   // Templates for all languages come first, so that templates for one language replace them.
   for (const { template, name, tag, part } of owned.sort((a, b) => Number(!!a.tag) - Number(!!b.tag))) {
     if (!isUsed(name, part)) {
-      faults.push(`${template.path}: no email uses a template of this name; ${naming}`);
+      faults.push(`${template.path}: no email uses a template with this name; ${naming}`);
     } else if (tag && !sets.has(tag)) {
-      faults.push(`${template.path}: there is no language ${tag}; there are ${tags.join(', ')}`);
+      faults.push(`${template.path}: unknown language ${tag}; the languages are ${tags.join(', ')}`);
     } else {
       for (const set of tag ? [sets.get(tag)] : sets.values()) set?.set(`${name}.${part}.liquid`, template);
     }

@@ -76,7 +76,7 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
   const faults: string[] = [];
   if (candidate.DATABASE_URL !== undefined && candidate.SECRET === undefined) {
     faults.push(
-      'SECRET: must be given when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` creates a good one',
+      'SECRET: must be set when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` generates a good one',
     );
   }
   const names = cookieNames(candidate);
@@ -84,7 +84,7 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
     faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');
   }
   if (candidate.CORS_ENABLED === true && listOf(String(candidate.CORS_ORIGIN ?? '')).length === 0) {
-    faults.push('CORS_ORIGIN: must name at least one origin when CORS_ENABLED is true');
+    faults.push('CORS_ORIGIN: must list at least one origin when CORS_ENABLED is true');
   }
   const https = String(candidate.PUBLIC_URL).startsWith('https:');
   for (const name of ['REFRESH_TOKEN_COOKIE', 'SESSION_COOKIE']) {
@@ -123,7 +123,7 @@ function readSecret(file: string): string {
   const secret = readFileSync(file, 'utf8').trim();
   if (secret.length < 32) {
     throw new ConfigError([
-      `SECRET: ${file} holds fewer than 32 characters; restore it from a backup, or delete it so that the service creates a new one (which ends all sessions)`,
+      `SECRET: ${file} contains fewer than 32 characters; restore it from a backup, or delete it so that the service generates a new one (which ends all sessions)`,
     ]);
   }
   return secret;

@@ -75,7 +75,7 @@ function makeInner(dataDir: string, inner: string): string {
   const left = readdirSync(dataDir).filter((name) => name === 'secret' || name === 'database');
   if (left.length > 0) {
     throw new DataDirectoryError(
-      `Other users of this machine can access the data in ${dataDir}, and the service may not change that. Move ${left.join(' and ')} to ${inner}, a directory with mode 700 that belongs to the user of the service, or run \`chmod 700 ${dataDir}\`.`,
+      `Other users of this machine can access the data in ${dataDir}, and the service is not permitted to change that. Move ${left.join(' and ')} to ${inner}, a directory with mode 700 that belongs to the user of the service, or run \`chmod 700 ${dataDir}\`.`,
     );
   }
   mkdirSync(inner, { mode: 0o700 });

@@ -20,7 +20,7 @@ const version = 'v1';
  */
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const [current] = keys;
-  if (!current) throw new Error('A secret box needs a key.');
+  if (!current) throw new Error('A secret box requires a key.');
   const byId = new Map(keys.map((key) => [keyIdOf(key), key]));
   const context = (keyId: string, owner: string) => Buffer.from([version, keyId, owner].join('.'));
 
@@ -36,7 +36,7 @@ export function createSecretBox(keys: readonly Buffer[]): SecretBox {
 
     open: (sealed, owner) => {
       const [prefix, keyId = '', nonce = '', text = '', ...rest] = sealed.split('.');
-      if (prefix !== version || rest.length > 0) throw new Error('The sealed secret is of an unknown version.');
+      if (prefix !== version || rest.length > 0) throw new Error('The sealed secret has an unknown version.');
       const key = byId.get(keyId);
       if (!key) throw new Error('The secret was sealed with a key that is no longer known.');
       const bytes = Buffer.from(text, 'base64url');

@@ -49,7 +49,7 @@ function faultsOf(schema: TObject, candidate: unknown, prefix: string): string[]
     const got = about.secret
       ? ''
       : error.value === undefined
-        ? ', got nothing'
+        ? ', but it is not set'
         : `, got ${JSON.stringify(error.value)}`;
     return `${prefix}${name}: expected ${about.expected}${got}`;
   });

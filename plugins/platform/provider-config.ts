@@ -49,7 +49,7 @@ function readProvider(
   const { candidate, faults } = readVariables(ProviderVariables, env, prefix, providerPresets[key.toLowerCase()]);
   const driver = candidate.DRIVER === 'oauth2' ? 'oauth2' : 'openid';
   for (const name of candidate.DRIVER === driver ? needed[driver] : []) {
-    if (candidate[name] === undefined) faults.push(`${prefix}${name}: must be given for the driver ${driver}`);
+    if (candidate[name] === undefined) faults.push(`${prefix}${name}: must be set for the driver ${driver}`);
   }
   faults.push(...unknownVariables(env, prefix, prefixes));
   if (faults.length > 0) return { faults };
@@ -62,5 +62,5 @@ function unknownVariables(env: Environment, prefix: string, prefixes: readonly s
   return Object.keys(env)
     .filter((name) => name.startsWith(prefix) && !prefixes.some((other) => isOf(name, other)))
     .filter((name) => !Object.hasOwn(ProviderVariables.properties, name.slice(prefix.length)))
-    .map((name) => `${name}: there is no such variable of a provider`);
+    .map((name) => `${name}: providers have no such variable`);
 }

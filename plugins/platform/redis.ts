@@ -42,7 +42,8 @@ export const redisPlugin = plugin(
     let isLost = false;
     // Emitted for every attempt, but logged only once. The URL contains a password, but the error message does not.
     redis.on('error', (error: Error) => {
-      if (!isLost) app.log.warn({ reason: error.message }, 'Redis is unavailable: each instance counts separately');
+      if (!isLost)
+        app.log.warn({ reason: error.message }, 'Redis is unavailable: each instance counts requests separately');
       isLost = true;
     });
     redis.on('ready', () => {

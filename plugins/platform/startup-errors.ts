@@ -5,9 +5,9 @@ import { DataDirectoryError } from './data-directory.js';
 
 /** Error codes with which PostgreSQL rejects a connection, and what to do about them. */
 const refusals: Record<string, string> = {
-  '28000': 'PostgreSQL refuses this user. Check the user name in DATABASE_URL.',
-  '28P01': 'PostgreSQL refuses this password. Check the user name and password in DATABASE_URL.',
-  '3D000': 'PostgreSQL has no such database. Create it, or check the name at the end of DATABASE_URL.',
+  '28000': 'PostgreSQL rejects this user. Check the user name in DATABASE_URL.',
+  '28P01': 'PostgreSQL rejects this password. Check the user name and password in DATABASE_URL.',
+  '3D000': 'The database does not exist. Create it, or check the name at the end of DATABASE_URL.',
   '42501': 'PostgreSQL does not let this user create tables. Grant it CREATE on the database and on its schema.',
 };
 
@@ -21,16 +21,18 @@ export function explainStartFailure(error: unknown): string {
     return error.message;
   const { code, port, path, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (path !== undefined && pathFaults.has(code ?? ''))
-    return `${path} cannot be written (${code}). Give the service the right to, or set DATA_DIR to another folder.`;
+    return `${path} cannot be written (${code}). Give the service write access, or set DATA_DIR to another folder.`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
   if (refusal) return refusal;
   if (isDatabaseUnavailable(error)) {
-    return `PostgreSQL cannot be reached (${rootCause(error).message}). Check that it runs, and the host and port in DATABASE_URL; or unset DATABASE_URL to use the embedded database.`;
+    return `PostgreSQL cannot be reached (${rootCause(error).message}). Check that it is running, and check the host and port in DATABASE_URL. To use the embedded database, unset DATABASE_URL.`;
   }
-  if (code === 'EADDRINUSE') return `Port ${port} is in use. Stop what listens there, or set PORT to another one.`;
-  if (code === 'EADDRNOTAVAIL') return `This machine has no address ${address}. Set HOST to one that it has.`;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use. Stop the process that listens on it, or set PORT to another port.`;
+  if (code === 'EADDRNOTAVAIL')
+    return `This machine does not have the address ${address}. Set HOST to one of its addresses.`;
   if (code === 'EACCES' && port !== undefined)
-    return `The service has no right to listen on port ${port}. Set PORT to one above 1023.`;
+    return `The service is not allowed to listen on port ${port}. Set PORT to a port above 1023.`;
   return error.stack ?? error.message;
 }
 

@@ -24,10 +24,10 @@ const longestUrl = 2048;
 export function requireAllowedUrl(name: string, url: string | undefined, allowList: readonly string[]): void {
   if (url === undefined) return;
   if (url.length > longestUrl) {
-    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} may have ${longestUrl} characters` });
+    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} can have at most ${longestUrl} characters` });
   }
   if (isAllowedUrl(url, allowList)) return;
-  throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of URLs that are allowed here` });
+  throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of allowed URLs` });
 }
 
 /** Parses an HTTP or HTTPS URL without a username and password. Other schemes have no origin to compare. */

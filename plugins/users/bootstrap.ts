@@ -58,7 +58,7 @@ function keepPassword(dataDir: string, password: string): string {
   } catch (error) {
     const { message } = error as Error;
     throw new ConfigError([
-      `ADMIN_PASSWORD: must be set, because there is no terminal to show a generated password on, and it cannot be kept in DATA_DIR (${message})`,
+      `ADMIN_PASSWORD: must be set, because there is no terminal on which to show a generated password, and it cannot be stored in DATA_DIR (${message})`,
     ]);
   }
 }

@@ -102,7 +102,7 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     `update activity set id = '00000000-0000-7000-8000-000000000000' where position = 3`,
     /^Position 3 .* was altered/,
   ],
-  ['removed in the middle', 'delete from activity where position = 3', /^Position 3 is missing.* at 4/],
+  ['removed in the middle', 'delete from activity where position = 3', /^Position 3 is missing.* at position 4/],
   ['removed at the beginning', 'delete from activity where position = 1', /^Position 1 is missing/],
   ['removed at the end', 'delete from activity where position = 6', /^Position 6 is missing at the end/],
   ['several removed at the end', 'delete from activity where position > 3', /^Positions 4 to 6 are missing at the end/],
@@ -115,14 +115,14 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
   [
     'removed at the end, and the end moved',
     'delete from activity where position = 6; update activity_chain set head_position = 5, head_hash = (select hash from activity where position = 5)',
-    /begins and ends was altered/,
+    /marks the ends of the chain was altered/,
   ],
   [
     'removed at the beginning, and the beginning moved',
     'update activity_chain set first_position = 2, anchor_hash = (select hash from activity where position = 1); delete from activity where position = 1',
-    /begins and ends was altered/,
+    /marks the ends of the chain was altered/,
   ],
-  ['the ends removed', 'delete from activity_chain', /row that says where the chain ends is gone.* position 6/],
+  ['the ends removed', 'delete from activity_chain', /row that marks the ends of the chain is missing.* position 6/],
   [
     'reordered',
     'update activity set position = -position where position in (3, 4); update activity set position = 7 + position where position < 0',
@@ -143,7 +143,7 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
   [
     'a copy appended',
     `insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 7, hash from activity where position = 6`,
-    /^Position 7 is past the end of the chain, 6/,
+    /^Position 7 is after the end of the chain, position 6/,
   ],
   [
     'a place before the beginning',
@@ -151,7 +151,11 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     /^Position 0 is before the beginning/,
   ],
   ['a hash taken away', 'update activity set hash = null where position = 3', /^The link of position 3/],
-  ['a seal of nobody', `update activity set seal = 'x' where position = 3`, /^Position 3 .* SECRET that is not known/],
+  [
+    'a seal of nobody',
+    `update activity set seal = 'x' where position = 3`,
+    /^Position 3 .* sealed with an unknown SECRET/,
+  ],
   [
     'the seal of another row',
     'update activity set seal = (select seal from activity where position = 4) where position = 3',
@@ -192,7 +196,7 @@ t.test('rows that wait to be linked are sealed', async (t) => {
     .where(eq(activity.id, third?.id ?? ''));
   t.match(await verify(app), {
     isIntact: false,
-    fault: new RegExp(`^Row ${third?.id}, which waits to be linked, was`),
+    fault: new RegExp(`^Row ${third?.id}, which is not linked yet, was`),
   });
   t.equal(await app.activityChain.link(), 2, 'it is linked all the same');
   t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* was altered/ }, 'and found there');
@@ -203,10 +207,10 @@ t.test('nothing is linked to ends that are not ours', async (t) => {
   const [ends] = await app.db.select().from(activityChain);
   await write(1);
   await app.db.update(activityChain).set({ headPosition: 1 });
-  await t.rejects(app.activityChain.link(), /ends of the audit log were altered/);
+  await t.rejects(app.activityChain.link(), /row that marks the ends of the audit log was altered/);
   await t.rejects(app.activityChain.removeOlderThan(new Date(Date.now() + day)), /were altered/);
   await app.db.delete(activityChain);
-  await t.rejects(app.activityChain.link(), /ends of the audit log are gone/);
+  await t.rejects(app.activityChain.link(), /row that marks the ends of the audit log is missing/);
   if (ends) await app.db.insert(activityChain).values(ends);
   t.equal(await app.activityChain.link(), 1);
   t.match(await verify(app), { isIntact: true, linked: 3 });
@@ -220,17 +224,20 @@ t.test('a head that was noted elsewhere gives away a chain that was made anew', 
   await write(1);
   await app.activityChain.link();
   t.match(await verify(app, head), { isIntact: true });
-  t.match(await verify(app, { ...head, position: 3 }), { isIntact: false, fault: /Position 3 is not what was noted/ });
-  t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* up to 9/ });
+  t.match(await verify(app, { ...head, position: 3 }), {
+    isIntact: false,
+    fault: /Position 3 does not have the noted hash/,
+  });
+  t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* to 9/ });
   // With SECRET in hand, or a backup, one can make it all anew.
   await app.db.delete(activity);
   await app.db.delete(activityChain);
   t.match(await verify(app), { isIntact: true });
-  t.match(await verify(app, head), { isIntact: false, fault: /no chain.* up to position 4/ });
+  t.match(await verify(app, head), { isIntact: false, fault: /no chain.* to position 4/ });
   await write(5);
   await app.activityChain.link();
   t.match(await verify(app), { isIntact: true, linked: 5 });
-  t.match(await verify(app, head), { isIntact: false, fault: /Position 4 is not what was noted/ });
+  t.match(await verify(app, head), { isIntact: false, fault: /Position 4 does not have the noted hash/ });
 });
 
 t.test(
@@ -269,7 +276,7 @@ t.test('SECRET can be changed, and what was sealed before is still proved', asyn
   });
   await run({ SECRET: second }, async (app) => {
     await t.rejects(app.activityChain.link(), /SECRET that is not in PREVIOUS_SECRETS/);
-    t.match(await verify(app), { isIntact: false, fault: /SECRET that is not known/ });
+    t.match(await verify(app), { isIntact: false, fault: /sealed with an unknown SECRET/ });
   });
   await run({ SECRET: second, PREVIOUS_SECRETS: first }, async (app) => {
     t.equal(await app.activityChain.link(), 2);
@@ -277,7 +284,7 @@ t.test('SECRET can be changed, and what was sealed before is still proved', asyn
   });
   await run({ SECRET: second }, async (app) => {
     t.equal(await app.activityChain.link(), 1, 'the chain goes on without the previous one');
-    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* SECRET that is not known/ });
+    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* sealed with an unknown SECRET/ });
   });
 });
 

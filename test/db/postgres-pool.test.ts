@@ -244,7 +244,7 @@ t.test(
     const { url, observer } = await startPool(t);
     const [tls] = await observer.execute<{ ssl: string }>(sql`show ssl`);
     for (const [sslmode, says] of [
-      ['require', /offers no TLS/],
+      ['require', /does not offer TLS/],
       ['prefer', undefined],
     ] as const) {
       const wanted = new URL(url);

@@ -417,20 +417,20 @@ t.test('a faulty own template is found, with its file and its line', async (t) =
     [
       'invite.zh-CN.html.liquid',
       `${link}{% for i in (1..1000000000) %}x{% endfor %}`,
-      ', line 2: it takes too much memory',
+      ', line 2: rendering uses too much memory',
     ],
     [
       'invite.zh-CN.html.liquid',
       `${link}{% assign a = url %}{% for i in (1..99) %}{% assign a = a | append: a %}{% endfor %}`,
-      ', line 2: it takes too much memory',
+      ', line 2: rendering uses too much memory',
     ],
     ['invite.html.liquid', '<p>Welcome!</p>', ': the email does not contain its link; add {{ url }} to it'],
     ['invite.text.liquid', 'Welcome!', ': the email does not contain its link; add {{ url }} to it'],
     ['invite.subject.liquid', '\n', ': the subject is empty'],
-    ['invite.de.html.liquid', link, ': there is no language de; there are de-DE, en-US, es-ES, fr-FR, zh-CN'],
-    ['invitation.html.liquid', link, ': no email uses a template of this name; they are named like '],
-    ['invite.htm.liquid', link, ': no email uses a template of this name; they are named like '],
-    ['layout.subject.liquid', link, ': no email uses a template of this name; they are named like '],
+    ['invite.de.html.liquid', link, ': unknown language de; the languages are de-DE, en-US, es-ES, fr-FR, zh-CN'],
+    ['invitation.html.liquid', link, ': no email uses a template with this name; valid names are such as '],
+    ['invite.htm.liquid', link, ': no email uses a template with this name; valid names are such as '],
+    ['layout.subject.liquid', link, ': no email uses a template with this name; valid names are such as '],
   ];
   for (const [file, source, expected] of cases) {
     const folder = t.testdir({ [file]: source });
@@ -454,8 +454,9 @@ t.test('a template that runs for ever is stopped', async (t) => {
     const faults = await faultsOf(t.testdir({ [file]: source }));
     t.ok(faults.length > 0, file);
     // On a slow machine, time runs out before the stack does.
-    for (const fault of faults) t.match(fault, /includes itself without end|takes longer than a second/, file);
-    if (source === loops) t.match(faults[0], /invite\.zh-CN\.html\.liquid, line 1: it takes longer than a second$/);
+    for (const fault of faults) t.match(fault, /includes itself endlessly|rendering takes longer than a second/, file);
+    if (source === loops)
+      t.match(faults[0], /invite\.zh-CN\.html\.liquid, line 1: rendering takes longer than a second$/);
   }
 });
 

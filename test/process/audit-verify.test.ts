@@ -24,25 +24,25 @@ t.test('audit:verify', async (t) => {
 
   const intact = await verify(home);
   t.equal(intact.code, 0, intact.said);
-  t.match(intact.said, /^The audit log is intact: 3 rows, positions 1 to 3; 0 rows wait to be linked/);
+  t.match(intact.said, /^The audit log is intact: 3 rows, positions 1 to 3; 0 rows are not linked yet/);
   const [head = ''] = /--head=\S+/.exec(intact.said) ?? [];
   const noted = await verify(home, [head]);
   t.equal(noted.code, 0);
-  t.match(noted.said, /It goes through the head that was noted\./);
+  t.match(noted.said, /It contains the head that you passed\./);
   const other = await verify(home, [head.replace(/.$/, (last) => (last === 'A' ? 'E' : 'A'))]);
   t.equal(other.code, 1);
-  t.match(other.said, /^The audit log is not as it was written\. Position 3 is not what was noted/);
+  t.match(other.said, /^The audit log was altered or is incomplete\. Position 3 does not have the noted hash/);
   const nonsense = await verify(home, ['--head=3']);
   t.equal(nonsense.code, 2);
-  t.match(nonsense.said, /--head takes a position and a hash/);
+  t.match(nonsense.said, /--head must be a position and a hash/);
   const stranger = await verify(home, [], { SECRET: 'a secret that has nothing to do with it' });
   t.equal(stranger.code, 1);
-  t.match(stranger.said, /SECRET that is not known/);
+  t.match(stranger.said, /sealed with an unknown SECRET/);
 
   await askStored(home, "update activity set ip = '192.0.2.1' where position = 2");
   const altered = await verify(home);
   t.equal(altered.code, 1);
-  t.match(altered.said, /^The audit log is not as it was written\. Position 2 \(row .*\) was altered/);
+  t.match(altered.said, /^The audit log was altered or is incomplete\. Position 2 \(row .*\) was altered/);
   await askStored(home, 'delete from activity where position = 2');
   const removed = await verify(home);
   t.equal(removed.code, 1);

@@ -73,13 +73,13 @@ t.test('a database or a role that does not exist is said in a sentence', { skip 
       change: url((u) => {
         u.pathname = '/no_such_database';
       }),
-      says: 'no such database',
+      says: 'The database does not exist',
     },
     {
       change: url((u) => {
         u.username = 'no_such_role';
       }),
-      says: 'refuses this user',
+      says: 'rejects this user',
     },
   ];
   for (const { change, says } of cases) {

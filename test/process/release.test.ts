@@ -112,7 +112,7 @@ t.test('npm run release', async (t) => {
       },
     ],
   });
-  await refused(/npm audit tells of vulnerabilities:\n(?:.*\n)*? {2}ms: high/);
+  await refused(/npm audit reports vulnerabilities:\n(?:.*\n)*? {2}ms: high/);
 
   advisories = json({});
   writeFileSync(join(folder, 'CHANGELOG.md'), changelog.replaceAll(`## ${version}`, '## Another'));

@@ -42,7 +42,7 @@ t.test('keys and SECRET change while people are signed in', async (t) => {
   const rotate = async () => {
     const { code, said } = await runCommand(home, 'keys-rotate', ['--after=0s'], { ...base, ...variables });
     t.equal(code, 0, said);
-    t.match(said, 'Others may keep the set for longer');
+    t.match(said, 'Other services can cache the key set for longer');
   };
 
   const clients = [load.withCookie(), load.withRefreshTokens(), load.withLogins()];

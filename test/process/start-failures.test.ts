@@ -62,7 +62,7 @@ t.test('DATABASE_URL without SECRET is refused', async (t) => {
   const variables = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET: undefined };
   const { code, stderr } = await refusedService(home, variables);
   t.equal(code, 1);
-  t.match(stderr, /^ {2}- SECRET: must be given when DATABASE_URL is set/m);
+  t.match(stderr, /^ {2}- SECRET: must be set when DATABASE_URL is set/m);
   t.strictSame(readdirSync(home.directory), []);
 });
 
@@ -86,7 +86,7 @@ t.test('an address that is not this machine’s is said in a sentence', async (t
   const home = await createHome(t, { prepared: true });
   const { code, stderr } = await refusedService(home, { HOST: '192.0.2.1' });
   t.equal(code, 1);
-  t.match(stderr, 'This machine has no address 192.0.2.1.');
+  t.match(stderr, 'This machine does not have the address 192.0.2.1.');
   t.notMatch(stderr, /^\s+at /m);
 });
 
@@ -95,9 +95,9 @@ t.test('a database that is not there is said in a sentence, without the password
   const secret = 'hunter2-the-password';
   const cases = [
     { name: 'nothing listens', port: await freePort(), says: 'PostgreSQL cannot be reached' },
-    { name: 'wrong password', port: await refusing('28P01', 'wrong'), says: 'refuses this password' },
-    { name: 'unknown user', port: await refusing('28000', 'who?'), says: 'refuses this user' },
-    { name: 'no such database', port: await refusing('3D000', 'none'), says: 'no such database' },
+    { name: 'wrong password', port: await refusing('28P01', 'wrong'), says: 'rejects this password' },
+    { name: 'unknown user', port: await refusing('28000', 'who?'), says: 'rejects this user' },
+    { name: 'no such database', port: await refusing('3D000', 'none'), says: 'The database does not exist' },
     { name: 'it is starting up', port: await refusing('57P03', 'wait'), says: 'PostgreSQL cannot be reached' },
     { name: 'full', port: await refusing('53300', 'full'), says: 'PostgreSQL cannot be reached' },
     { name: 'it never answers', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },

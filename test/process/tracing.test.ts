@@ -83,7 +83,7 @@ t.test('a collector that is away is told of once, and harms nothing', async (t) 
     t.equal((await service.get('/server/info')).status, 200);
     await sleep(30);
   }
-  t.match(warnings(service.stdout), [/^traces are not taken by the collector: .*ECONNREFUSED/]);
+  t.match(warnings(service.stdout), [/^the collector does not accept the traces: .*ECONNREFUSED/]);
   await collector.start();
   for (let tries = 0; collector.spans.length === 0 && tries < 200; tries++) {
     await service.get('/server/info');
@@ -127,7 +127,7 @@ t.test('what is wrong with the variables keeps nothing from starting', async (t)
   for (const [variables, warning] of [
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      /grpc is not known/,
+      /grpc is not supported/,
     ],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /Could not parse/],
   ] as const) {

@@ -240,7 +240,7 @@ t.test('nothing is traced unless it is asked for', async (t) => {
   }
   t.match(await start({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), {
     tracing: null,
-    faults: [/OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not known/],
+    faults: [/OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported/],
   });
 });
 

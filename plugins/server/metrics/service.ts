@@ -35,14 +35,14 @@ export function createMetrics(sources: {
 
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'How long answers took, by method, pattern of the route, and status.',
+    help: 'Response time in seconds, by method, route pattern and status.',
     labelNames: ['method', 'route', 'status'],
     buckets,
     registers,
   });
   const events = new Counter({
     name: 'gatehouse_events_total',
-    help: 'What users did or were refused, by action (login, password_reset, …) and outcome: success, or the code of the error.',
+    help: 'User actions, by action (login, password_reset, …) and outcome (success or the error code).',
     labelNames: ['action', 'outcome'],
     registers,
   });
@@ -56,15 +56,15 @@ export function createMetrics(sources: {
         for (const [state, count] of Object.entries(read() ?? {})) this.set({ state }, count);
       },
     });
-  load('gatehouse_password_hashes', 'Passwords that are being hashed, and that wait for it.', sources.passwords);
+  load('gatehouse_password_hashes', 'Passwords that are being hashed or are waiting to be hashed.', sources.passwords);
   load(
     'gatehouse_database_work',
-    'Statements and transactions that have a connection to PostgreSQL, and that wait for one.',
+    'Statements and transactions that have a connection to PostgreSQL or are waiting for one.',
     sources.connections,
   );
   new Gauge({
     name: 'gatehouse_mails',
-    help: 'Mails in the queue: waiting, being sent, given up. The same number on every instance.',
+    help: 'Emails in the queue, by state (waiting, sending, failed). Every instance reports the same number.',
     labelNames: ['state'],
     registers,
     async collect() {

@@ -144,7 +144,7 @@ function createExporter(protocol: SdkOptions['protocol'], onOutage: SdkOptions['
       otlp.export(batch, ({ code, error }) => {
         const wasDown = isDown;
         isDown = code !== ExportResultCode.SUCCESS;
-        if (isDown && !wasDown) onOutage(error?.message ?? 'they were refused');
+        if (isDown && !wasDown) onOutage(error?.message ?? 'the traces were rejected');
         done({ code: ExportResultCode.SUCCESS });
       }),
     shutdown: () => otlp.shutdown(),

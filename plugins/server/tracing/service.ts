@@ -51,7 +51,7 @@ export async function startTracing(
   if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
     return {
       tracing: null,
-      faults: [`OTEL_EXPORTER_OTLP_PROTOCOL: ${protocol} is not known; http/protobuf and http/json are`],
+      faults: [`OTEL_EXPORTER_OTLP_PROTOCOL: ${protocol} is not supported; use http/protobuf or http/json`],
     };
   }
   const { createTracing } = await import('./sdk.js');

@@ -303,7 +303,7 @@ t.test('every fault at once', async (t) => {
 
 t.test('what no variable shows alone', async (t) => {
   for (const [variables, fault] of [
-    [{ DATABASE_URL, SECRET: '' }, /^SECRET: must be given when DATABASE_URL is set/],
+    [{ DATABASE_URL, SECRET: '' }, /^SECRET: must be set when DATABASE_URL is set/],
     [{ REFRESH_TOKEN_COOKIE_NAME: 'a', SESSION_COOKIE_NAME: 'a' }, /^SESSION_COOKIE_NAME: must differ/],
     [{ REFRESH_TOKEN_COOKIE_NAME: 'gatehouse_session_token' }, /^SESSION_COOKIE_NAME: must differ/],
     [
@@ -319,8 +319,8 @@ t.test('what no variable shows alone', async (t) => {
       { SESSION_COOKIE_SAME_SITE: 'none', PUBLIC_URL: 'https://a.example', SESSION_COOKIE_SECURE: 'false' },
       /^SESSION_COOKIE_SAME_SITE: /,
     ],
-    [{ CORS_ENABLED: 'true' }, /^CORS_ORIGIN: must name at least one origin/],
-    [{ CORS_ENABLED: 'true', CORS_ORIGIN: ' , ' }, /^CORS_ORIGIN: must name at least one origin/],
+    [{ CORS_ENABLED: 'true' }, /^CORS_ORIGIN: must list at least one origin/],
+    [{ CORS_ENABLED: 'true', CORS_ORIGIN: ' , ' }, /^CORS_ORIGIN: must list at least one origin/],
     [{ SESSION_COOKIE_NAME: '__Host-session' }, /^SESSION_COOKIE_NAME: .*SESSION_COOKIE_SECURE=true/],
     [{ REFRESH_TOKEN_COOKIE_NAME: '__Secure-refresh' }, /^REFRESH_TOKEN_COOKIE_NAME: /],
     [

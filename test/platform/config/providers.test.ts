@@ -41,7 +41,7 @@ t.test('each provider has variables of its own', async (t) => {
 t.test('one that starts with the name of another is told from its variables', async (t) => {
   const variables = { ...named('WORK', openid), ...named('WORK_EU', { ...openid, LABEL: 'Europe' }) };
   t.match(load('work,work-eu', variables), [{ key: 'work' }, { key: 'work-eu', LABEL: 'Europe' }]);
-  t.match(faultsOf('work', variables), [/^AUTH_WORK_EU_\w+: there is no such variable/]);
+  t.match(faultsOf('work', variables), [/^AUTH_WORK_EU_\w+: providers have no such variable/]);
 });
 
 t.test('four need no more than a client', async (t) => {
@@ -115,14 +115,14 @@ t.test('what is missing, or is no variable at all', async (t) => {
     faultsOf('work', {}).map((fault) => fault.split(':', 1)[0]),
     ['AUTH_WORK_DRIVER', 'AUTH_WORK_CLIENT_ID', 'AUTH_WORK_CLIENT_SECRET'],
   );
-  t.match(faultsOf('work', named('WORK', { ...client, DRIVER: 'openid' })), [/^AUTH_WORK_ISSUER_URL: must be given/]);
+  t.match(faultsOf('work', named('WORK', { ...client, DRIVER: 'openid' })), [/^AUTH_WORK_ISSUER_URL: must be set/]);
   t.match(faultsOf('work', named('WORK', { ...client, DRIVER: 'oauth2' })), [
-    /^AUTH_WORK_AUTHORIZE_URL: must be given/,
-    /^AUTH_WORK_ACCESS_URL: must be given/,
-    /^AUTH_WORK_PROFILE_URL: must be given/,
+    /^AUTH_WORK_AUTHORIZE_URL: must be set/,
+    /^AUTH_WORK_ACCESS_URL: must be set/,
+    /^AUTH_WORK_PROFILE_URL: must be set/,
   ]);
   t.match(faultsOf('work', named('WORK', { ...openid, REQUIRE_VERIFED_EMAIL: 'true' })), [
-    /^AUTH_WORK_REQUIRE_VERIFED_EMAIL: there is no such variable/,
+    /^AUTH_WORK_REQUIRE_VERIFED_EMAIL: providers have no such variable/,
   ]);
   t.notMatch(faultsOf('work', named('WORK', { ...openid, MODE: 'x' })).join(), /hunter2/, 'no secret is repeated');
 });
