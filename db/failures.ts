@@ -7,7 +7,7 @@ const readOnlyState = '25006';
 export class ReadOnlyError extends Error {
   readonly code = readOnlyState;
   constructor() {
-    super('it only reads');
+    super('it is read-only');
     this.name = 'ReadOnlyError';
   }
 }

@@ -206,7 +206,7 @@ const storage = {
       secret: true,
       expected: 'a URL such as redis://user:password@host:6379/0',
       description:
-        'URL of the Redis server (version 6 or newer) in which all instances count requests together. Unset, or while Redis is unavailable: each instance counts separately.',
+        'URL of the Redis server (version 6 or newer) in which all instances count requests together. Unset, or while Redis is unavailable: each instance counts requests separately.',
     }),
   ),
   SECRET: Type.Optional(

@@ -24,11 +24,11 @@ export type ProofMethod = (typeof proofMethods)[number];
 
 /** All errors that the API can return, with their status, message and extension keys. */
 const catalogue = {
-  INVALID_PAYLOAD: { status: 400, message: 'The request is not acceptable.', extensions: Reason },
-  INVALID_QUERY: { status: 400, message: 'The query parameters are not acceptable.', extensions: Reason },
+  INVALID_PAYLOAD: { status: 400, message: 'The request is invalid.', extensions: Reason },
+  INVALID_QUERY: { status: 400, message: 'The query parameters are invalid.', extensions: Reason },
   FAILED_VALIDATION: {
     status: 400,
-    message: 'A value does not meet the rules.',
+    message: 'A value violates a validation rule.',
     extensions: {
       field: Type.String({ description: 'The invalid field.' }),
       path: Type.Array(Type.String(), { description: 'The path to the field, from the outermost key.' }),
@@ -38,14 +38,14 @@ const catalogue = {
       substring: Type.Optional(Type.String({ description: 'The text that the rule compares with.' })),
     },
   },
-  RECORD_NOT_UNIQUE: { status: 400, message: 'Another item has this value already.', extensions: Refused },
+  RECORD_NOT_UNIQUE: { status: 400, message: 'Another item already has this value.', extensions: Refused },
   INVALID_FOREIGN_KEY: { status: 400, message: 'There is no item with this key.', extensions: Refused },
   VALUE_TOO_LONG: { status: 400, message: 'The value is too long.', extensions: Refused },
   VALUE_OUT_OF_RANGE: { status: 400, message: 'The value is out of range.', extensions: Refused },
   NOT_NULL_VIOLATION: { status: 400, message: 'The field must not be null.', extensions: Location },
-  INVALID_INVITE: { status: 400, message: 'The invitation cannot be accepted any more.', extensions: {} },
-  INVALID_CREDENTIALS: { status: 401, message: 'The credentials are not valid.', extensions: {} },
-  INVALID_OTP: { status: 401, message: 'The one-time password is missing or not valid.', extensions: {} },
+  INVALID_INVITE: { status: 400, message: 'The invitation can no longer be accepted.', extensions: {} },
+  INVALID_CREDENTIALS: { status: 401, message: 'The credentials are invalid.', extensions: {} },
+  INVALID_OTP: { status: 401, message: 'The one-time password is missing or invalid.', extensions: {} },
   TOKEN_EXPIRED: { status: 401, message: 'The token has expired.', extensions: {} },
   FORBIDDEN: {
     status: 403,
@@ -54,7 +54,7 @@ const catalogue = {
   },
   REAUTHENTICATION_REQUIRED: {
     status: 403,
-    message: 'This requires that you have proved your identity recently. Prove it again, then repeat the request.',
+    message: 'Confirm your identity again, then repeat the request.',
     extensions: {
       max_age: Type.Integer({ description: 'The maximum age of the last proof, in seconds.' }),
       methods: Type.Array(Type.Union(proofMethods.map((method) => Type.Literal(method))), {
@@ -63,18 +63,18 @@ const catalogue = {
       }),
     },
   },
-  INVALID_TOKEN: { status: 403, message: 'The token is not valid.', extensions: {} },
+  INVALID_TOKEN: { status: 403, message: 'The token is invalid.', extensions: {} },
   INVALID_PROVIDER: {
     status: 403,
-    message: 'This account at the provider, or its email address, belongs to another user.',
+    message: 'This provider account or its email address belongs to another user.',
     extensions: {},
   },
   ROUTE_NOT_FOUND: {
     status: 404,
-    message: 'There is no such route.',
+    message: 'This route does not exist.',
     extensions: { path: Type.String({ description: 'The requested path.' }) },
   },
-  UNPROCESSABLE_CONTENT: { status: 422, message: 'This cannot be done.', extensions: Reason },
+  UNPROCESSABLE_CONTENT: { status: 422, message: 'The request cannot be completed.', extensions: Reason },
   REQUESTS_EXCEEDED: {
     status: 429,
     message: 'Too many requests or attempts. Try again later.',
@@ -85,17 +85,17 @@ const catalogue = {
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
-    message: 'Something went wrong on our side. Quote the x-request-id of this answer when you report it.',
+    message: 'Something went wrong on our side. When you report this, include the x-request-id of the response.',
     extensions: {},
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
-    message: 'A service that is needed here is unavailable. Try again in a moment.',
+    message: 'A required service is unavailable. Try again in a moment.',
     extensions: { service: Type.String({ description: 'The unavailable component.' }), ...Reason },
   },
   INVALID_PROVIDER_CONFIG: {
     status: 503,
-    message: 'Login by this provider is not set up rightly. Its administrator finds more in the log.',
+    message: 'Login with this provider is not configured correctly. The administrator can find details in the log.',
     extensions: { provider: Type.String({ description: 'Key of the provider.' }) },
   },
 } as const satisfies Record<string, CatalogueEntry>;
@@ -172,7 +172,7 @@ const examples: Readonly<Record<string, unknown>> = {
   collection: 'users',
   field: 'email',
   value: 'ada@example.com',
-  reason: 'email takes text',
+  reason: 'email must be a string',
   type: 'email',
   max_age: 900,
   methods: ['password', 'provider'],

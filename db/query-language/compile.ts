@@ -55,7 +55,7 @@ export function createCompiler(access: AccessView): Compiler {
   let aliases = 0;
   let parts = 0;
   const addPart = () => {
-    if (++parts > mostParts) throw invalidQuery('The query is too complex; ask for less at once');
+    if (++parts > mostParts) throw invalidQuery('The query is too complex. Request less at a time.');
   };
 
   const compilerFor = (view: AccessView): Compiler => {
@@ -70,7 +70,7 @@ export function createCompiler(access: AccessView): Compiler {
 
     const valueField = (row: Row, name: string): ValueField => {
       const found = fieldOf(row, name);
-      if (found.kind !== 'value') throw new Error(`${row.collection.name}.${name} has no value of its own.`);
+      if (found.kind !== 'value') throw new Error(`${row.collection.name}.${name} is not a value.`);
       return found;
     };
 
@@ -171,7 +171,8 @@ export function createCompiler(access: AccessView): Compiler {
           );
         case 'through': {
           const { target } = valueField(row, filter.field);
-          if (target === undefined) throw new Error(`${row.collection.name}.${filter.field} points to nothing.`);
+          if (target === undefined)
+            throw new Error(`${row.collection.name}.${filter.field} does not refer to a collection.`);
           const item = compiler.row(collections[target]);
           const here = compiler.field(row, filter.field);
           return compileFilter(
@@ -190,7 +191,7 @@ export function createCompiler(access: AccessView): Compiler {
         case 'some':
         case 'none': {
           const list = fieldOf(row, filter.field);
-          if (list.kind !== 'list') throw new Error(`${row.collection.name}.${filter.field} is no list.`);
+          if (list.kind !== 'list') throw new Error(`${row.collection.name}.${filter.field} is not a list.`);
           const items = compiler.row(collections[list.target]);
           const { from, owner } = compiler.linked(list, items);
           const found = sql`${compiler.column(row, 'id')} in (select ${owner} from ${from} where ${all([sql`${owner} is not null`, compiler.visible(items), compiler.matches(items, filter.filter)])})`;

@@ -24,12 +24,12 @@ export function parseNames(parameter: string, input: unknown): string[] {
   if (input === undefined || input === null) return [];
   const parts = Array.isArray(input) ? input : [input];
   if (!parts.every((part) => typeof part === 'string'))
-    throw invalidQuery(`${parameter} takes names, as CSV or as a list`);
+    throw invalidQuery(`${parameter} must be a comma-separated string or a list of names`);
   const names = parts
     .flatMap((part: string) => part.split(','))
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (names.length > mostNodes) throw invalidQuery(`${parameter} takes at most ${mostNodes} names`);
+  if (names.length > mostNodes) throw invalidQuery(`${parameter} can have at most ${mostNodes} names`);
   return names;
 }
 
@@ -65,8 +65,8 @@ function add(
   lists: Lists,
   depth = 1,
 ): void {
-  if (depth > deepest) throw invalidQuery(`fields may be at most ${deepest} levels deep`);
-  if (++nodes.count > mostNodes) throw invalidQuery(`fields may come to at most ${mostNodes} fields`);
+  if (depth > deepest) throw invalidQuery(`fields can be at most ${deepest} levels deep`);
+  if (++nodes.count > mostNodes) throw invalidQuery(`fields can select at most ${mostNodes} fields`);
   const grants = access(collection.name);
 
   if (head === '*') {
@@ -83,7 +83,7 @@ function add(
   if (!field || !isReadable(grants, head)) throw forbiddenField(collection.name, head);
   const within = through(lists, field);
   if (!isBounded(within)) {
-    throw invalidQuery(`fields may go through at most ${mostLists} lists, and list users once`);
+    throw invalidQuery(`fields can follow at most ${mostLists} lists, and only one list of users`);
   }
   if (rest.length === 0) {
     if (!tree.has(head)) tree.set(head, null);

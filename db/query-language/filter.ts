@@ -63,9 +63,9 @@ function parseJson(text: string): unknown {
 
 function parseObject(input: unknown, collection: Collection, context: Context, depth: number): Filter {
   if (!isObject(input)) throw invalidQuery('A filter must be an object');
-  if (depth > deepest) throw invalidQuery(`A filter may be at most ${deepest} levels deep`);
+  if (depth > deepest) throw invalidQuery(`A filter can be at most ${deepest} levels deep`);
   const filters = Object.entries(input).map(([key, value]) => {
-    if (++context.counts.nodes > mostNodes) throw invalidQuery(`A filter may have at most ${mostNodes} conditions`);
+    if (++context.counts.nodes > mostNodes) throw invalidQuery(`A filter can have at most ${mostNodes} conditions`);
     if (key === '_and' || key === '_or') {
       const kind = key === '_and' ? ('and' as const) : ('or' as const);
       return { kind, filters: listOf(value, key).map((item) => parseObject(item, collection, context, depth + 1)) };
@@ -79,7 +79,7 @@ function parseObject(input: unknown, collection: Collection, context: Context, d
 function listOf(value: unknown, key: string): unknown[] {
   if (Array.isArray(value)) return value;
   if (isObject(value) && Object.keys(value).every((name) => /^\d+$/.test(name))) return Object.values(value);
-  throw invalidQuery(`${key} takes a list of filters`);
+  throw invalidQuery(`${key} must be a list of filters`);
 }
 
 function parseField(name: string, value: unknown, collection: Collection, context: Context, depth: number): Filter {
@@ -90,7 +90,7 @@ function parseField(name: string, value: unknown, collection: Collection, contex
   const nested: [string, unknown][] = [];
   for (const [key, part] of Object.entries(value)) {
     if (key === '_some' || key === '_none') {
-      if (field.kind !== 'list') throw invalidQuery(`${name} has no operator ${key}`);
+      if (field.kind !== 'list') throw invalidQuery(`${name} does not support the operator ${key}`);
       const filter = parseObject(part, collections[field.target], context, depth + 1);
       // Negation must not turn a denied condition into an allowed one.
       if (key === '_none' && isUnresolved(filter)) filters.push(unresolved);
@@ -104,7 +104,7 @@ function parseField(name: string, value: unknown, collection: Collection, contex
     const filter = parseObject(Object.fromEntries(nested), collections[field.target], context, depth + 1);
     filters.push({ kind: field.kind === 'list' ? 'some' : 'through', field: name, filter });
   }
-  if (filters.length === 0) throw invalidQuery(`${name} lacks an operator`);
+  if (filters.length === 0) throw invalidQuery(`${name} requires an operator`);
   return filters.length === 1 && filters[0] ? filters[0] : { kind: 'and', filters };
 }
 
@@ -129,9 +129,9 @@ function spend({ limits, counts }: Context, values: number): void {
   counts.values += values;
   if (limits === null) return;
   if (counts.conditions > limits.conditions) {
-    throw invalidQuery(`A filter may have at most ${limits.conditions} conditions`);
+    throw invalidQuery(`A filter can have at most ${limits.conditions} conditions`);
   }
-  if (counts.values > limits.values) throw invalidQuery(`A filter may have at most ${limits.values} values`);
+  if (counts.values > limits.values) throw invalidQuery(`A filter can have at most ${limits.values} values`);
 }
 
 function condition(name: string, field: ValueField, operator: Operator, value: unknown, context: Context): Filter {
@@ -156,22 +156,22 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
     if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;
     const values = given.map((item) => whole(field, scalar(name, field.type, item)));
     if (operator === 'between' || operator === 'nbetween') {
-      if (values.length !== 2) throw invalidQuery(`${name}: _${operator} takes two values`);
+      if (values.length !== 2) throw invalidQuery(`${name}: _${operator} requires two values`);
     } else if (values.length === 0) return { kind: 'never' };
     return compare(operator, values);
   }
   spend(context, 1);
   const [first, ...rest] = resolve(value, variables);
-  if (rest.length > 0) throw invalidQuery(`${name}: _${operator} takes one value`);
+  if (rest.length > 0) throw invalidQuery(`${name}: _${operator} accepts only one value`);
   if (first === null || first === undefined || first === 'null') {
     const isVariable = resolveVariable(value, variables) !== undefined;
     if (isVariable) return unresolved;
     if (operator === 'eq') return compare('null');
     if (operator === 'neq') return compare('nnull');
-    throw invalidQuery(`${name}: _${operator} takes a value`);
+    throw invalidQuery(`${name}: _${operator} requires a value`);
   }
   if (operator === 'eq' && first === '')
-    throw invalidQuery(`${name}: _eq takes a value; use _empty to look for empty text`);
+    throw invalidQuery(`${name}: _eq requires a value. Use _empty to find empty text.`);
   const only = scalar(name, field.type, first);
   return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : only]);
 }
@@ -190,7 +190,7 @@ function resolve(value: unknown, variables: Variables): unknown[] {
 function flag(name: string, operator: string, value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
-  throw invalidQuery(`${name}: _${operator} takes true or false`);
+  throw invalidQuery(`${name}: _${operator} must be true or false`);
 }
 
 const mostValues = 5000;
@@ -204,8 +204,8 @@ function manyOf(name: string, operator: string, value: unknown): unknown[] {
   } else if (isObject(value)) list = listOf(value, `${name}: _${operator}`);
   else if (!Array.isArray(value)) list = [value];
   const values = list as unknown[];
-  if (values.length === 0) throw invalidQuery(`${name}: _${operator} takes a list that is not empty`);
-  if (values.length > mostValues) throw invalidQuery(`${name}: _${operator} takes at most ${mostValues} values`);
+  if (values.length === 0) throw invalidQuery(`${name}: _${operator} requires a non-empty list`);
+  if (values.length > mostValues) throw invalidQuery(`${name}: _${operator} accepts at most ${mostValues} values`);
   return values;
 }
 
@@ -213,12 +213,12 @@ function manyOf(name: string, operator: string, value: unknown): unknown[] {
 function scalar(name: string, type: ValueType, value: unknown): Scalar {
   const refuse = (what: string) => invalidQuery(`${name}: expected ${what}`);
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
-    throw refuse('text without NUL characters and halves of surrogate pairs');
+    throw refuse('a string without NUL characters or unpaired surrogates');
   }
   switch (type) {
     case 'text':
       if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
-      throw refuse('text');
+      throw refuse('a string');
     case 'uuid':
       if (typeof value === 'string' && uuidPattern.test(value)) return value.toLowerCase();
       throw refuse('a UUID');
@@ -237,6 +237,6 @@ function scalar(name: string, type: ValueType, value: unknown): Scalar {
       return moment;
     }
     case 'json':
-      throw refuse('no value');
+      throw invalidQuery(`${name} cannot be compared with a value`);
   }
 }

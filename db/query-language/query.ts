@@ -108,7 +108,7 @@ const isAbsent = (value: unknown) => value === undefined || value === null || va
 function parseInteger(name: string, value: unknown, minimum: number): number {
   const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value.trim()) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < minimum) {
-    throw invalidQuery(`${name} takes an integer of at least ${minimum}`);
+    throw invalidQuery(`${name} must be an integer of at least ${minimum}`);
   }
   return number;
 }
@@ -117,7 +117,7 @@ function parseLimit(value: unknown, { default: standard, maximum }: QueryLimits)
   if (isAbsent(value)) return maximum === null ? standard : Math.min(standard, maximum);
   const limit = parseInteger('limit', value, -1);
   if (limit === -1) return maximum;
-  if (maximum !== null && limit > maximum) throw invalidQuery(`limit may be at most ${maximum}`);
+  if (maximum !== null && limit > maximum) throw invalidQuery(`limit can be at most ${maximum}`);
   return limit;
 }
 
@@ -131,7 +131,7 @@ function parseOffset(input: QueryInput, limit: number | null): number {
 
 function parseCursor({ cursor, offset, page }: QueryInput, aggregate: Aggregate | null): string | null {
   if (isAbsent(cursor)) return null;
-  if (typeof cursor !== 'string') throw invalidQuery('cursor takes the next_cursor of another response');
+  if (typeof cursor !== 'string') throw invalidQuery('cursor must be the next_cursor of another response');
   if (!isAbsent(offset) || !isAbsent(page)) throw invalidQuery('cursor cannot be combined with offset or page');
   if (aggregate) throw invalidQuery('cursor cannot be combined with aggregate');
   return cursor;
@@ -142,7 +142,8 @@ function parseMeta(value: unknown, aggregate: Aggregate | null): Query['meta'] {
   const known = [...counts, 'cursor'] as const;
   const names = parseNames('meta', value).flatMap((name) => (name === '*' ? counts : [name]));
   for (const name of names) {
-    if (!known.includes(name as (typeof known)[number])) throw invalidQuery(`meta takes ${known.join(', ')} or *`);
+    if (!known.includes(name as (typeof known)[number]))
+      throw invalidQuery(`meta can contain only ${known.join(', ')} or *`);
   }
   if (aggregate && names.includes('cursor')) throw invalidQuery('meta=cursor cannot be combined with aggregate');
   return new Set(names as (typeof known)[number][]);
@@ -150,9 +151,10 @@ function parseMeta(value: unknown, aggregate: Aggregate | null): Query['meta'] {
 
 function parseSearch(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string' && typeof value !== 'number') throw invalidQuery('search takes a text');
+  if (typeof value !== 'string' && typeof value !== 'number') throw invalidQuery('search must be a string');
   const term = String(value).trim();
-  if (term.length > 255 || term.includes('\0')) throw invalidQuery('search takes at most 255 characters, and no NUL');
+  if (term.length > 255 || term.includes('\0'))
+    throw invalidQuery('search can have at most 255 characters, and no NUL character');
   return term === '' ? null : term;
 }
 
@@ -161,11 +163,11 @@ const deepestSort = 6;
 
 function parseSort(value: unknown, collection: Collection, access: AccessView): SortKey[] {
   const names = parseNames('sort', value);
-  if (names.length > mostSortKeys) throw invalidQuery(`sort takes at most ${mostSortKeys} fields`);
+  if (names.length > mostSortKeys) throw invalidQuery(`sort can have at most ${mostSortKeys} fields`);
   return names.map((name) => {
     const descending = name.startsWith('-');
     const path = (descending ? name.slice(1) : name).split('.');
-    if (path.length > deepestSort) throw invalidQuery(`sort may go at most ${deepestSort} levels deep`);
+    if (path.length > deepestSort) throw invalidQuery(`sort can be at most ${deepestSort} levels deep`);
     checkPath(path, collection, access);
     return { path, descending };
   });
@@ -177,7 +179,7 @@ function checkPath(path: readonly string[], collection: Collection, access: Acce
   path.forEach((name, index) => {
     const field = place.fields.get(name);
     if (!field || !isReadable(access(place.name), name)) throw forbiddenField(place.name, name);
-    if (field.kind === 'list') throw invalidQuery(`sort cannot go by ${name}, which is a list`);
+    if (field.kind === 'list') throw invalidQuery(`sort cannot use ${name}, which is a list`);
     if (index === path.length - 1) return;
     if (field.target === undefined) throw forbiddenField(place.name, `${name}.${path[index + 1]}`);
     place = collections[field.target];
@@ -192,25 +194,26 @@ function parseAggregate(
 ): Aggregate | null {
   const groupBy = [...new Set(parseNames('groupBy', input.groupBy))];
   if (isAbsent(input.aggregate)) {
-    if (groupBy.length > 0) throw invalidQuery('groupBy goes together with aggregate');
+    if (groupBy.length > 0) throw invalidQuery('groupBy requires aggregate');
     return null;
   }
   const aggregate = typeof input.aggregate === 'string' ? parseJson(input.aggregate) : input.aggregate;
   if (typeof aggregate !== 'object' || aggregate === null || Array.isArray(aggregate)) {
-    throw invalidQuery('aggregate takes functions with fields, such as aggregate[count]=*');
+    throw invalidQuery('aggregate must contain functions with their fields, such as aggregate[count]=*');
   }
   const columns = Object.entries(aggregate).flatMap(([name, fields]) => {
     const known = aggregateFunctions.find((candidate) => candidate === name);
-    if (!known) throw invalidQuery(`aggregate has the functions ${aggregateFunctions.join(', ')}`);
+    if (!known) throw invalidQuery(`aggregate supports only the functions ${aggregateFunctions.join(', ')}`);
     return [...new Set(parseNames(`aggregate[${known}]`, fields))].map((field) => {
       if (field === '*' && known === 'count') return { function: known, field: null };
       checkAggregated(known, field, collection, access);
       return { function: known, field };
     });
   });
-  if (columns.length === 0) throw invalidQuery('aggregate takes functions with fields, such as aggregate[count]=*');
+  if (columns.length === 0)
+    throw invalidQuery('aggregate must contain functions with their fields, such as aggregate[count]=*');
   if (mostColumns !== null && groupBy.length + columns.length > mostColumns) {
-    throw invalidQuery(`aggregate and groupBy together take at most ${mostColumns} columns`);
+    throw invalidQuery(`aggregate and groupBy can have at most ${mostColumns} columns in total`);
   }
   for (const field of groupBy) checkAggregated('countDistinct', field, collection, access);
   return { groupBy, columns };
@@ -229,6 +232,7 @@ function checkAggregated(name: AggregateFunction, field: string, collection: Col
   const found = collection.fields.get(field);
   const type = found?.kind === 'value' ? found.type : 'json';
   const ordered = type === 'text' || type === 'timestamp' || type === 'integer';
-  if ((name === 'min' || name === 'max') && !ordered) throw invalidQuery(`${field} has no ${name}`);
-  if (name === 'countDistinct' && type === 'json') throw invalidQuery(`${field} cannot be told apart`);
+  if ((name === 'min' || name === 'max') && !ordered) throw invalidQuery(`${field} does not support ${name}`);
+  if (name === 'countDistinct' && type === 'json')
+    throw invalidQuery(`${field} does not support countDistinct and groupBy`);
 }

@@ -56,7 +56,7 @@ export function resolveVariable(value: unknown, variables: Variables): string | 
 function shift(moment: Date, adjustment: string): Date {
   const [, sign = '', digits = '', word = ''] = /^\s*([+-]?)\s*(\d{1,9})\s*([a-z]+)\s*$/i.exec(adjustment) ?? [];
   const unit = unitOf.get(word.toLowerCase());
-  if (unit === undefined) throw invalidQuery(`$NOW(${adjustment}) is not understood; write for example $NOW(-1 day)`);
+  if (unit === undefined) throw invalidQuery(`$NOW(${adjustment}) is invalid. Use a form such as $NOW(-1 day).`);
   const amount = (sign === '-' ? -1 : 1) * Number(digits);
   const moved = new Date(moment);
   if (unit === 'months') moved.setUTCMonth(moved.getUTCMonth() + amount);

@@ -22,7 +22,7 @@ export async function requireNoAdministrator(tx: Executor, keys: readonly Key[])
   if (keys.length === 0) return;
   const administrators = await administratorsAmong(tx, keys);
   if (administrators.size > 0)
-    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
+    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator can change an administrator' });
 }
 
 /**
@@ -49,13 +49,13 @@ export async function requireRightsOf(
   now: Date,
 ): Promise<void> {
   if (principals.some(({ policies }) => policies.some((policy) => policy.admin_access))) {
-    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change an administrator' });
+    throw new ApiError('FORBIDDEN', { reason: 'Only an administrator can change an administrator' });
   }
   const publicPolicies = await findPublicPolicies(executor);
   const own = { policies: [...caller.policies, ...publicPolicies], variables: variablesOf(caller, now) };
   for (const { id, role, roles, policies } of principals) {
     const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
     if (!hasMoreRights({ policies, variables }, own)) continue;
-    throw new ApiError('FORBIDDEN', { reason: 'You may not give access to a user who has rights that you lack' });
+    throw new ApiError('FORBIDDEN', { reason: 'You cannot give access to a user who has rights that you do not have' });
   }
 }

@@ -16,12 +16,12 @@ interface Credential {
 export function credentialOf(request: FastifyRequest, sessionCookie: string | undefined): Credential | undefined {
   const query = (request.query as { access_token?: unknown }).access_token;
   if (query !== undefined && typeof query !== 'string') {
-    throw new ApiError('INVALID_PAYLOAD', { reason: 'access_token may be given once, as text' });
+    throw new ApiError('INVALID_PAYLOAD', { reason: 'access_token must be a single string' });
   }
   const header = bearerToken(request.headers.authorization);
   if (query && header) {
     throw new ApiError('INVALID_PAYLOAD', {
-      reason: 'A token came in the query and in the Authorization header; send it in one of them',
+      reason: 'The request has a token both in the query and in the Authorization header. Send only one.',
     });
   }
   if (query) return { tokens: [query], isCookie: false };

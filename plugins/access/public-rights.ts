@@ -15,7 +15,7 @@ export async function requireHarmlessSettings(tx: Executor): Promise<void> {
   }
   if (registrationRole) {
     const reason =
-      'public_registration_role must not lead to admin_access, by its own policies or those of its parents';
+      'public_registration_role must not grant admin_access, through its own policies or those of its parents';
     throw new ApiError('UNPROCESSABLE_CONTENT', { reason });
   }
 }

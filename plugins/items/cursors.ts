@@ -23,7 +23,7 @@ export function createCursors(box: SecretBox): Cursors {
       try {
         return JSON.parse(box.open(cursor, owner(collection, sort))) as Position | null;
       } catch {
-        throw invalidQuery('The cursor cannot be read, or was returned for another sort');
+        throw invalidQuery('The cursor is invalid, or was returned for a different sort');
       }
     },
   };

@@ -18,7 +18,7 @@ export const invalidPayload = (reason: string) => new ApiError('INVALID_PAYLOAD'
 /** @throws {ApiError} INVALID_PAYLOAD for a field that does not exist or that only the service can write */
 export function requireFields(collection: Collection, input: object, special: SpecialFields): void {
   const unknown = Object.keys(input).find((name) => !Object.hasOwn(special, name) && !collection.fields.has(name));
-  if (unknown !== undefined) throw invalidPayload(`${collection.name} have no field "${unknown.slice(0, 64)}"`);
+  if (unknown !== undefined) throw invalidPayload(`${collection.name} has no field "${unknown.slice(0, 64)}"`);
   const readOnly = Object.keys(input).find((name) => {
     const field = collection.fields.get(name);
     return field?.kind === 'value' && field.readOnly;
@@ -44,12 +44,12 @@ export function readPayload(collection: Collection, input: Record<string, unknow
 }
 
 function readLinks(name: string, field: ListField, value: unknown): Key[] {
-  if (!field.held) throw invalidPayload(`${name} is written from the side of ${field.target}`);
+  if (!field.held) throw invalidPayload(`${name} cannot be written here. Update the ${field.target} instead.`);
   if (value === null) return [];
-  if (!Array.isArray(value)) throw invalidPayload(`${name} takes a list of keys`);
+  if (!Array.isArray(value)) throw invalidPayload(`${name} must be a list of keys`);
   return value.map((item: unknown) => {
     const key = isObject(item) && Object.keys(item).length === 1 ? item.id : item;
-    if (typeof key !== 'string' || !uuidPattern.test(key)) throw invalidPayload(`${name} takes a list of UUIDs`);
+    if (typeof key !== 'string' || !uuidPattern.test(key)) throw invalidPayload(`${name} must be a list of UUIDs`);
     return key.toLowerCase();
   });
 }
@@ -59,10 +59,10 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
     if (field.required) throw new ApiError('NOT_NULL_VIOLATION', { collection: collection.name, field: name });
     return null;
   }
-  const refuse = (what: string) => invalidPayload(`${name} takes ${what}`);
+  const refuse = (what: string) => invalidPayload(`${name} must be ${what}`);
   switch (field.type) {
     case 'text':
-      if (typeof value !== 'string') throw refuse('text');
+      if (typeof value !== 'string') throw refuse('a string');
       if (field.maxLength !== undefined && [...value].length > field.maxLength) {
         throw new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value });
       }
@@ -95,12 +95,12 @@ function readJson(collection: Collection, name: string, field: ValueField, value
   const tooLong = () => new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value: null });
   if (listsOfTexts.has(name)) {
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
-    if (!isList) throw invalidPayload(`${name} takes a list of texts`);
+    if (!isList) throw invalidPayload(`${name} must be a list of strings`);
     const { items = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = field.maxList ?? {};
     if (value.length > items || value.some((item) => [...item].length > length)) throw tooLong();
     return value;
   }
-  if (!isObject(value)) throw invalidPayload(`${name} takes an object`);
+  if (!isObject(value)) throw invalidPayload(`${name} must be an object`);
   if (field.maxBytes !== undefined && Buffer.byteLength(JSON.stringify(value)) > field.maxBytes) throw tooLong();
   return value;
 }

@@ -17,7 +17,7 @@ const oneOf = (field: string, column: string, vocabulary: readonly string[], can
   [
     field,
     (value: unknown, { columns }: Change['payload']) => {
-      if (typeof value !== 'string') throw invalidPayload(`${field} takes text`);
+      if (typeof value !== 'string') throw invalidPayload(`${field} must be a string`);
       const found = canonical(value);
       if (!vocabulary.includes(found)) {
         throw new ApiError('FAILED_VALIDATION', { field, path: [], type: 'in', valid: vocabulary });
@@ -28,7 +28,7 @@ const oneOf = (field: string, column: string, vocabulary: readonly string[], can
 
 /** For writes that affect the rights of other users: only administrators may make them, whatever the permissions grant. */
 const onlyAdministrators = async (_tx: Executor, caller: Caller): Promise<void> => {
-  if (!caller.admin) throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may change this' });
+  if (!caller.admin) throw new ApiError('FORBIDDEN', { reason: 'Only an administrator can change this' });
 };
 
 /** The rules specific to writing roles. */
@@ -91,12 +91,13 @@ const anyone = { now: new Date(0), user: null, role: null, roles: [], policies: 
 /** Parses a rule before it is stored, so that the caller who writes an invalid rule gets the error. */
 function checkRule(field: string, value: unknown, collection: string): void {
   if (!isObject(value) || Object.keys(value).length === 0) return;
-  if (!Object.hasOwn(collections, collection)) throw invalidPayload(`${field}: ${collection} take no rules`);
+  if (!Object.hasOwn(collections, collection))
+    throw invalidPayload(`${field}: rules are not supported for ${collection}`);
   try {
     parseFilter(value, collections[collection as CollectionName], seesAll, anyone);
   } catch (error) {
     const reason = error instanceof ApiError ? (error.extensions as { reason?: string }).reason : undefined;
-    throw invalidPayload(`${field}: ${reason ?? 'not a filter'}`);
+    throw invalidPayload(`${field}: ${reason ?? 'not a valid filter'}`);
   }
 }
 
@@ -105,7 +106,7 @@ function checkPresets(presets: unknown): void {
   const secret = ['password', 'token', 'tfa_secret'].find(
     (field) => isObject(presets) && Object.hasOwn(presets, field),
   );
-  if (secret !== undefined) throw invalidPayload(`presets: ${secret} is a secret, and cannot be preset`);
+  if (secret !== undefined) throw invalidPayload(`presets: ${secret} is a secret and cannot be preset`);
 }
 
 function checkRules({ collection, permissions, validation, presets }: Columns): void {

@@ -158,21 +158,21 @@ export function createWrites(deps: {
     const fields = Object.keys(given);
     // The API reference lists all fields, so naming one in the reason reveals nothing.
     const withheld = fields.find((field) => !grants.some((grant) => names(grant, field)));
-    if (withheld !== undefined) throw forbidden(`You may not write ${withheld} of ${name}`);
+    if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);
     const reserved = Object.keys(merged).find((field) => rules[name].adminOnly.has(field));
     if (!caller.admin && reserved !== undefined)
-      throw forbidden(`Only an administrator may write ${reserved} of ${name}`);
+      throw forbidden(`Only an administrator can write ${reserved} of ${name}`);
     const payload = readPayload(collections[name], merged, rules[name].special);
     if (isNew) {
       const missing = rules[name].required(merged, form === 'batch').find((field) => (merged[field] ?? null) === null);
-      if (missing !== undefined) throw invalidPayload(`A new item of ${name} needs ${missing}`);
+      if (missing !== undefined) throw invalidPayload(`A new item of ${name} requires ${missing}`);
     }
     return { payload, fields, input: merged };
   };
 
   const protectAdministrators = async (tx: Executor) => {
     if (await hasActiveAdministrator(tx)) return;
-    throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'There must be an active administrator left' });
+    throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
   };
 
   const touches = (items: readonly { input: object }[], fields: ReadonlySet<string>) =>
@@ -253,7 +253,7 @@ export function createWrites(deps: {
       );
       const keys = items.flatMap((item) => item.keys);
       if (keys.length === 0) return;
-      if (new Set(keys).size < keys.length) throw invalidPayload('An item is named twice');
+      if (new Set(keys).size < keys.length) throw invalidPayload('The same item occurs more than once');
       // The proof can be a password, which is costly to verify, so the grants are checked first.
       if (currentPassword !== undefined) await requireRules(dbOf(caller), collection, items, grants);
       await rules[name].requireProof?.(caller, items, currentPassword);

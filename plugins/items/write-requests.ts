@@ -57,18 +57,18 @@ export function createMutations(deps: {
   };
 
   const keysOf = (name: WritableCollection, list: unknown): Key[] => {
-    if (!Array.isArray(list)) throw invalidPayload('keys takes a list of keys');
+    if (!Array.isArray(list)) throw invalidPayload('keys must be a list of keys');
     return limited(list).map((key) => keyOf(name, key));
   };
 
   /** The keys of the items that a query in the body selects. It selects only items that the caller may read. */
   const keysByQuery = async (caller: Caller, name: WritableCollection, input: unknown): Promise<Key[]> => {
-    if (!isObject(input)) throw invalidPayload('query takes an object');
+    if (!isObject(input)) throw invalidPayload('query must be an object');
     const now = clock();
     const view = accessViewOf(caller, now);
     if (view(name).length === 0) throw new ApiError('FORBIDDEN');
     const { fields: _fields, meta: _meta, aggregate: _aggregate, groupBy: _groupBy, ...selection } = input;
-    if (selection.cursor !== undefined) throw invalidQuery('The query of a write takes no cursor');
+    if (selection.cursor !== undefined) throw invalidQuery('The query of an update or deletion cannot have a cursor');
     const limits = limitsOf(caller);
     const most = Math.min(maxBatch, limits.maximum ?? maxBatch);
     // One extra row shows that the query selects too many items.
@@ -77,7 +77,9 @@ export function createMutations(deps: {
     const query = await costly.split(dbOf(caller), collections[name], asked, view);
     const found = await readItems(dbOf(caller), collections[name], { ...query, fields: new Map() }, view, limits.read);
     if (found.length > most && most < maxBatch) {
-      throw invalidQuery(`The query of a write may select at most ${most} items; set a limit, or select fewer`);
+      throw invalidQuery(
+        `The query of an update or deletion can select at most ${most} items. Set a limit, or select fewer.`,
+      );
     }
     return limited(found.map(({ id }) => id as Key)).slice();
   };
@@ -134,16 +136,16 @@ export function createMutations(deps: {
       async function readUpdates(form: unknown) {
         if (Array.isArray(form)) {
           return limited(form).map((item: unknown) => {
-            if (!isObject(item) || item.id === undefined) throw invalidPayload('Each item of a list needs its id');
+            if (!isObject(item) || item.id === undefined) throw invalidPayload('Each item of a list must have an id');
             return { keys: [keyOf(name, item.id)], input: item as unknown };
           });
         }
         if (!isObject(form) || !isObject(form.data))
-          throw invalidPayload('An update takes {keys, data}, {query, data}, or a list of items');
+          throw invalidPayload('An update must be {keys, data}, {query, data}, or a list of items');
         const { data, ...selectors } = form;
         const [selector, ...others] = Object.keys(selectors);
         if (others.length > 0 || (selector !== 'keys' && selector !== 'query')) {
-          throw invalidPayload('An update takes data and exactly one of keys and query');
+          throw invalidPayload('An update must consist of data and exactly one of keys and query');
         }
         const keys = selector === 'keys' ? keysOf(name, form.keys) : await keysByQuery(caller, name, form.query);
         return [{ keys: [...new Set(keys)], input: data as unknown }];
@@ -160,10 +162,10 @@ export function createMutations(deps: {
         if (Array.isArray(form)) return keysOf(name, form);
         const names = isObject(form) ? Object.keys(form) : [];
         if (!isObject(form) || names.length !== 1)
-          throw invalidPayload('A deletion takes a list of keys, {keys}, or {query}');
+          throw invalidPayload('A deletion must be a list of keys, {keys}, or {query}');
         if (names[0] === 'keys') return keysOf(name, form.keys);
         if (names[0] === 'query') return keysByQuery(caller, name, form.query);
-        throw invalidPayload('A deletion takes a list of keys, {keys}, or {query}');
+        throw invalidPayload('A deletion must be a list of keys, {keys}, or {query}');
       }
     },
   };
@@ -174,7 +176,7 @@ function takeCurrentPassword(body: unknown): { input: unknown; currentPassword?:
   if (!isObject(body) || !Object.hasOwn(body, 'current_password')) return { input: body };
   const { current_password: currentPassword, ...input } = body;
   if (typeof currentPassword !== 'string' || currentPassword === '') {
-    throw invalidPayload('current_password takes text');
+    throw invalidPayload('current_password must be a non-empty string');
   }
   return { input, currentPassword };
 }

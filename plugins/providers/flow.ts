@@ -154,7 +154,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const entry = entryOf(request);
       const { redirect } = request.query as Query;
       if (redirect !== undefined && typeof redirect !== 'string') {
-        throw new ApiError('INVALID_PAYLOAD', { reason: 'redirect may be given once, as text' });
+        throw new ApiError('INVALID_PAYLOAD', { reason: 'redirect must be a single string' });
       }
       const to = redirectOf(entry, redirect);
       try {
@@ -214,7 +214,10 @@ function failed(request: FastifyRequest, provider: string, redirect: string | nu
 /** Converts an error that the provider returns instead of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
 function refusal({ config: { key } }: Provider, error: unknown): ApiError {
   if (error === 'server_error' || error === 'temporarily_unavailable') {
-    return new ApiError('SERVICE_UNAVAILABLE', { service: key, reason: 'The provider cannot log anybody in now.' });
+    return new ApiError('SERVICE_UNAVAILABLE', {
+      service: key,
+      reason: 'The provider cannot process logins at the moment.',
+    });
   }
   const isOurFault = ['unauthorized_client', 'unsupported_response_type', 'invalid_scope', 'invalid_request'].includes(
     String(error),

@@ -8,7 +8,7 @@ export const largestAnswer = 262_144;
 export const providerDown = (key: string, cause: unknown): ApiError => {
   const error = new ApiError('SERVICE_UNAVAILABLE', {
     service: key,
-    reason: 'The provider does not answer as it should.',
+    reason: 'The provider did not respond as expected.',
   });
   error.cause = cause;
   return error;

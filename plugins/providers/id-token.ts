@@ -60,7 +60,7 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
       });
       // A list with a single issuer is rejected, although it looks like that issuer when converted to a string.
       const isIssuer = typeof payload.iss === 'string' && issuerOf(payload, issuer).test(payload.iss);
-      return isIssuer ? payload : refuse(`The ID token was issued by another issuer than ${issuer}.`);
+      return isIssuer ? payload : refuse(`The ID token was not issued by ${issuer}.`);
     } catch (error) {
       throw isRefusal(error) ? refusal(error) : providerDown(key, error);
     }
@@ -68,12 +68,14 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
 
   return {
     verify: async (token, nonce, endpoints) => {
-      if (typeof token !== 'string') return refuse('There is no ID token.');
+      if (typeof token !== 'string') return refuse('The response contains no ID token.');
       const claims = await read(token, endpoints);
       const { aud, azp } = claims;
       const isOurs = azp === undefined ? !Array.isArray(aud) || aud.length === 1 : azp === clientId;
       if (!isOurs) return refuse('The ID token is for another client.');
-      return claims.nonce === nonce ? claims : refuse('The ID token belongs to another login: its nonce differs.');
+      return claims.nonce === nonce
+        ? claims
+        : refuse('The ID token belongs to another login: the nonce does not match.');
     },
   };
 }

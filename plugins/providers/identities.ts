@@ -48,14 +48,15 @@ export function createIdentities(deps: {
         if (!ways || !gone) throw new ApiError('FORBIDDEN');
         if (gone.primary && mapsRoles(gone.provider)) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
-            reason: 'Your role comes from this provider; an administrator can move your account to another',
+            reason:
+              'Your role comes from this provider. Ask an administrator to move your account to another provider.',
           });
         }
         const left = all.filter((identity) => identity !== gone && isConfigured(identity.provider));
         const mayUsePassword = hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || gone.primary);
         if (left.length === 0 && !mayUsePassword) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
-            reason: 'There would be no way left to log in; link another account first',
+            reason: 'You would have no way to log in. Link another account first.',
           });
         }
         await deleteIdentity(tx, gone.id);

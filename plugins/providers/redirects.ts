@@ -15,7 +15,7 @@ export function requireRedirect(wanted: string, publicUrl: string, allowList: re
   if (target === undefined) {
     throw new ApiError('INVALID_PAYLOAD', {
       reason:
-        'redirect takes a path of this service, or a URL that the REDIRECT_ALLOW_LIST of the provider has; at most 1024 characters',
+        'redirect must be a path of this service or a URL in the REDIRECT_ALLOW_LIST of the provider, with at most 1024 characters',
     });
   }
   return target;

@@ -87,7 +87,7 @@ const maxPending = 100;
 
 /** The error for a link that was used, or that became void through another registration, a deletion or a change of status. */
 const voidLink = (claims: LinkTokenClaims) =>
-  invalidPayload('This link has been used, or is void').concerning(claims.id);
+  invalidPayload('This link has already been used or is no longer valid').concerning(claims.id);
 
 export function createRegistration(deps: {
   db: Executor;
@@ -179,7 +179,7 @@ export function createRegistration(deps: {
     const event = { action: 'register', collection: 'users' } as const;
     const settings = await readSettings(db);
     try {
-      if (!settings.public_registration) throw new Refusal('registration is switched off');
+      if (!settings.public_registration) throw new Refusal('registration is turned off');
       const isAcceptable = await isGood(registration, client);
       // Hashing is most of the work, so it runs even if the password is rejected. This keeps the timing the same.
       const hash = await passwords.hash(registration.password, origin);
@@ -256,7 +256,9 @@ export function createRegistration(deps: {
       const pending = await pendingOf(db, claims, user);
       if (password === undefined) {
         if (!isOfBrowser(pending, browserHashes)) {
-          throw invalidPayload('password is required, except in the browser that registered').concerning(claims.id);
+          throw invalidPayload('password is required, except in the browser in which you registered').concerning(
+            claims.id,
+          );
         }
         return activate(claims, client, (own) => own);
       }
@@ -287,5 +289,5 @@ async function requireWanted(tx: Executor, id: string, stored: Record<string, un
   const filter = ruleOf(stored, 'users', nobody);
   if (filter === null) return;
   const matching = await matchingKeys(tx, collections.users, [id], [filter], seesAll);
-  if (matching.size === 0) throw new Refusal('the address does not pass the filter of the settings');
+  if (matching.size === 0) throw new Refusal('the address does not match the filter in the settings');
 }

@@ -41,7 +41,7 @@ export const crossSitePlugin = plugin(
     };
 
     app.decorateRequest('requireOwnSite', function (this: FastifyRequest) {
-      if (isForeign(this)) throw refuse('A page of another origin may not do this; CORS_ORIGIN lists those that may');
+      if (isForeign(this)) throw refuse('Pages of other origins cannot do this, unless CORS_ORIGIN lists their origin');
     });
 
     app.addHook('onRequest', async (request) => {
@@ -49,7 +49,9 @@ export const crossSitePlugin = plugin(
       if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;
       request.requireOwnSite();
       if (formTypes.has(mediaTypeOf(request))) {
-        throw refuse('A request with our cookies takes application/json, and no content type that a form can send');
+        throw refuse(
+          'A request with a cookie of this service cannot have a content type that a form can send. Use application/json.',
+        );
       }
     });
   },

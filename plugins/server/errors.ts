@@ -12,7 +12,7 @@ export function toApiError(error: unknown): ApiError {
   if (validation) {
     const [first] = validation;
     const name = first?.instancePath.slice(1).replaceAll('/', '.');
-    const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'not acceptable'}`;
+    const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'invalid'}`;
     return new ApiError(validationContext === 'querystring' ? 'INVALID_QUERY' : 'INVALID_PAYLOAD', { reason });
   }
   // Requests that Fastify itself rejects before a handler runs: an oversized or truncated body, broken framing, a malformed URL.
@@ -21,7 +21,7 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError('INVALID_PAYLOAD', { reason: reasons[code ?? ''] ?? 'The request is malformed.' });
   }
   if (isDatabaseUnavailable(error)) {
-    const reason = isCancelled(error) ? 'The database took too long.' : 'The database cannot be reached.';
+    const reason = isCancelled(error) ? 'The database took too long to respond.' : 'The database cannot be reached.';
     return new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason });
   }
   return new ApiError('INTERNAL_SERVER_ERROR');
@@ -29,10 +29,10 @@ export function toApiError(error: unknown): ApiError {
 
 const reasons: Record<string, string> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than MAX_PAYLOAD_SIZE allows.',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body does not match Content-Length.',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The Content-Type header is malformed.',
   FST_ERR_BAD_URL: 'The URL is malformed.',
-  ECONNRESET: 'The body did not arrive in full.',
+  ECONNRESET: 'The body is incomplete.',
 };
 
 /** Sends an error response. It bypasses the response schemas, because `ApiError` already guarantees its shape. */

@@ -19,7 +19,7 @@ export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code
     socket.destroy();
     return;
   }
-  const reason = reasons[fault.code ?? ''] ?? 'This is not well-formed HTTP.';
+  const reason = reasons[fault.code ?? ''] ?? 'The request is not well-formed HTTP.';
   answerOnSocket(this, socket, new ApiError('INVALID_PAYLOAD', { reason }), { fault: fault.code });
 }
 

@@ -59,7 +59,7 @@ function decode(body: Buffer): string {
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'The body must be a JSON object or array.';
   if (isDeeperThan(value, deepest)) return `The body is nested more than ${deepest} levels deep.`;
-  if (!isStorable(value)) return 'Text in the body has a NUL character or half a surrogate pair.';
+  if (!isStorable(value)) return 'A string in the body contains a NUL character or an unpaired surrogate.';
   return undefined;
 }
 

@@ -21,7 +21,7 @@ export const deadlinePlugin = plugin(
       const timer = setTimeout(() => {
         const error = new ApiError('SERVICE_UNAVAILABLE', {
           service: 'gatehouse',
-          reason: 'The answer took too long.',
+          reason: 'The request took too long.',
         });
         // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
         if (!reply.sent && !request.raw.socket.destroyed) reply.send(error);

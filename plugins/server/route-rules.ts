@@ -57,7 +57,7 @@ export const routeRulesPlugin = plugin(
       if (!operation) throw new Error(`${request} has no operationId.`);
       const what = `${request} (${operation})`;
       if (!schema?.response)
-        throw new Error(`${what} declares no responses: whatever the handler returns would go out.`);
+        throw new Error(`${what} declares no responses, so its handler could return anything.`);
       const config = route.config ?? {};
       const { access, needs, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } = config;
       if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);

@@ -4,21 +4,21 @@ import plugin from 'fastify-plugin';
 import { completeDocument } from './openapi/document.js';
 
 const tags = [
-  { name: 'Authentication', description: 'Sessions: login, refresh, logout.' },
-  { name: 'Sessions', description: 'Where users are signed in, and ending it.' },
-  { name: 'Own account', description: 'What users do with their own account, whatever their permissions.' },
-  { name: 'Providers', description: 'Login by OAuth2 and OpenID Connect.' },
-  { name: 'Users', description: 'User accounts.' },
-  { name: 'Two-factor authentication', description: 'A code from an app besides the password.' },
-  { name: 'Invitations', description: 'Users who are invited by e-mail.' },
-  { name: 'Registration', description: 'People who sign up by themselves.' },
-  { name: 'Roles', description: 'Roles group policies.' },
-  { name: 'Policies', description: 'Policies group permissions.' },
-  { name: 'Permissions', description: 'Who may do what with which items.' },
-  { name: 'Settings', description: 'Settings of the project.' },
-  { name: 'Mails', description: 'The queue of mails.' },
+  { name: 'Authentication', description: 'Log in, refresh tokens, and log out.' },
+  { name: 'Sessions', description: 'List and end sessions.' },
+  { name: 'Own account', description: 'Manage your own account, regardless of your permissions.' },
+  { name: 'Providers', description: 'Login with OAuth 2.0 and OpenID Connect.' },
+  { name: 'Users', description: 'Manage user accounts.' },
+  { name: 'Two-factor authentication', description: 'Codes from an authenticator app as a second factor.' },
+  { name: 'Invitations', description: 'Invite users by email.' },
+  { name: 'Registration', description: 'Self-registration with email verification.' },
+  { name: 'Roles', description: 'Manage roles, which group policies.' },
+  { name: 'Policies', description: 'Manage policies, which group permissions.' },
+  { name: 'Permissions', description: 'Manage permissions: which actions users can perform on which items.' },
+  { name: 'Settings', description: 'Read and update the project settings.' },
+  { name: 'Mails', description: 'The email queue.' },
   { name: 'Activity', description: 'The audit log.' },
-  { name: 'Server', description: 'The service itself.' },
+  { name: 'Server', description: 'Health and public settings of the service.' },
 ];
 
 /**
@@ -49,7 +49,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           version,
           summary: 'Authentication and user management',
           description:
-            'Payloads are JSON; successful payloads are wrapped in `data`. Errors are `{"errors": [{"message", "extensions": {"code"}}]}`; programs should look at `extensions.code`, and not at the message. Log in with `POST /auth/login`, and send the access token as `Authorization: Bearer …`. Every answer carries `x-request-id`.',
+            'Request and response bodies are JSON. Successful responses are wrapped in `data`. Errors have the form `{"errors": [{"message", "extensions": {"code"}}]}`; programs should rely on `extensions.code`, not on the message. Log in with `POST /auth/login`, and send the access token as `Authorization: Bearer …`. Every response has the header `x-request-id`.',
           contact: { name: 'The maintainers of Gatehouse' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
@@ -62,7 +62,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
               type: 'apiKey',
               in: 'query',
               name: 'access_token',
-              description: 'The same, as a query parameter.',
+              description: 'An access token or a static token, as a query parameter.',
             },
             sessionCookie: {
               type: 'apiKey',

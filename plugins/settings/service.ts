@@ -61,9 +61,10 @@ export function createSettings({
       const names = Object.keys(input) as SettingName[];
       if (writable.size === 0) throw new ApiError('FORBIDDEN');
       for (const name of names) {
-        if (!writable.has(name)) throw new ApiError('FORBIDDEN', { reason: `You may not write ${name} of settings` });
+        if (!writable.has(name))
+          throw new ApiError('FORBIDDEN', { reason: `You are not allowed to write ${name} of settings` });
         if (!caller.admin && !delegable.has(name))
-          throw new ApiError('FORBIDDEN', { reason: `Only an administrator may write ${name} of settings` });
+          throw new ApiError('FORBIDDEN', { reason: `Only an administrator can write ${name} of settings` });
       }
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);

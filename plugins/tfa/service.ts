@@ -43,9 +43,9 @@ export interface TwoFactor {
 }
 
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
-const alreadyOn = () => refuse('Two-factor authentication is on already');
+const alreadyOn = () => refuse('Two-factor authentication is already on');
 const notOn = () => refuse('Two-factor authentication is not on');
-const wrongOtp = () => refuse('otp is wrong, or was used already');
+const wrongOtp = () => refuse('otp is incorrect or has already been used');
 
 export function createTwoFactor(deps: {
   db: Executor;
@@ -81,7 +81,7 @@ export function createTwoFactor(deps: {
 
     enable: async (caller, given, otp) => {
       const secret = readSecret(given);
-      if (secret === undefined) throw refuse('secret must be base32, of at least 128 bits');
+      if (secret === undefined) throw refuse('secret must be base32 with at least 128 bits');
       const user = await ownPassword.read(caller);
       if (user.tfaSecret !== null) throw alreadyOn();
       const step = matchStep(secret, otp, clock());

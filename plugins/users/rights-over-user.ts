@@ -25,7 +25,7 @@ export async function requireRightOverUser(
   const user = id.toLowerCase();
   const grants = writeGrantsOf(caller, 'users', 'update', variablesOf(caller, now));
   if (grants.length === 0 || !uuidPattern.test(id)) throw new ApiError('FORBIDDEN');
-  if (user === caller.userId) throw new ApiError('FORBIDDEN', { reason: 'You may not do this to your own account' });
+  if (user === caller.userId) throw new ApiError('FORBIDDEN', { reason: 'You cannot do this to your own account' });
   await lockAll(tx, collections.users, [user]);
   const written = [{ keys: [user], fields: [field] }];
   const applied = await requireRules(tx, collections.users, written, grants);

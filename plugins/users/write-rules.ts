@@ -39,18 +39,18 @@ const tooLong = (field: string, value: unknown) =>
 
 const special: SpecialFields = {
   email: (value, { columns }) => {
-    if (value !== null && typeof value !== 'string') throw invalidPayload('email takes text');
+    if (value !== null && typeof value !== 'string') throw invalidPayload('email must be a string');
     if (typeof value === 'string' && value.length > 128) throw tooLong('email', value);
     if (value === null || !formats.email(value)) throw refuse('email', 'email');
     columns.email = value;
   },
   status: (value, { columns }) => {
-    if (value !== null && typeof value !== 'string') throw invalidPayload('status takes text');
+    if (value !== null && typeof value !== 'string') throw invalidPayload('status must be a string');
     if (!userStatuses.some((status) => status === value)) throw refuse('status', 'in', { valid: userStatuses });
     columns.status = value;
   },
   password: (value, { columns }) => {
-    if (value !== null && typeof value !== 'string') throw invalidPayload('password takes text');
+    if (value !== null && typeof value !== 'string') throw invalidPayload('password must be a string');
     if (value === '') throw refuse('password', 'too_short');
     if (value !== null && value.length > longestPassword) throw tooLong('password', concealed);
     columns.password = value === null ? null : notHashed;
@@ -58,13 +58,13 @@ const special: SpecialFields = {
   token: (value, { columns }) => {
     // The client sends the concealed value back unchanged.
     if (value === concealed) return;
-    if (value !== null && typeof value !== 'string') throw invalidPayload('token takes text');
+    if (value !== null && typeof value !== 'string') throw invalidPayload('token must be a string');
     if (value !== null && [...value].length < minTokenLength)
       throw refuse('token', 'min_length', { valid: minTokenLength });
     if (value !== null && value.length > 255) throw tooLong('token', concealed);
     // Other characters cannot be sent in an Authorization header.
     if (value !== null && !/^[\x21-\x7e]+$/.test(value))
-      throw invalidPayload('token takes printable ASCII, without spaces');
+      throw invalidPayload('token must consist of printable ASCII characters without spaces');
     columns.token_hash = value === null ? null : hashToken(value);
   },
   avatar: (value, { columns }) => {
@@ -73,7 +73,7 @@ const special: SpecialFields = {
     columns.avatar = value === null ? null : readAvatar(value);
   },
   tfa_secret: () => {
-    throw invalidPayload('tfa_secret is changed by the routes for two-factor authentication');
+    throw invalidPayload('tfa_secret can only be changed through the routes for two-factor authentication');
   },
 };
 
@@ -228,11 +228,11 @@ async function checkLimits(
   for (const { keys, input } of changes) {
     const fields = new Set(Object.keys(input));
     if (fields.has('provider') || fields.has('external_identifier')) {
-      throw invalidPayload('Only an administrator may write provider and external_identifier');
+      throw invalidPayload('Only an administrator can write provider and external_identifier');
     }
     const isOwn = action === 'update' && keys.every((key) => key === caller.userId);
     if (fields.has('token') && !isOwn)
-      throw new ApiError('FORBIDDEN', { reason: 'Only an administrator may write the token of another user' });
+      throw new ApiError('FORBIDDEN', { reason: 'Only an administrator can write the token of another user' });
   }
   const renewed = changes.filter(({ input }) => typeof input.password === 'string');
   const count = renewed.reduce((sum, change) => sum + Math.max(1, change.keys.length), 0);

@@ -103,6 +103,6 @@ export const queryCheckedByTheDomain = () => (body: unknown) =>
     ? true
     : {
         error: new ApiError('INVALID_PAYLOAD', {
-          reason: 'The body must be an object with a query, which is an object.',
+          reason: 'The body must be an object, and its query, if any, must be an object.',
         }),
       };

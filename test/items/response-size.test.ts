@@ -58,7 +58,7 @@ t.test('a response has a maximum size, however large the rows are', async (t) =>
   for (const headers of [administrator, member]) {
     const refused = await ask('limit=100', headers);
     t.equal(codeOf(refused), 'INVALID_QUERY');
-    t.match(refused.json().errors[0].extensions.reason, /MAX_RESPONSE_SIZE.*request fewer rows or fields/);
+    t.match(refused.json().errors[0].extensions.reason, /MAX_RESPONSE_SIZE.*Request fewer rows or fields/);
     t.equal((await ask('limit=3', headers)).json().data[2].description.length, 1_000_001, 'three of them fit');
     t.equal((await ask('fields=id,title', headers)).json().data.length, 6);
     const search = await request({

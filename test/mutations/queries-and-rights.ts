@@ -213,7 +213,7 @@ export const queriesAndRights: readonly Mutation[] = [
       },
       {
         file: 'plugins/items/write-engine.ts',
-        find: '    if (withheld !== undefined) throw forbidden(`You may not write ${withheld} of ${name}`);\n',
+        find: '    if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);\n',
         replace: '',
       },
     ],

@@ -281,11 +281,11 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a registration hashes the password although registration is switched off',
+    fault: 'a registration hashes the password although registration is turned off',
     edits: [
       {
         file: 'plugins/registration/service.ts',
-        find: "      if (!settings.public_registration) throw new Refusal('registration is switched off');\n",
+        find: "      if (!settings.public_registration) throw new Refusal('registration is turned off');\n",
         replace: '',
       },
     ],
@@ -310,8 +310,8 @@ export const writes: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
-        find: 'forbidden(`You may not write ${withheld} of ${name}`)',
-        replace: "forbidden('You may not write all of these fields')",
+        find: 'forbidden(`You are not allowed to write ${withheld} of ${name}`)',
+        replace: "forbidden('You are not allowed to write all of these fields')",
       },
     ],
     tests: ['test/users/update.test.ts'],

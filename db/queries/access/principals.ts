@@ -234,7 +234,7 @@ export async function advanceSession(
     shift,
     maxAge,
   });
-  if (!outcome) throw new Error('An attempt to replace the token of a session must say what came of it.');
+  if (!outcome) throw new Error('An attempt to replace the token of a session must return its outcome.');
   const { was_current: wasCurrent, expires_at: expiresAt, created_at: createdAt, ...principal } = outcome;
   return principal.id === null
     ? { principal: undefined, wasCurrent }

@@ -152,7 +152,7 @@ export async function withdrawAttempts(executor: Executor, keys: readonly string
 export type FewKeys = Record<'oneKey' | 'otherKey', string>;
 
 export const fewKeys = ([oneKey = '', otherKey = oneKey, ...more]: readonly string[]): FewKeys => {
-  if (more.length > 0) throw new Error('An attempt has two keys at the most.');
+  if (more.length > 0) throw new Error('An attempt has at most two keys.');
   return { oneKey, otherKey };
 };
 

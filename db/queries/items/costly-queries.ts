@@ -117,7 +117,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
       for (const [name, comparisons] of cost.others) fixed += comparisons * (await countOf(executor, name));
       if (fixed > mostAtOnce) {
         throw invalidQuery(
-          'The query is too costly for the embedded database; use fewer conditions on related items, fewer values, columns or sort keys, or use PostgreSQL',
+          'The query is too expensive for the embedded database. Use fewer conditions on related items, fewer values, columns or sort keys, or use PostgreSQL.',
         );
       }
       if (cost.own * (await countOf(executor, collection.name)) <= mostAtOnce / 2) return query;

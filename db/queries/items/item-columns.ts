@@ -49,7 +49,7 @@ export const writtenColumns = (collection: Collection, fields: FieldTree, option
   written(`${collection.name} ${nameOf(collection, fields)} ${options.mostBytes} ${options.withId}`, () => {
     const compiler = createCompiler(seesAll);
     const query = writeStatement(selectColumns(compiler, compiler.row(collection), fields, options));
-    if (query.params.length > 0) throw new Error('There are values among the columns.');
+    if (query.params.length > 0) throw new Error('The columns must not contain values.');
     return sql.raw(query.sql);
   });
 

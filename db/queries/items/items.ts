@@ -74,7 +74,7 @@ const hasLists = (tree: FieldTree): boolean =>
 
 export const tooLarge = ({ bytes }: ReadLimits) =>
   invalidQuery(
-    `The response would be larger than ${bytes} bytes (MAX_RESPONSE_SIZE); request fewer rows or fields, or page with the cursor`,
+    `The response would be larger than ${bytes} bytes (MAX_RESPONSE_SIZE). Request fewer rows or fields, or page with the cursor.`,
   );
 
 /** The state of reading for one query. */
@@ -289,7 +289,7 @@ function checkListed({ limits, listedBefore }: Reading, weights: readonly Weight
   for (const weight of weights) listed += weight.listed;
   if (listed > limits.listed) {
     throw invalidQuery(
-      `A response may have at most ${limits.listed} items inside its rows; request fewer rows or fields, or page with the cursor`,
+      `A response can have at most ${limits.listed} nested items. Request fewer rows or fields, or page with the cursor.`,
     );
   }
 }

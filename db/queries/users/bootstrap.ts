@@ -21,7 +21,7 @@ export async function createAdministrator(
   const name = 'Administrator';
   const [role] = await executor
     .insert(roles)
-    .values({ name, icon: 'verified', description: 'May do everything.' })
+    .values({ name, icon: 'verified', description: 'Can do everything.' })
     .returning({ id: roles.id });
   const [policy] = await executor
     .insert(policies)

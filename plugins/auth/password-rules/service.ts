@@ -54,7 +54,7 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
     maxWaiting?: number,
   ): Promise<PasswordReason[][]> => {
     if (passwords.some(({ password }) => hashPattern.test(password))) {
-      throw new ApiError('INVALID_PAYLOAD', { reason: 'password takes a password, not the hash of one' });
+      throw new ApiError('INVALID_PAYLOAD', { reason: 'password must be a password, not a hash' });
     }
     const { policy, projectName } = await readPasswordSettings(db);
     const all: PasswordReason[][] = [];

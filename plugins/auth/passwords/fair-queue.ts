@@ -25,7 +25,10 @@ export interface FairQueue {
 }
 
 export const noRoom = () =>
-  new ApiError('SERVICE_UNAVAILABLE', { service: 'passwords', reason: 'Too many passwords at once.' });
+  new ApiError('SERVICE_UNAVAILABLE', {
+    service: 'passwords',
+    reason: 'Too many passwords are waiting to be processed.',
+  });
 
 const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 

@@ -247,7 +247,7 @@ export function createSessions(deps: Dependencies): Sessions {
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const reason = 'The database was too slow.';
+    const reason = 'The database took too long to respond.';
     timer = setTimeout(
       () => reject(new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason })),
       milliseconds,

@@ -73,7 +73,8 @@ export function createStepUp(deps: {
   };
 
   const requireSession: StepUp['requireSession'] = ({ sessionId }) => {
-    if (sessionId === null) throw new ApiError('FORBIDDEN', { reason: 'A static token may not do this; sign in' });
+    if (sessionId === null)
+      throw new ApiError('FORBIDDEN', { reason: 'This requires a session. Sign in instead of using a static token.' });
   };
 
   const requireFresh: StepUp['requireFresh'] = async (caller, executor = db) => {

@@ -15,21 +15,21 @@ import {
 /** Headers that routes do not declare themselves, because they apply to every response of a kind. */
 const headers = {
   RequestId: {
-    description: 'The id under which the request is logged: the one that it came with, or a new one.',
+    description: 'The ID with which the request is logged: the ID that the client sent, or a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['5e2f0c1a-8d47-4b0e-9c39-2f6a1d7b8e90'] },
   },
   RetryAfter: {
-    description: 'After how many seconds to try again.',
+    description: 'The number of seconds after which to try again.',
     required: true,
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   RetryAfterIfUnavailable: {
-    description: 'Comes with SERVICE_UNAVAILABLE: after how many seconds to try again.',
+    description: 'The number of seconds after which to try again. Sent with `SERVICE_UNAVAILABLE`.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   DeadCookie: {
-    description: 'Clears the session cookie if it is invalid, or the cookies of a login by provider that has failed.',
+    description: 'Clears the session cookie if it is invalid, or the cookies of a failed login through a provider.',
     schema: { type: 'string', examples: ['gatehouse_session_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'] },
   },
 } satisfies Record<string, Header>;

@@ -43,7 +43,7 @@ export function createSigningKeys(deps: {
     const ofAlgorithm = (key: SigningKey) => key.algorithm === algorithm;
     // A key of another algorithm continues to sign until the first key of this algorithm has been published for long enough.
     const key = due.find(ofAlgorithm) ?? due[0] ?? keys.find(ofAlgorithm);
-    if (!key) throw new Error('There is no key to sign access tokens with.');
+    if (!key) throw new Error('There is no key with which to sign access tokens.');
     return key;
   };
 

@@ -43,7 +43,7 @@ export function createOwnAccount(deps: { db: Executor; clock: Clock; activity: P
     requireSelfService: async ({ admin }) => {
       if (admin) return;
       const { self_service: isOn } = await readSettings(db);
-      if (!isOn) throw forbidden('An administrator has switched this off');
+      if (!isOn) throw forbidden('An administrator has turned this off');
     },
 
     readProfile: profileOf,
@@ -78,7 +78,7 @@ export function createOwnAccount(deps: { db: Executor; clock: Clock; activity: P
         await lockRecords(tx, collections.users, [userId]);
         await deleteRecords(tx, collections.users, [userId]);
         if (!(await hasActiveAdministrator(tx))) {
-          throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'There must be an active administrator left' });
+          throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
         }
         await activity.record(tx, caller, [{ action: 'delete', collection: 'users', item: userId }]);
       }),
