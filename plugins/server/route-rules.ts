@@ -56,8 +56,7 @@ export const routeRulesPlugin = plugin(
       const operation = schema?.operationId;
       if (!operation) throw new Error(`${request} has no operationId.`);
       const what = `${request} (${operation})`;
-      if (!schema?.response)
-        throw new Error(`${what} declares no responses, so its handler could return anything.`);
+      if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
       const config = route.config ?? {};
       const { access, needs, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } = config;
       if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
