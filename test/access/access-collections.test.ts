@@ -17,7 +17,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
   const permission: number = made.json().data.id;
   const rowWithRule = await post('/permissions', { ...right, permissions: { email: { _eq: 'x' } } }, asAdmin);
 
-  t.test('a permission has nothing but what it was given; the prefix is dropped', async (t) => {
+  t.test('a permission has only the given fields; the prefix is dropped', async (t) => {
     const { id, ...rest } = made.json().data;
     t.type(id, 'number');
     const empty = { permissions: null, validation: null, presets: null, fields: null };
@@ -29,7 +29,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     }
   });
 
-  t.test('roles and policies have their defaults, and are read by the query language', async (t) => {
+  t.test('roles and policies have their defaults, and can be read with the query language', async (t) => {
     const role = (await post('/roles', { name: 'R', parent: a.toUpperCase(), policies: [policy] }, asAdmin)).json()
       .data;
     t.strictSame(role, {
@@ -55,7 +55,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     t.equal((await remove(service, `/roles/${role.id}`)).statusCode, 204);
   });
 
-  t.test('what is refused leaves everything as it was', async (t) => {
+  t.test('a rejected request changes nothing', async (t) => {
     const wrong = ['INVALID_PAYLOAD'] as const;
     const cidr: [ErrorCode, Extensions] = ['FAILED_VALIDATION', { field: 'ip_access', type: 'cidr' }];
     const creations: [url: string, payload: object, readonly [ErrorCode, Extensions?]][] = [
@@ -132,15 +132,19 @@ t.test('roles, policies, permissions and settings', async (t) => {
     }
     t.equal((await patch(service, `/roles/${b}`, { parent: a })).statusCode, 200);
     const circle = () => patch(service, `/roles/${a}`, { parent: b });
-    await refusedUnchanged(t, service, circle, wrong, 'a circle of two requests');
+    await refusedUnchanged(t, service, circle, wrong, 'a cycle created by two requests');
     const racing = await Promise.all([
       patch(service, `/roles/${a}`, { parent: c }),
       patch(service, `/roles/${c}`, { parent: b }),
     ]);
-    t.strictSame(racing.map(({ statusCode }) => statusCode).sort(), [200, 400], 'nor by two at once');
+    t.strictSame(
+      racing.map(({ statusCode }) => statusCode).sort(),
+      [200, 400],
+      'two simultaneous requests cannot create one either',
+    );
   });
 
-  t.test('only an administrator may write what decides over rights', async (t) => {
+  t.test('only an administrator may change anything that determines rights', async (t) => {
     for (const collection of ['roles', 'policies', 'permissions', 'settings', 'users']) {
       for (const action of ['create', 'update', 'delete'] as const) {
         await app.db.insert(permissions).values({ policy, collection, action, fields: ['*'] });
@@ -166,7 +170,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     t.equal((await post('/roles', { name: 'harmless' }, headers)).statusCode, 204);
   });
 
-  t.test('settings are one item, each field of its type', async (t) => {
+  t.test('settings are a single item, and each field has its type', async (t) => {
     const wrong: [payload: object, readonly [ErrorCode, Extensions?]][] = [
       [{ nickname: 'x' }, ['INVALID_PAYLOAD']],
       [{ id: 2 }, ['INVALID_PAYLOAD']],
@@ -197,7 +201,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     await refusedUnchanged(t, service, () => get('/settings'), ['FORBIDDEN'], 'private by default');
   });
 
-  t.test('what one may do and is', async (t) => {
+  t.test('a user’s own rights and roles', async (t) => {
     const own = await createPolicy(app, { appAccess: true, read: ['id'] });
     const role = await createRole(app, { parent: a });
     await createUser(app, { token: 'an-app-user', role, policies: [own] });
@@ -207,7 +211,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     t.equal(mine.users.read.access, 'full');
     t.equal(mine.settings.update.access, 'none');
     const roles = (await get('/roles/me?fields=id', headers)).json().data;
-    t.ok(roles.some(({ id }: { id: string }) => id === role) && roles.length >= 2, 'the role and what is above it');
+    t.ok(roles.some(({ id }: { id: string }) => id === role) && roles.length >= 2, 'the role and its ancestors');
     t.equal((await get('/roles/me')).statusCode, 401);
   });
 });

@@ -14,7 +14,7 @@ import { rfcSecret } from '../helpers/totp.js';
 const { app, clock, post, get } = await startTestApp(t);
 const key = accessTokenKey(app);
 
-/** Logs in and gives the access token, from wherever the mode puts it. */
+/** Logs in and returns the access token, from the place where the mode puts it. */
 async function accessTokenOf(account: { email: string; password: string }, mode = 'json'): Promise<string> {
   const response = await post('/auth/login', { ...account, mode });
   return response.json().data.access_token ?? setCookies(response).gatehouse_session_token?.value ?? '';
@@ -34,13 +34,13 @@ async function accepted(t: Test, presented: string, what: string) {
 const fails = async (t: Test, presented: string, code: ErrorCode, what: string) =>
   refused(t, await me(presented), code, what);
 
-t.test('the claims, no more and no less', async (t) => {
+t.test('a token has exactly these claims', async (t) => {
   const makeRole = async (policy: typeof policies.$inferInsert) => {
     const [[role], [made]] = await Promise.all([
       app.db.insert(roles).values({ name: policy.name }).returning(),
       app.db.insert(policies).values(policy).returning(),
     ]);
-    if (!role || !made) throw new Error('nothing was made');
+    if (!role || !made) throw new Error('The role or the policy was not created.');
     await app.db.insert(rolePolicies).values({ role: role.id, policy: made.id });
     return { role: role.id, policy: made.id };
   };
@@ -58,12 +58,12 @@ t.test('the claims, no more and no less', async (t) => {
     { what: 'no role', columns: {}, expected: plain },
     { what: 'app', columns: { role: appUsers.role }, expected: { ...plain, role: appUsers.role, app_access: true } },
     {
-      what: 'TFA demanded',
+      what: 'TFA required',
       columns: { role: strict.role },
       expected: { ...plain, role: strict.role, admin_access: true, enforce_tfa: true },
     },
     {
-      what: 'TFA demanded by a policy of the user’s own',
+      what: 'TFA required by a policy of the user',
       columns: {},
       own: strict.policy,
       expected: { ...plain, admin_access: true, enforce_tfa: true },
@@ -91,7 +91,7 @@ t.test('the claims, no more and no less', async (t) => {
       t.strictSame(rest, { ...expected, ...generation, id: user.id, iss: 'gatehouse' }, `${what}, ${mode}`);
       t.match(session, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
       t.ok(Number(iat) >= before && Number(iat) <= after, 'issued now');
-      t.ok(Math.abs(Number(exp) - Number(iat) - lifetime) <= 1, `${mode}: lives for ${lifetime} s`);
+      t.ok(Math.abs(Number(exp) - Number(iat) - lifetime) <= 1, `${mode}: valid for ${lifetime} s`);
     }
   }
 
@@ -101,26 +101,30 @@ t.test('the claims, no more and no less', async (t) => {
   const { refresh_token } = (await post('/auth/login', withTfa)).json().data;
   await updateAccount(app, withTfa.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, withTfa.id) });
   const refreshed = (await post('/auth/refresh', { refresh_token })).json().data;
-  t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'no longer demanded once it is there');
+  t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'not required once it is set up');
 });
 
 t.test('rights come from the database, never from the token', async (t) => {
   t.equal(claims.admin_access, false);
   const boastful = signJwt(key, { ...claims, admin_access: true, app_access: true, role: randomUUID() });
-  t.strictSame((await me(boastful)).json(), { data: { id: account.id } }, 'no field but the id may be read');
-  t.strictSame((await get('/server/health', bearer(boastful))).json(), { status: 'ok' }, 'no details for admins');
+  t.strictSame((await me(boastful)).json(), { data: { id: account.id } }, 'only the id may be read');
+  t.strictSame(
+    (await get('/server/health', bearer(boastful))).json(),
+    { status: 'ok' },
+    'no details for administrators',
+  );
   const details = await get('/server/health', bearer(await accessTokenOf(admin)));
-  t.ok(details.json().checks, 'which a real one gets');
+  t.ok(details.json().checks, 'which a real administrator gets');
 });
 
-t.test('what the tests sign with the right key is as good as the real thing', async (t) => {
-  await accepted(t, token, 'the real thing');
-  await accepted(t, signJwt(key, claims), 'the same, signed here');
-  await accepted(t, signJwt(key, { ...claims, extra: 'ignored' }), 'a claim more');
+t.test('a token signed by the tests with the right key is accepted', async (t) => {
+  await accepted(t, token, 'the issued token');
+  await accepted(t, signJwt(key, claims), 'the same claims, signed by the test');
+  await accepted(t, signJwt(key, { ...claims, extra: 'ignored' }), 'an additional claim');
   t.equal(signJwt(key, JSON.stringify(claims)).split('.')[1], encodePart(claims));
 });
 
-t.test('any character changed anywhere', async (t) => {
+t.test('a token with any character changed is rejected', async (t) => {
   const signature = token.lastIndexOf('.') + 1;
   for (let index = 0; index < token.length; index++) {
     for (const other of [token[index] === 'A' ? 'B' : 'A', '.']) {
@@ -130,15 +134,15 @@ t.test('any character changed anywhere', async (t) => {
       const code = response.json().errors?.[0]?.extensions.code;
       const isJwt = other !== '.' && token[index] !== '.';
       const expected = !isJwt ? ['INVALID_CREDENTIALS'] : index >= signature ? ['INVALID_TOKEN'] : null;
-      // A change in the header or the claims may leave no JWT of ours at all.
+      // A change in the header or the claims may produce something that is no JWT of ours.
       if (!(expected ?? ['INVALID_TOKEN', 'INVALID_CREDENTIALS']).includes(code))
         t.fail(`${index} as ${other}: ${code}`);
     }
   }
-  t.pass('all refused');
+  t.pass('all rejected');
 });
 
-t.test('every other spelling of the same bytes', async (t) => {
+t.test('a token in any other spelling of the same bytes is rejected', async (t) => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = token.at(-1) ?? '';
   const bytesOf = (text: string) => Buffer.from(text, 'base64url').toString('hex');
@@ -148,7 +152,7 @@ t.test('every other spelling of the same bytes', async (t) => {
   t.equal(twins.length, 4);
   t.ok(twins.includes(token));
   for (const twin of twins) {
-    if (twin === token) await accepted(t, twin, 'as it was made');
+    if (twin === token) await accepted(t, twin, 'as issued');
     else await fails(t, twin, 'INVALID_TOKEN', `${last} as ${twin.at(-1)}`);
   }
   const [header, body, signature] = token.split('.');
@@ -163,10 +167,15 @@ t.test('every other spelling of the same bytes', async (t) => {
   }
 });
 
-t.test('cut, doubled, or with segments too few or too many', async (t) => {
+t.test('a token cut, doubled, or with too few or too many segments is rejected', async (t) => {
   const [header, body, signature = ''] = token.split('.');
   for (const length of [0, 1, 16, 21, 22, 42]) {
-    await fails(t, `${header}.${body}.${signature.slice(0, length)}`, 'INVALID_TOKEN', `${length} of the signature`);
+    await fails(
+      t,
+      `${header}.${body}.${signature.slice(0, length)}`,
+      'INVALID_TOKEN',
+      `${length} characters of the signature`,
+    );
   }
   await fails(t, `${token}${signature}`, 'INVALID_TOKEN', 'the signature twice');
   await fails(t, `${token}AAAA`, 'INVALID_TOKEN', 'a longer signature');
@@ -188,7 +197,7 @@ t.test('cut, doubled, or with segments too few or too many', async (t) => {
 });
 
 t.test(
-  'other algorithms (CVE-2023-48223, CVE-2026-34950, GHSA-ww5h-9m49-7xx4, GHSA-g3jj-5cmm-3hxx, CVE-2022-23540)',
+  'tokens with other algorithms are rejected (CVE-2023-48223, CVE-2026-34950, GHSA-ww5h-9m49-7xx4, GHSA-g3jj-5cmm-3hxx, CVE-2022-23540)',
   async (t) => {
     const { alg: _, ...noAlg } = accessTokenHeader;
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -205,9 +214,9 @@ t.test(
       'no alg, signed': signJwt(key, claims, noAlg),
       HS384: signJwt(key, claims, withAlg('HS384'), 'sha384'),
       HS512: signJwt(key, claims, withAlg('HS512'), 'sha512'),
-      'HS512 that says HS256': signJwt(key, claims, accessTokenHeader, 'sha512'),
-      'HS256 that says HS512': signJwt(key, claims, withAlg('HS512')),
-      'RS256, honestly signed': `${rs256}.${createSign('sha256').update(rs256).sign(privateKey, 'base64url')}`,
+      'HS512 declared as HS256': signJwt(key, claims, accessTokenHeader, 'sha512'),
+      'HS256 declared as HS512': signJwt(key, claims, withAlg('HS512')),
+      'RS256, correctly signed': `${rs256}.${createSign('sha256').update(rs256).sign(privateKey, 'base64url')}`,
       'RS256 header, our HMAC': signJwt(key, claims, withAlg('RS256')),
       'RS256 header, HMAC with a public key': signJwt(publicPem, claims, withAlg('RS256')),
       'HMAC with a public key': signJwt(publicPem, claims),
@@ -218,12 +227,12 @@ t.test(
   },
 );
 
-t.test('other keys (GHSA-gmvf-9v4p-v8jc)', async (t) => {
+t.test('tokens signed with other keys are rejected (GHSA-gmvf-9v4p-v8jc)', async (t) => {
   const keys = {
     empty: '',
     'the secret itself': app.config.SECRET,
     'the key in hex': key.toString('hex'),
-    'the key with a zero more': Buffer.concat([key, Buffer.alloc(64)]),
+    'the key with additional zeros': Buffer.concat([key, Buffer.alloc(64)]),
     'the key of refresh tokens': deriveKey(app.config.SECRET, 'refresh-token'),
     'the key of TFA secrets': deriveKey(app.config.SECRET, 'tfa-secret'),
     'the key of another secret': deriveKey(`${app.config.SECRET}!`, 'access-token'),
@@ -232,7 +241,7 @@ t.test('other keys (GHSA-gmvf-9v4p-v8jc)', async (t) => {
   for (const [what, other] of Object.entries(keys)) await fails(t, signJwt(other, claims), 'INVALID_TOKEN', what);
 });
 
-t.test('headers that name another key, or ask for something special (CVE-2026-35042)', async (t) => {
+t.test('headers that name another key or an extension are rejected (CVE-2026-35042)', async (t) => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const attackersKey = Buffer.alloc(32, 7);
   const inHeader = [
@@ -265,7 +274,7 @@ t.test('headers that name another key, or ask for something special (CVE-2026-35
   }
 });
 
-t.test('a claim missing, or of another type', async (t) => {
+t.test('a claim that is missing or has another type', async (t) => {
   const required = ['id', 'role', 'app_access', 'admin_access', 'session', 'iat', 'exp'];
   for (const name of required) {
     const { [name]: _, ...others } = claims;
@@ -291,11 +300,11 @@ t.test('a claim missing, or of another type', async (t) => {
   }
   const endless = JSON.stringify(claims).replace(`"exp":${exp}`, '"exp":1e999');
   t.match(endless, '1e999');
-  await fails(t, signJwt(key, endless), 'INVALID_TOKEN', 'exp beyond all numbers');
+  await fails(t, signJwt(key, endless), 'INVALID_TOKEN', 'exp greater than any number');
   await accepted(t, signJwt(key, { ...claims, exp: 99_999_999_999 }), 'exp in the year 5138');
 });
 
-t.test('a JWT of another issuer is a static token that nobody has (CVE-2025-30144)', async (t) => {
+t.test('a JWT of another issuer is treated as an unknown static token (CVE-2025-30144)', async (t) => {
   const { iss: _, ...none } = claims;
   const others = ['directus', 'Gatehouse', 'gatehouse ', '', null, 1, true, ['gatehouse'], ['gatehouse', 'x'], {}];
   for (const [what, presented] of [
@@ -310,10 +319,10 @@ t.test('a JWT of another issuer is a static token that nobody has (CVE-2025-3014
   }
 });
 
-t.test('duplicate claims: the last one counts, for the signature’s owner too', async (t) => {
+t.test('of duplicate claims the last one applies, also for the choice of the key', async (t) => {
   const other = await createAccount(app);
   const text = JSON.stringify(claims).slice(1);
-  await accepted(t, signJwt(key, `{"id":"${other.id}","iss":"other","exp":1,${text}`), 'others before ours');
+  await accepted(t, signJwt(key, `{"id":"${other.id}","iss":"other","exp":1,${text}`), 'other values before ours');
   const after = (more: string) => `{${text.slice(0, -1)},${more}}`;
   await fails(t, signJwt(key, after(`"id":"${other.id}"`)), 'INVALID_CREDENTIALS', 'another user after ours');
   await fails(t, signJwt(key, after('"exp":1')), 'TOKEN_EXPIRED', 'another exp after ours');
@@ -333,24 +342,24 @@ t.test('the user and the session of a token belong together', async (t) => {
   const cases = {
     'another user’s id': { ...claims, id: theirs.id },
     'another user’s session': { ...claims, session: theirs.session },
-    'a session that is not there': { ...claims, session: randomUUID() },
-    'a user who is not there': { ...claims, id: randomUUID() },
-    'a generation to come': { ...claims, generation: 1 },
+    'a session that does not exist': { ...claims, session: randomUUID() },
+    'a user who does not exist': { ...claims, id: randomUUID() },
+    'a future generation': { ...claims, generation: 1 },
   };
   for (const [what, changed] of Object.entries(cases)) {
     await fails(t, signJwt(key, changed), 'INVALID_CREDENTIALS', what);
   }
 });
 
-t.test('what is wrong with a token comes before what is old about it', async (t) => {
+t.test('an invalid token is rejected as invalid even if it has expired', async (t) => {
   const old = { ...claims, exp: 1 };
   await fails(t, signJwt(key, old), 'TOKEN_EXPIRED', 'old');
-  await fails(t, signJwt(key, { ...old, session: randomUUID() }), 'TOKEN_EXPIRED', 'old, of no session');
-  await fails(t, signJwt('other', old), 'INVALID_TOKEN', 'old and forged');
-  await fails(t, signJwt(key, { ...old, role: undefined }), 'INVALID_TOKEN', 'old and incomplete');
+  await fails(t, signJwt(key, { ...old, session: randomUUID() }), 'TOKEN_EXPIRED', 'expired, without a session');
+  await fails(t, signJwt('other', old), 'INVALID_TOKEN', 'expired and forged');
+  await fails(t, signJwt(key, { ...old, role: undefined }), 'INVALID_TOKEN', 'expired and incomplete');
 });
 
-t.test('expiry, to the second', async (t) => {
+t.test('a token expires exactly at its exp', async (t) => {
   const exp = 2_000_000_000;
   const signing = { jwt: app.jwt, keys: app.signingKeys, issuer: 'gatehouse' };
   const at = (ms: number) => createAccessTokens({ ...signing, clock: () => new Date(ms) });
@@ -361,7 +370,7 @@ t.test('expiry, to the second', async (t) => {
   t.match(decodeJwt(issued).claims, { iat: exp - 900, exp });
   t.equal((await at((exp - 1) * 1000).verify(issued))?.exp, exp, 'a second before');
   t.equal((await at(exp * 1000 - 1).verify(issued))?.exp, exp, 'a millisecond before');
-  await t.rejects(at(exp * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'at the moment itself');
+  await t.rejects(at(exp * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'at that moment');
   await t.rejects(at((exp + 1) * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'a second after');
 
   const now = Math.floor(clock.now().getTime() / 1000);
@@ -372,9 +381,9 @@ t.test('expiry, to the second', async (t) => {
   await fails(t, signJwt(key, { ...claims, exp: -1 }), 'TOKEN_EXPIRED', 'before 1970');
 });
 
-t.test('a token cannot outlive its session, whatever it says', async (t) => {
+t.test('a token is never valid for longer than its session', async (t) => {
   const late = signJwt(key, { ...claims, exp: 99_999_999_999 });
-  await accepted(t, late, 'as long as there is a session');
+  await accepted(t, late, 'while the session exists');
   clock.advance(7 * 24 * 3_600_000 + 1000);
-  await fails(t, late, 'INVALID_CREDENTIALS', 'when it has expired');
+  await fails(t, late, 'INVALID_CREDENTIALS', 'when the session has expired');
 });

@@ -15,13 +15,13 @@ import { countStatements } from '../helpers/statements.js';
 
 const { app, clock, post, get, request } = await startTestApp(t);
 
-/** Makes a user with a static token. */
+/** Creates a user with a static token. */
 async function createTokenHolder(columns: Parameters<typeof createAccount>[1] = {}) {
   const token = `static-token-${Math.random().toString(36).slice(2)}`;
   return { ...(await createAccount(app, { ...columns, tokenHash: hashToken(token) })), token };
 }
 
-/** Logs in afresh, in mode `json` and in mode `session`. */
+/** Creates new sessions in mode `json` and in mode `session`. */
 async function logIn(account: { email: string; password: string }) {
   const json = await post('/auth/login', account);
   const session = await post('/auth/login', { ...account, mode: 'session' });
@@ -48,28 +48,28 @@ const routes = {
 };
 const isPublic = (name: string) => name !== 'GET /users/me';
 
-/** Presents something to every route, and expects this user (null: nobody) to be seen behind it. */
+/** Sends credentials to every route, and expects them to authenticate this user (null: nobody). */
 async function seenAs(t: Test, presented: Presented, user: { id: string } | null, what: string) {
   for (const [name, ask] of Object.entries(routes)) {
     const response = await ask(presented);
     if (user === null && !isPublic(name)) refused(t, response, 'INVALID_CREDENTIALS', `${what}: ${name}`);
     else t.equal(response.statusCode, 200, `${what}: ${name}`);
     if (user && !isPublic(name)) t.equal(response.json().data?.id, user.id, `${what}: who`);
-    t.strictSame(clearedCookies(response), [], `${what}: takes no cookie away`);
+    t.strictSame(clearedCookies(response), [], `${what}: clears no cookie`);
   }
 }
 
-/** Presents something to every route, public ones too, and expects every one to refuse it alike. */
+/** Sends credentials to every route, including public ones, and expects the same error from all of them. */
 async function refusedEverywhere(t: Test, presented: Presented, code: ErrorCode, what: string, cleared: string[] = []) {
   for (const [name, ask] of Object.entries(routes)) {
     const response = await ask(presented);
     refused(t, response, code, `${what}: ${name}`);
-    t.strictSame(clearedCookies(response), cleared, `${what}: cookies taken away by ${name}`);
+    t.strictSame(clearedCookies(response), cleared, `${what}: cookies cleared by ${name}`);
     t.equal(Object.keys(setCookies(response)).length, cleared.length, `${what}: no other cookie from ${name}`);
   }
 }
 
-/** Presents cookies that cannot be used: public routes ignore them, others refuse them. */
+/** Sends unusable cookies: public routes ignore them, others reject them. */
 async function ignoredOnPublicRoutes(
   t: Test,
   headers: Record<string, string>,
@@ -86,7 +86,7 @@ async function ignoredOnPublicRoutes(
   }
 }
 
-/** A session's own token, but one whose time is up. */
+/** The token of a session with the same claims, but expired. */
 function expired(token: string): string {
   const now = Math.floor(clock.now().getTime() / 1000);
   return signJwt(accessTokenKey(app), { ...decodeJwt(token).claims, iat: now - 1000, exp: now - 10 });
@@ -94,7 +94,7 @@ function expired(token: string): string {
 
 const forged = (token: string) => `${token.slice(0, -10)}AAAAAAAAAA`;
 
-t.test('nothing at all is nobody', (t) => seenAs(t, {}, null, 'nothing'));
+t.test('a request without credentials is anonymous', (t) => seenAs(t, {}, null, 'nothing'));
 
 t.test('a token in the header', async (t) => {
   const { access, session } = annTokens;
@@ -139,7 +139,7 @@ t.test('a token in the query', async (t) => {
   await seenAs(t, { query: `?ACCESS_TOKEN=${access}&token=${access}&accessToken=${access}` }, null, 'other names');
 });
 
-t.test('access_token given twice, or as anything but text', async (t) => {
+t.test('access_token given twice, or not as text, is rejected', async (t) => {
   const { access } = annTokens;
   const queries = [
     `?access_token=${access}&access_token=${access}`,
@@ -160,7 +160,7 @@ t.test('a token in the session cookie', async (t) => {
   await seenAs(t, { headers: { cookie: 'gatehouse_session_token=' } }, null, 'empty');
 });
 
-t.test('the query and the header together: refused, whatever they hold', async (t) => {
+t.test('the query and the header together are rejected, whatever they contain', async (t) => {
   const tokens = [annTokens.access, ann.token, 'rubbish'];
   for (const inQuery of tokens) {
     for (const inHeader of tokens) {
@@ -173,7 +173,7 @@ t.test('the query and the header together: refused, whatever they hold', async (
   await refusedEverywhere(t, { query, headers: all }, 'INVALID_PAYLOAD', 'three carriers');
 });
 
-t.test('an empty access_token, or a header of another scheme, counts as absent', async (t) => {
+t.test('an empty access_token, or a header of another scheme, counts as missing', async (t) => {
   const { access, session } = annTokens;
   const basic = { authorization: 'Basic YTpi' };
   for (const empty of ['?access_token=', '?access_token', '?access_token=&fields=id']) {
@@ -185,7 +185,7 @@ t.test('an empty access_token, or a header of another scheme, counts as absent',
   await seenAs(t, { headers: { ...basic, ...sessionCookie(session) } }, ann, 'another scheme and a cookie');
 });
 
-t.test('the cookie counts only when there is neither, and is ignored otherwise', async (t) => {
+t.test('the cookie is used only without the other carriers, and is ignored otherwise', async (t) => {
   const carriers: Presented[] = [{ query: `?access_token=${bobTokens.access}` }, { headers: bearer(bobTokens.access) }];
   for (const cookie of [annTokens.session, 'rubbish', expired(annTokens.session)]) {
     for (const { query, headers } of carriers) {
@@ -198,7 +198,7 @@ t.test('the cookie counts only when there is neither, and is ignored otherwise',
   await refusedEverywhere(t, { headers: { ...bearer('rubbish'), ...usable } }, 'INVALID_CREDENTIALS', 'bad header');
 });
 
-t.test('a static token is its user’s, as long as they are active', async (t) => {
+t.test('a static token authenticates its user while they are active', async (t) => {
   for (const status of userStatuses) {
     const { token, id } = await createTokenHolder({ status });
     for (const presented of [{ headers: bearer(token) }, { query: `?access_token=${token}` }]) {
@@ -219,19 +219,19 @@ t.test('a static token is its user’s, as long as they are active', async (t) =
   await updateAccount(app, holder.id, { status: 'active', tokenHash: hashToken('another-token') });
   await refusedEverywhere(t, { headers: bearer(holder.token) }, 'INVALID_CREDENTIALS', 'replaced: on the next request');
   await updateAccount(app, holder.id, { tokenHash: null });
-  await refusedEverywhere(t, { headers: bearer('another-token') }, 'INVALID_CREDENTIALS', 'taken away');
+  await refusedEverywhere(t, { headers: bearer('another-token') }, 'INVALID_CREDENTIALS', 'removed');
 
   const external = await createTokenHolder({ provider: 'github', password: null });
   await seenAs(t, { headers: bearer(external.token) }, external, 'of another provider');
 });
 
-t.test('a static token works to the letter, and its hash not at all (CVE-2022-31142)', async (t) => {
+t.test('a static token works only in its exact spelling, and its hash does not work (CVE-2022-31142)', async (t) => {
   const { token } = ann;
   const others = [token.toUpperCase(), `${token}x`, token.slice(0, -1), hashToken(token), 'null', 'undefined', '0'];
   for (const other of others) await refusedEverywhere(t, { headers: bearer(other) }, 'INVALID_CREDENTIALS', other);
 });
 
-t.test('what is no token of ours is a static token that nobody has', async (t) => {
+t.test('anything else is treated as an unknown static token', async (t) => {
   const tokens = {
     'a refresh token': annTokens.refresh,
     'two dots': '..',
@@ -251,7 +251,7 @@ t.test('what is no token of ours is a static token that nobody has', async (t) =
   }
 });
 
-t.test('a failing session cookie is cleared, unless it has only expired; public routes ignore it', async (t) => {
+t.test('an unusable session cookie is cleared, unless it has merely expired; public routes ignore it', async (t) => {
   const cleared = ['gatehouse_session_token'];
   const { session } = annTokens;
   await ignoredOnPublicRoutes(t, sessionCookie('rubbish'), 'INVALID_CREDENTIALS', 'rubbish', cleared);
@@ -272,24 +272,28 @@ t.test('a failing session cookie is cleared, unless it has only expired; public 
   for (const [presented, what] of carriers) await refusedEverywhere(t, presented, 'INVALID_CREDENTIALS', what);
 });
 
-t.test('a cookie is taken away with the attributes that it was given with', async (t) => {
+t.test('a cookie is cleared with the attributes that it was set with', async (t) => {
   const attributesOf = (response: LightMyRequestResponse) =>
     setCookies(response).gatehouse_session_token?.attributes.filter((text) => !/^(Max-Age|Expires)/.test(text));
   const given = attributesOf(await post('/auth/login', { ...admin, mode: 'session' }));
   t.ok(given?.includes('Path=/'));
-  t.strictSame(attributesOf(await get('/server/info', sessionCookie('rubbish'))), given, 'or a browser would keep it');
+  t.strictSame(
+    attributesOf(await get('/server/info', sessionCookie('rubbish'))),
+    given,
+    'otherwise a browser would keep it',
+  );
 });
 
-t.test('a login with a dead cookie replaces it', async (t) => {
+t.test('a login replaces an unusable cookie', async (t) => {
   const response = await post('/auth/login', { ...admin, mode: 'session' }, sessionCookie('rubbish'));
   t.equal(response.statusCode, 200);
   t.strictSame(clearedCookies(response), []);
   t.match(setCookies(response).gatehouse_session_token?.value, /^[\w-]+\.[\w-]+\.[\w-]+$/);
 });
 
-t.test('of several session cookies, one that is valid will do, wherever it is', async (t) => {
+t.test('of several session cookies a valid one is used, wherever it is', async (t) => {
   const own = `gatehouse_session_token=${annTokens.session}`;
-  // What a page of a neighboring host can set: garbage, tokens that look like ours, and more than one of each.
+  // What a page of a neighboring host can set: garbage, tokens that look like ours, and several of each.
   const planted = [
     'x',
     '',
@@ -310,17 +314,17 @@ t.test('of several session cookies, one that is valid will do, wherever it is', 
   const many = Array.from({ length: 19 }, (_, index) => `gatehouse_session_token=a.b.${index}`);
   await seenAs(t, { headers: { cookie: [...many, own].join(';') } }, ann, 'many');
   const others = 'xgatehouse_session_token=x; gatehouse_session_token_2=x';
-  await seenAs(t, { headers: { cookie: `${others}; ${own}; ${others}` } }, ann, 'names that are similar');
+  await seenAs(t, { headers: { cookie: `${others}; ${own}; ${others}` } }, ann, 'similar names');
 });
 
-t.test('of several session cookies of which none is valid, few cost a statement', async (t) => {
+t.test('of several invalid session cookies, only a few cost a statement', async (t) => {
   const cookie = Array.from({ length: 100 }, (_, index) => `gatehouse_session_token=nobody-${index}`).join('; ');
   const count = countStatements(app);
   refused(t, await get('/users/me', { cookie }), 'INVALID_CREDENTIALS', 'refused');
   t.ok(count() <= 4, `${count()}`);
 });
 
-t.test('expired and forged access tokens fail everywhere', async (t) => {
+t.test('expired and forged access tokens are rejected on every route', async (t) => {
   for (const [token, code] of [
     [expired(annTokens.access), 'TOKEN_EXPIRED'],
     [forged(annTokens.access), 'INVALID_TOKEN'],
@@ -330,7 +334,7 @@ t.test('expired and forged access tokens fail everywhere', async (t) => {
   }
 });
 
-t.test('the credential is looked at before the body', async (t) => {
+t.test('the credential is checked before the body', async (t) => {
   refused(t, await post('/auth/login', {}, bearer('rubbish')), 'INVALID_CREDENTIALS', 'body without fields');
   const headers = { 'content-type': 'application/json', ...bearer('rubbish') };
   const broken = await request({ method: 'POST', url: '/auth/login', headers, payload: '{' });
@@ -338,14 +342,14 @@ t.test('the credential is looked at before the body', async (t) => {
   refused(t, await post('/auth/login', {}, bearer(ann.token)), 'INVALID_PAYLOAD', 'good credential');
 });
 
-t.test('a usable credential does not stand in for the one that logs in', async (t) => {
+t.test('a usable credential does not replace the one in the login', async (t) => {
   const response = await post('/auth/login', admin, bearer(annTokens.access));
   const { claims } = decodeJwt(response.json().data.access_token);
   t.not(claims.id, ann.id);
   t.equal(claims.admin_access, true);
 });
 
-t.test('two Authorization headers on a real connection: the first counts, as HTTP servers have it', async (t) => {
+t.test('of two Authorization headers on a real connection the first applies, as in other HTTP servers', async (t) => {
   const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const lines = [`authorization: Bearer ${ann.token}`, `authorization: Bearer ${bob.token}`];
   const answer = await new Promise<string>((resolve, reject) => {
@@ -363,7 +367,7 @@ t.test('two Authorization headers on a real connection: the first counts, as HTT
   t.notOk(answer.includes(bob.id));
 });
 
-t.test('tokens expire by the clock, 15 minutes and a day after login', async (t) => {
+t.test('tokens expire 15 minutes and a day after login, according to the clock', async (t) => {
   const account = await createAccount(app);
   const { access, session } = await logIn(account);
   clock.advance(14 * minute);
@@ -377,7 +381,7 @@ t.test('tokens expire by the clock, 15 minutes and a day after login', async (t)
   await ignoredOnPublicRoutes(t, sessionCookie(session), 'TOKEN_EXPIRED', 'session');
 });
 
-t.test('ADMIN_TOKEN must fit into a header', async (t) => {
+t.test('ADMIN_TOKEN must be a valid header value', async (t) => {
   const load = (ADMIN_TOKEN: string) => loadConfig({ SECRET: 'x'.repeat(32), ADMIN_TOKEN });
   for (const token of [
     'with a space somewhere in the middle of it',

@@ -10,7 +10,7 @@ import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
 
-/** What a request costs that is refused: no hash, no email, and a few statements, however much it asks for. */
+/** The cost of a rejected request: no hash, no email, and a few statements, however many items it contains. */
 
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '0', MAX_BATCH_MUTATION: '300' });
 const { app, request } = service;
@@ -58,13 +58,13 @@ type Case = [
 ];
 const [first = ''] = others;
 const refusedWrites: Case[] = [
-  ['foreign rows', member, 'PATCH', '/users', others.map((id) => ({ id, password })), 'FORBIDDEN'],
-  ['foreign keys', member, 'PATCH', '/users', { keys: others, data: { password } }, 'FORBIDDEN'],
+  ['rows of other users', member, 'PATCH', '/users', others.map((id) => ({ id, password })), 'FORBIDDEN'],
+  ['keys of other users', member, 'PATCH', '/users', { keys: others, data: { password } }, 'FORBIDDEN'],
   ['a query', member, 'PATCH', '/users', { query: { limit: 100 }, data: { password } }, 'FORBIDDEN'],
-  ['a foreign row', member, 'PATCH', `/users/${first}`, { password }, 'FORBIDDEN'],
-  ['no such row', member, 'PATCH', `/users/${randomUUID()}`, { password }, 'FORBIDDEN'],
+  ['the row of another user', member, 'PATCH', `/users/${first}`, { password }, 'FORBIDDEN'],
+  ['a row that does not exist', member, 'PATCH', `/users/${randomUUID()}`, { password }, 'FORBIDDEN'],
   [
-    'own row among others',
+    'the caller’s own row among others',
     member,
     'PATCH',
     '/users',
@@ -99,7 +99,7 @@ const refusedWrites: Case[] = [
   ['too many items', administrator, 'POST', '/users', news(301), 'INVALID_PAYLOAD'],
 ];
 
-t.test('a write that is refused has hashed nothing', async (t) => {
+t.test('a rejected write hashes no password', async (t) => {
   for (const [what, { headers }, method, url, payload, code] of refusedWrites) {
     await leavesAlone(t, app, what, async () => {
       const [response, cost] = await costOf(app, () => request({ method, url, headers, payload }));
@@ -111,7 +111,7 @@ t.test('a write that is refused has hashed nothing', async (t) => {
   }
 });
 
-t.test('a write that is allowed hashes each password once', async (t) => {
+t.test('an allowed write hashes each password once', async (t) => {
   const create = () => request({ method: 'POST', url: '/users', headers: creator.headers, payload: news(10) });
   const [created, ofCreated] = await costOf(app, create);
   t.equal(created.statusCode, 200);
@@ -124,7 +124,7 @@ t.test('a write that is allowed hashes each password once', async (t) => {
     request({ method: 'PATCH', url: '/users', headers: creator.headers, payload: alike }),
   );
   t.equal(updated.statusCode, 204);
-  t.equal(ofUpdated.hashes, 1, 'the same password is hashed once');
+  t.equal(ofUpdated.hashes, 1, 'identical passwords are hashed once');
 });
 
 t.test('a link that is void, and a registration that is switched off, cost no hash', async (t) => {
@@ -155,7 +155,7 @@ const exampleOf = (name: string, { format }: BodySchema): unknown => {
 /** Operations in which the password itself is the credential. */
 const checksPassword = new Set(['login']);
 
-t.test('no operation hashes for a caller without rights', async (t) => {
+t.test('no operation hashes a password for a caller without rights', async (t) => {
   const nobody = await tokenHolder(app, { password: 'none' });
   const reading = new Set(['GET', 'HEAD', 'SEARCH']);
   const callers = [

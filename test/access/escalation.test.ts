@@ -61,7 +61,7 @@ const callers = {
   nobody: { id: '', headers: {} as Record<string, string> },
 };
 
-/** Every field that a row has or that one might hope for, with the value that would do the most. */
+/** Every field that a row has, or that an attacker might try, with its most harmful value. */
 const hostile: [string, unknown][] = [
   ['role', adminRole],
   ['role', belowAdmin],
@@ -97,7 +97,9 @@ const hostile: [string, unknown][] = [
   ['Role', adminRole],
 ];
 
-/** Ways into another's account: they may work on those with no more rights than the caller. */
+/**
+ * Fields that give access to an account: a caller may change them only for users with no more rights than their own.
+ */
 const ways: [string, unknown][] = [
   ['password', 'a password that the caller knows'],
   ['email', 'an-address@of-the-caller.example'],
@@ -109,7 +111,7 @@ const ways: [string, unknown][] = [
 let made = 0;
 const newEmail = () => `made-${++made}@example.com`;
 
-/** All the ways to create a user with a field. */
+/** All ways to create a user with a field. */
 const creations = (body: object): [Method, string, object][] => {
   const item = () => ({ email: newEmail(), password: 'the password of one who is made', ...body });
   return [
@@ -120,7 +122,7 @@ const creations = (body: object): [Method, string, object][] => {
   ];
 };
 
-/** All the ways to update a user. */
+/** All ways to update a user. */
 const updates = (id: string, data: object): [Method, string, object][] => [
   ['PATCH', `/users/${id}`, data],
   ['PATCH', '/users', { keys: [id], data }],
@@ -128,7 +130,7 @@ const updates = (id: string, data: object): [Method, string, object][] => [
   ['PATCH', '/users', [{ id, ...data }]],
 ];
 
-/** What must stay as it is: who may do what, and how the strong ones log in. */
+/** What must not change: the rights of all users, and how the powerful ones log in. */
 async function standing() {
   const rights = await rightsOfEverybody(app);
   const doors = [];
@@ -140,7 +142,7 @@ async function standing() {
   return { rights, doors, project };
 }
 
-/** Sends requests, one by one, all of which must be refused, or find nothing, and change nothing. */
+/** Sends requests one by one. All of them must be rejected, or select nothing, and none may change anything. */
 const areRefused = (
   t: Test,
   who: string,
@@ -151,7 +153,7 @@ const areRefused = (
   leavesAlone(t, app, `${who}: ${what}`, async () => {
     for (const [method, url, payload] of requests) {
       const { statusCode, body } = await request({ method, url, headers, payload });
-      // A query that selects nothing the caller may write is no fault: it writes nothing.
+      // A query that selects no row that the caller may write is not an error: it writes nothing.
       const isNothing = statusCode === 200 && 'query' in payload && body === '{"data":[]}';
       if (!isNothing && (statusCode < 400 || statusCode >= 500)) {
         t.fail(`${who}: ${what}: ${method} ${url} ${JSON.stringify(payload)} answers ${statusCode} ${body}`);
@@ -159,128 +161,141 @@ const areRefused = (
     }
   });
 
-t.test('every column on every route that writes users, by everybody who is no administrator', async (t) => {
-  const before = await standing();
-  for (const [who, caller] of Object.entries(callers)) {
-    // Who has less than another here can do no more.
-    if (['user manager', 'app user', 'without a role'].includes(who)) continue;
-    const writesUsers = who === 'all but admin access' || who === 'own row';
-    const targets = writesUsers ? [plain.id, chief.id, caller.id] : [plain.id];
-    const requests = hostile.flatMap(([field, value]): [Method, string, object][] => {
-      const data = { [field]: value };
-      const those = targets.filter((id) => field !== 'token' || id !== caller.id);
-      const me: [Method, string, object][] = field === 'token' ? [] : [['PATCH', '/users/me', data]];
-      return [...creations(data).slice(0, 3), ...those.flatMap((id) => updates(id, data)), ...me];
-    });
-    await areRefused(t, who, caller.headers, 'a hostile field', requests);
-  }
-  t.strictSame(await standing(), before);
-});
-
-t.test('nobody gets into the account of one who has rights that they lack (CVE-2026-55077)', async (t) => {
-  const before = await standing();
-  const manager = callers['user manager'].headers;
-  for (const [field, value] of ways) {
-    const data = { [field]: value };
-    for (const who of ['all but admin access', 'own row', 'nobody'] as const) {
-      const requests = [chief, heir].flatMap(({ id }) => updates(id, data));
-      await areRefused(t, who, callers[who].headers, field, requests);
-    }
-    for (const { id } of [strong, sleeping]) await areRefused(t, 'user manager', manager, field, updates(id, data));
-    await areRefused(t, 'user manager', manager, `${field} of several`, [
-      ['PATCH', '/users', { keys: [plain.id, strong.id], data: { status: 'active' } }],
-      [
-        'PATCH',
-        '/users',
-        [
-          { id: plain.id, title: 'x' },
-          { id: strong.id, ...data },
-        ],
-      ],
-      ['PATCH', '/users', { query: {}, data: { status: 'active' } }],
-    ]);
-  }
-  t.strictSame((await standing()).doors, before.doors);
-
-  t.test('but the account of one who has no more', async (t) => {
-    const rest = [
-      { collection: 'users', action: 'read', fields: ['id', 'email'] },
-      { collection: 'users', action: 'update', fields: ['*'], permissions: own },
-    ] as const;
-    const fewer = await createUser(app, {
-      policies: [
-        await policyWith(
-          app,
-          rest.map((one) => ({ ...one, fields: [...one.fields] })),
-          { appAccess: true },
-        ),
-      ],
-    });
-    for (const { id } of [plain, fewer]) {
-      for (const data of [{ password: 'a password that was forgotten' }, { email: newEmail() }, { status: 'active' }]) {
-        t.equal(
-          (await request({ method: 'PATCH', url: `/users/${id}`, headers: manager, payload: data })).statusCode,
-          200,
-        );
-      }
-    }
-  });
-
-  t.test('rules are compared by what they stand for', async (t) => {
-    const sameTeam = { role: { _eq: '$CURRENT_ROLE' } };
-    const leads = await policyWith(app, [
-      { collection: 'users', action: 'read', fields: ['*'] },
-      { collection: 'users', action: 'update', fields: ['password', 'status', 'email'], permissions: {} },
-      { collection: 'users', action: 'delete', permissions: sameTeam },
-    ]);
-    const [one, two] = [await createRole(app, { policies: [leads] }), await createRole(app, { policies: [leads] })];
-    const lead = await tokenHolder(app, { role: one });
-    const [mate, other] = [await createUser(app, { role: one }), await createUser(app, { role: two })];
-    const payload = { password: 'a password that the lead knows' };
-    const headers = await openSession(app, lead.id);
-    const reset = async (id: string) =>
-      (await request({ method: 'PATCH', url: `/users/${id}`, headers, payload })).statusCode;
-    t.equal(await reset(mate.id), 200, 'the same rule for the same role is the same right');
-    t.equal(await reset(other.id), 403, 'the same rule for another role is not');
-    t.equal(await reset(lead.id), 200, 'oneself');
-  });
-
-  t.test('a narrower field list, rule or validation is not enough', async (t) => {
-    const wide = await policyWith(app, [{ collection: 'roles', action: 'update', fields: ['name', 'icon'] }]);
-    const target = await createUser(app, { policies: [wide] });
-    const reset = { collection: 'users', action: 'update', fields: ['password'] } as const;
-    const cases: [number, Parameters<typeof policyWith>[1][number] | null][] = [
-      [403, null],
-      [403, { collection: 'roles', action: 'update', fields: ['name'] }],
-      [403, { collection: 'roles', action: 'read', fields: ['*'] }],
-      [403, { collection: 'roles', action: 'update', fields: ['*'], permissions: { name: { _eq: 'x' } } }],
-      [403, { collection: 'roles', action: 'update', fields: ['*'], validation: { name: { _eq: 'x' } } }],
-      [204, { collection: 'roles', action: 'update', fields: ['name', 'icon'] }],
-      [204, { collection: 'roles', action: 'update', fields: ['*'] }],
-    ];
-    for (const [status, granted] of cases) {
-      const policy = await policyWith(app, [{ ...reset, fields: ['password'] }, ...(granted ? [granted] : [])]);
-      const caller = await tokenHolder(app, { policies: [policy], role: plainRole });
-      const payload = { password: 'a password that the caller knows' };
-      const { statusCode } = await request({
-        method: 'PATCH',
-        url: `/users/${target.id}`,
-        headers: caller.headers,
-        payload,
+t.test(
+  'no caller but an administrator can write a hostile value to any column on any route that writes users',
+  async (t) => {
+    const before = await standing();
+    for (const [who, caller] of Object.entries(callers)) {
+      // These callers have fewer rights than another one in the list, and can do no more.
+      if (['user manager', 'app user', 'without a role'].includes(who)) continue;
+      const writesUsers = who === 'all but admin access' || who === 'own row';
+      const targets = writesUsers ? [plain.id, chief.id, caller.id] : [plain.id];
+      const requests = hostile.flatMap(([field, value]): [Method, string, object][] => {
+        const data = { [field]: value };
+        const those = targets.filter((id) => field !== 'token' || id !== caller.id);
+        const me: [Method, string, object][] = field === 'token' ? [] : [['PATCH', '/users/me', data]];
+        return [...creations(data).slice(0, 3), ...those.flatMap((id) => updates(id, data)), ...me];
       });
-      t.equal(statusCode, status, JSON.stringify(granted));
+      await areRefused(t, who, caller.headers, 'a hostile field', requests);
     }
-  });
+    t.strictSame(await standing(), before);
+  },
+);
 
-  t.test('they may be suspended and deleted by who may do so: that gives nobody rights', async (t) => {
-    const target = await createUser(app, { role: strongRole });
-    const payload = { status: 'suspended' };
-    const url = `/users/${target.id}`;
-    t.equal((await request({ method: 'PATCH', url, headers: manager, payload })).statusCode, 200);
-    t.equal((await request({ method: 'PATCH', url, headers: manager, payload: { status: 'active' } })).statusCode, 403);
-    t.equal((await request({ method: 'DELETE', url, headers: manager })).statusCode, 204);
-  });
-});
+t.test(
+  'no caller can take over the account of a user who has rights that the caller lacks (CVE-2026-55077)',
+  async (t) => {
+    const before = await standing();
+    const manager = callers['user manager'].headers;
+    for (const [field, value] of ways) {
+      const data = { [field]: value };
+      for (const who of ['all but admin access', 'own row', 'nobody'] as const) {
+        const requests = [chief, heir].flatMap(({ id }) => updates(id, data));
+        await areRefused(t, who, callers[who].headers, field, requests);
+      }
+      for (const { id } of [strong, sleeping]) await areRefused(t, 'user manager', manager, field, updates(id, data));
+      await areRefused(t, 'user manager', manager, `${field} of several users`, [
+        ['PATCH', '/users', { keys: [plain.id, strong.id], data: { status: 'active' } }],
+        [
+          'PATCH',
+          '/users',
+          [
+            { id: plain.id, title: 'x' },
+            { id: strong.id, ...data },
+          ],
+        ],
+        ['PATCH', '/users', { query: {}, data: { status: 'active' } }],
+      ]);
+    }
+    t.strictSame((await standing()).doors, before.doors);
+
+    t.test('except the account of a user who has no more rights', async (t) => {
+      const rest = [
+        { collection: 'users', action: 'read', fields: ['id', 'email'] },
+        { collection: 'users', action: 'update', fields: ['*'], permissions: own },
+      ] as const;
+      const fewer = await createUser(app, {
+        policies: [
+          await policyWith(
+            app,
+            rest.map((one) => ({ ...one, fields: [...one.fields] })),
+            { appAccess: true },
+          ),
+        ],
+      });
+      for (const { id } of [plain, fewer]) {
+        for (const data of [
+          { password: 'a password that was forgotten' },
+          { email: newEmail() },
+          { status: 'active' },
+        ]) {
+          t.equal(
+            (await request({ method: 'PATCH', url: `/users/${id}`, headers: manager, payload: data })).statusCode,
+            200,
+          );
+        }
+      }
+    });
+
+    t.test('rules are compared with their variables resolved', async (t) => {
+      const sameTeam = { role: { _eq: '$CURRENT_ROLE' } };
+      const leads = await policyWith(app, [
+        { collection: 'users', action: 'read', fields: ['*'] },
+        { collection: 'users', action: 'update', fields: ['password', 'status', 'email'], permissions: {} },
+        { collection: 'users', action: 'delete', permissions: sameTeam },
+      ]);
+      const [one, two] = [await createRole(app, { policies: [leads] }), await createRole(app, { policies: [leads] })];
+      const lead = await tokenHolder(app, { role: one });
+      const [mate, other] = [await createUser(app, { role: one }), await createUser(app, { role: two })];
+      const payload = { password: 'a password that the lead knows' };
+      const headers = await openSession(app, lead.id);
+      const reset = async (id: string) =>
+        (await request({ method: 'PATCH', url: `/users/${id}`, headers, payload })).statusCode;
+      t.equal(await reset(mate.id), 200, 'the same rule for the same role is the same right');
+      t.equal(await reset(other.id), 403, 'the same rule for another role is not');
+      t.equal(await reset(lead.id), 200, 'their own password');
+    });
+
+    t.test('a narrower field list, rule or validation is not sufficient', async (t) => {
+      const wide = await policyWith(app, [{ collection: 'roles', action: 'update', fields: ['name', 'icon'] }]);
+      const target = await createUser(app, { policies: [wide] });
+      const reset = { collection: 'users', action: 'update', fields: ['password'] } as const;
+      const cases: [number, Parameters<typeof policyWith>[1][number] | null][] = [
+        [403, null],
+        [403, { collection: 'roles', action: 'update', fields: ['name'] }],
+        [403, { collection: 'roles', action: 'read', fields: ['*'] }],
+        [403, { collection: 'roles', action: 'update', fields: ['*'], permissions: { name: { _eq: 'x' } } }],
+        [403, { collection: 'roles', action: 'update', fields: ['*'], validation: { name: { _eq: 'x' } } }],
+        [204, { collection: 'roles', action: 'update', fields: ['name', 'icon'] }],
+        [204, { collection: 'roles', action: 'update', fields: ['*'] }],
+      ];
+      for (const [status, granted] of cases) {
+        const policy = await policyWith(app, [{ ...reset, fields: ['password'] }, ...(granted ? [granted] : [])]);
+        const caller = await tokenHolder(app, { policies: [policy], role: plainRole });
+        const payload = { password: 'a password that the caller knows' };
+        const { statusCode } = await request({
+          method: 'PATCH',
+          url: `/users/${target.id}`,
+          headers: caller.headers,
+          payload,
+        });
+        t.equal(statusCode, status, JSON.stringify(granted));
+      }
+    });
+
+    t.test('such users can be suspended and deleted by permission, because that grants no rights', async (t) => {
+      const target = await createUser(app, { role: strongRole });
+      const payload = { status: 'suspended' };
+      const url = `/users/${target.id}`;
+      t.equal((await request({ method: 'PATCH', url, headers: manager, payload })).statusCode, 200);
+      t.equal(
+        (await request({ method: 'PATCH', url, headers: manager, payload: { status: 'active' } })).statusCode,
+        403,
+      );
+      t.equal((await request({ method: 'DELETE', url, headers: manager })).statusCode, 204);
+    });
+  },
+);
 
 t.test('a support desk cannot take over an account by inviting its user again', async (t) => {
   const policy = await policyWith(app, [
@@ -293,7 +308,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     service.post('/users/invite', { email, role }, headers);
   const password = 'a password that the desk knows';
 
-  t.test('an active user who has more rights does not become an invited one', async (t) => {
+  t.test('an active user with more rights cannot be changed to an invited one', async (t) => {
     const richer = await createUser(app, { role: strongRole });
     for (const status of ['invited', 'unverified', 'active']) {
       await areRefused(t, 'desk', desk.headers, status, updates(richer.id, { status }));
@@ -303,7 +318,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     await areRefused(t, 'desk', desk.headers, 'password', updates(richer.id, { password, status: 'active' }));
   });
 
-  t.test('nor does one that the desk has suspended', async (t) => {
+  t.test('nor can one that the desk has suspended', async (t) => {
     const richer = await createUser(app, { role: strongRole });
     for (const status of ['suspended', 'archived', 'draft']) {
       const url = `/users/${richer.id}`;
@@ -318,7 +333,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     t.strictSame(await mailsTo(app, richer.email), [], 'no email was sent');
   });
 
-  t.test('the invitation of a user who has more rights stays as it is', async (t) => {
+  t.test('the invitation of a user with more rights stays unchanged', async (t) => {
     const own = await policyWith(app, [{ collection: 'settings', action: 'update', fields: ['*'] }]);
     const targets = [
       await createUser(app, { role: adminRole, status: 'invited', password: null }),
@@ -338,7 +353,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     }
   });
 
-  t.test('a user who has no more rights is invited again, and keeps the role', async (t) => {
+  t.test('a user with no more rights can be invited again, and keeps the role', async (t) => {
     const { id, email } = await createUser(app, { role: plainRole, status: 'invited', password: null });
     const other = await createRole(app);
     t.equal((await invite(email, other)).statusCode, 204);
@@ -350,7 +365,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
   });
 });
 
-t.test('administrators are neither changed nor deleted by others, in no form', async (t) => {
+t.test('administrators cannot be changed or deleted by others in any form', async (t) => {
   for (const who of ['all but admin access', 'user manager', 'own row', 'nobody'] as const) {
     const { headers } = callers[who];
     for (const { id } of [chief, heir]) {
@@ -369,7 +384,7 @@ t.test('administrators are neither changed nor deleted by others, in no form', a
   t.pass();
 });
 
-t.test('what decides over rights is for administrators, whatever permissions say', async (t) => {
+t.test('anything that determines rights can be changed only by administrators, whatever permissions say', async (t) => {
   const before = await standing();
   const { id: permission } = (await app.db.select().from(permissions).where(eq(permissions.policy, ownRow)))[0] ?? {};
   const item = (url: string, id: unknown, data: object): [Method, string, object][] => [
@@ -444,7 +459,7 @@ t.test('what decides over rights is for administrators, whatever permissions say
   t.strictSame(await standing(), before);
 });
 
-t.test('what a permission may grant of roles, policies and settings carries no rights', async (t) => {
+t.test('the fields of roles, policies and settings that a permission may grant carry no rights', async (t) => {
   const before = await standing();
   const { headers } = callers['all but admin access'];
   const send = async (method: Method, url: string, payload: object) => {
@@ -458,7 +473,7 @@ t.test('what a permission may grant of roles, policies and settings carries no r
   t.strictSame((await standing()).rights, before.rights);
 });
 
-t.test('an id of one’s choice brings none of the rights of who had it (GHSA-8xq9-g7ch-35hg)', async (t) => {
+t.test('a chosen id brings none of the rights of the user who had it before (GHSA-8xq9-g7ch-35hg)', async (t) => {
   const gone = await createUser(app, { role: adminRole, policies: [adminPolicy] });
   const session = await logIn(service, 'json', gone);
   t.equal((await request({ method: 'DELETE', url: `/users/${gone.id}`, headers: chief.headers })).statusCode, 204);
@@ -478,7 +493,7 @@ t.test('an id of one’s choice brings none of the rights of who had it (GHSA-8x
   }
 });
 
-t.test('presets give no rights either', async (t) => {
+t.test('presets grant no rights either', async (t) => {
   const before = await rightsOfEverybody(app);
   for (const presets of [
     { role: adminRole },
@@ -495,12 +510,12 @@ t.test('presets give no rights either', async (t) => {
     { collection: 'users', action: 'create', fields: ['email', 'password'], presets: { status: 'draft' } },
   ]);
   const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
-  await areRefused(t, 'preset', headers, 'a field that is preset only', creations({ status: 'active' }));
+  await areRefused(t, 'preset', headers, 'a field that is only preset', creations({ status: 'active' }));
   const after = await rightsOfEverybody(app);
   for (const [id, rights] of before) t.strictSame(after.get(id), rights);
 });
 
-t.test('secrets are no presets: who may read permissions would read them', async (t) => {
+t.test('secrets cannot be presets, because anyone who may read permissions would read them', async (t) => {
   for (const presets of [{ password: 'x' }, { token: 'x' }, { tfa_secret: 'x' }, { title: 'x', token: null }]) {
     const data = { policy: usersOnly, collection: 'users', action: 'create', presets };
     await areRefused(t, 'administrator', chief.headers, JSON.stringify(presets), [['POST', '/permissions', data]]);
@@ -508,7 +523,7 @@ t.test('secrets are no presets: who may read permissions would read them', async
   t.pass();
 });
 
-t.test('one may suspend oneself, and no longer undo it', async (t) => {
+t.test('users may suspend themselves, but cannot undo it', async (t) => {
   const self = await tokenHolder(app, { policies: [ownRow], role: plainRole });
   const set = (status: string) =>
     request({ method: 'PATCH', url: '/users/me', headers: self.headers, payload: { status } });
@@ -518,20 +533,20 @@ t.test('one may suspend oneself, and no longer undo it', async (t) => {
   t.equal((await storedUser(app, self.id)).status, 'suspended');
 });
 
-t.test('one’s own token may be changed by permission, and nobody else’s', async (t) => {
+t.test('users may change their own token by permission, but not the token of another user', async (t) => {
   const self = await tokenHolder(app, { policies: [ownRow, usersOnly], role: plainRole });
   const payload = { token: 'a-token-of-my-own-that-is-long-enough' };
   const session = await openSession(app, self.id);
   t.equal((await request({ method: 'PATCH', url: '/users/me', headers: session, payload })).statusCode, 200);
   t.equal((await get('/users/me', bearer(payload.token))).statusCode, 200);
   t.equal((await get('/users/me', self.headers)).statusCode, 401);
-  await areRefused(t, 'user manager', bearer(payload.token), 'tokens of several', [
+  await areRefused(t, 'user manager', bearer(payload.token), 'tokens of several users', [
     ['PATCH', '/users', { keys: [self.id, plain.id], data: { token: 'another-token-that-is-long-enough' } }],
     ['PATCH', '/users', { keys: [plain.id], data: { token: null } }],
   ]);
 });
 
-t.test('a stranger has what the public policy grants, and no more', async (t) => {
+t.test('an anonymous caller has only the rights of the public policy', async (t) => {
   await setPublicPolicy(app, everything);
   const before = await standing();
   for (const who of ['nobody', 'without a role'] as const) {
@@ -552,7 +567,7 @@ t.test('a stranger has what the public policy grants, and no more', async (t) =>
   await setPublicPolicy(app, null);
 });
 
-t.test('no role is made its own ancestor, not even by an administrator in one go', async (t) => {
+t.test('no role can become its own ancestor, not even through one bulk update by an administrator', async (t) => {
   const [one, two, three] = [await createRole(app), await createRole(app), await createRole(app)];
   await areRefused(t, 'administrator', chief.headers, 'a circle', [
     ['PATCH', `/roles/${one}`, { parent: one }],

@@ -5,9 +5,11 @@ import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-/** A field that may be read of some items only is null for the others: of every type, and as the document has it. */
+/**
+ * A field that may be read only for some items is null for the others, whatever its type, as the OpenAPI document says.
+ */
 
-t.test('what may be read of some items is null for the others', async (t) => {
+t.test('a field that may be read only for some items is null for the others', async (t) => {
   const { app, get, post } = await startWithAdmin(t);
   const own = await createPolicy(app);
   const role = await createRole(app, { policies: [own] });
@@ -36,18 +38,18 @@ t.test('what may be read of some items is null for the others', async (t) => {
     t.ok(all.length > 1, name);
     for (const [index, item] of seen.entries()) {
       if (item.id === id) {
-        t.strictSame(item, all[index], `${name}: all of it`);
+        t.strictSame(item, all[index], `${name}: the whole item`);
         continue;
       }
       const { id: shown, ...hidden } = item;
-      t.equal(shown, all[index]?.id, `${name}: what may be read`);
-      t.strictSame(new Set(Object.values(hidden)), new Set([null]), `${name}: the rest is hidden`);
-      t.strictSame(Object.keys(item), Object.keys(all[index] ?? {}), 'but there');
+      t.equal(shown, all[index]?.id, `${name}: the readable field`);
+      t.strictSame(new Set(Object.values(hidden)), new Set([null]), `${name}: the other fields are hidden`);
+      t.strictSame(Object.keys(item), Object.keys(all[index] ?? {}), 'but present');
     }
     for (const field of Object.keys(all[0] ?? {})) {
       const grouped = await get(`/${name}?aggregate[count]=*&groupBy=${field}`, reading);
       if (grouped.statusCode !== 200) {
-        refused(t, grouped, 'INVALID_QUERY', `${name} by ${field}, which is not compared`);
+        refused(t, grouped, 'INVALID_QUERY', `${name} by ${field}, which cannot be compared`);
         continue;
       }
       const groups: Record<string, unknown>[] = grouped.json().data;

@@ -12,7 +12,7 @@ import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writ
 
 const last = ['UNPROCESSABLE_CONTENT'] as const;
 
-/** The first administrator, and where their rights come from. */
+/** The first administrator, and the role and policy that make them one. */
 async function administratorOf({ app }: TestApp) {
   const [user] = await app.db.select().from(users).where(eq(users.email, admin.email));
   const [link] = await app.db
@@ -23,13 +23,13 @@ async function administratorOf({ app }: TestApp) {
   return { id: user.id, role: user.role, policy: link.policy };
 }
 
-t.test('the last active administrator stays', async (t) => {
+t.test('the last active administrator cannot be removed', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   const { id, role, policy } = await administratorOf(service);
   const plain = await createRole(app);
   const bystander = await createUser(app);
-  // None of these counts: inactive, or without admin access.
+  // None of these is an active administrator: they are inactive, or have no admin access.
   await createUser(app, { role, status: 'suspended' });
   await createUser(app, { role, status: 'archived' });
   await createUser(app, { role: plain });
@@ -41,13 +41,13 @@ t.test('the last active administrator stays', async (t) => {
     ['deactivated', () => patch(service, `/users/${id}`, { status: 'suspended' })],
     ['deactivated by themselves', () => patch(service, '/users/me', { status: 'draft' })],
     ['deactivated with all', () => patch(service, '/users', { query: {}, data: { status: 'invited' } })],
-    ['role taken away', () => patch(service, `/users/${id}`, { role: null })],
+    ['role removed', () => patch(service, `/users/${id}`, { role: null })],
     ['another role', () => patch(service, '/users', [{ id, role: plain }])],
     ['role deleted', () => remove(service, `/roles/${role}`)],
     ['all roles deleted', () => remove(service, '/roles', { query: {} })],
     ['policy deleted', () => remove(service, `/policies/${policy}`)],
-    ['admin_access off', () => patch(service, `/policies/${policy}`, { admin_access: false })],
-    ['policy off the role', () => patch(service, `/roles/${role}`, { policies: [] })],
+    ['admin_access disabled', () => patch(service, `/policies/${policy}`, { admin_access: false })],
+    ['policy removed from the role', () => patch(service, `/roles/${role}`, { policies: [] })],
   ];
   for (const [what, send] of attempts) await refusedUnchanged(t, service, send, last, what);
 
@@ -65,35 +65,42 @@ t.test('the last active administrator stays', async (t) => {
     t.equal((await patch(service, `/users/${id}`, { role })).statusCode, 200);
   });
 
-  t.test('or from their own policy', async (t) => {
+  t.test('or from the user’s own policy', async (t) => {
     const own = await createPolicy(app, { adminAccess: true });
     t.equal((await patch(service, `/users/${id}`, { policies: [own], role: null })).statusCode, 200);
     for (const [what, send] of [
       ['own policy removed', () => patch(service, `/users/${id}`, { policies: [] })],
       ['own policy deleted', () => remove(service, '/policies', [own])],
-      ['own admin_access off', () => patch(service, '/policies', [{ id: own, admin_access: false }])],
+      [
+        'admin_access of the own policy disabled',
+        () => patch(service, '/policies', [{ id: own, admin_access: false }]),
+      ],
     ] as const) {
       await refusedUnchanged(t, service, send, last, what);
     }
     t.equal((await patch(service, `/users/${id}`, { policies: [], role })).statusCode, 200);
   });
 
-  t.test('with another one there, all of it goes through', async (t) => {
+  t.test('all of this is allowed if there is another administrator', async (t) => {
     const own = await createPolicy(app, { adminAccess: true });
     await createUser(app, { policies: [own] });
     const spare = async () => (await createUser(app, { role })).id;
     t.equal((await remove(service, `/users/${await spare()}`)).statusCode, 204);
     t.equal((await patch(service, `/users/${await spare()}`, { status: 'suspended' })).statusCode, 200);
     t.equal((await patch(service, `/users/${await spare()}`, { role: null })).statusCode, 200);
-    t.equal((await patch(service, `/roles/${role}`, { policies: [] })).statusCode, 200, 'one’s own rights go');
-    t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'at once');
+    t.equal(
+      (await patch(service, `/roles/${role}`, { policies: [] })).statusCode,
+      200,
+      'an administrator removes their own rights',
+    );
+    t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'immediately');
   });
 });
 
-t.test('two requests at once that would take the last two administrators away: one is refused', async (t) => {
+t.test('of two simultaneous requests that would remove the last two administrators, one is rejected', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
-  // Outside of the service: nobody but the two of each round is an administrator.
+  // Directly in the database: only the two users of each round are administrators.
   await app.db.delete(users);
   const administrator = async (token: string) => {
     const policy = await createPolicy(app, { adminAccess: true });
@@ -117,7 +124,7 @@ t.test('two requests at once that would take the last two administrators away: o
     await app.db.delete(users);
     const [a, b] = [await administrator(`token-a-${round}`), await administrator(`token-b-${round}`)];
     const [first, second] = [ways[round % ways.length], ways[Math.floor(round / 2) % ways.length]];
-    if (!first || !second) throw new Error('There is no such way.');
+    if (!first || !second) throw new Error('There is no such operation.');
     const send = () => [first(a, bearer(`token-b-${round}`)), second(b, bearer(`token-a-${round}`))];
     const answers = await Promise.all(engine === 'postgres' ? await heldUp(app, send) : send());
     const statuses = answers.map(({ statusCode }) => statusCode).sort();
@@ -126,7 +133,7 @@ t.test('two requests at once that would take the last two administrators away: o
   }
 });
 
-/** Sends requests that have all been let in before the first of them can take an administrator away. */
+/** Sends requests so that all of them have been authorized before the first of them can remove an administrator. */
 async function heldUp<T>(app: FastifyInstance, send: () => T[]): Promise<T[]> {
   return app.db.transaction(async (tx) => {
     await lockAdministrators(tx);

@@ -10,7 +10,7 @@ import { sameStored } from '../helpers/same-stored.js';
 const service = await startTestApp(t);
 const { app, request } = service;
 
-/** What may be said of a user: which of them a rule means, and the rule as a permission has it. */
+/** Conditions on users: a predicate, and the equivalent rule of a permission. */
 const red = { means: (user: Person) => user.first_name === 'red', rule: { first_name: { _eq: 'red' } } };
 const blue = { means: (user: Person) => user.last_name === 'blue', rule: { last_name: { _eq: 'blue' } } };
 const self = {
@@ -38,7 +38,7 @@ interface Right {
 const fields = ['title', 'location', 'description'] as const;
 type Field = (typeof fields)[number];
 
-/** The table from which everything below follows: who has which rights to users. */
+/** The table from which the tests below are derived: each caller’s rights to users. */
 const table: Record<string, { rights: Right[]; kind?: 'admin' | 'app' | 'public' | 'roleless' }> = {
   administrator: { kind: 'admin', rights: [] },
   'own row': {
@@ -119,7 +119,7 @@ async function callerOf(name: string): Promise<Caller> {
   return { id, headers, rights, isAdmin: false };
 }
 
-/** Every user as they are stored, but for when they were last here. As one value: it is asked for thousands of times. */
+/** Every user as stored, except their last access. Read as one value, because it is needed thousands of times. */
 async function people(): Promise<Map<string, Person & Record<string, unknown>>> {
   const [found] = await rows<{ people: (Person & Record<string, unknown>)[] }>(
     app.db,
@@ -128,7 +128,9 @@ async function people(): Promise<Map<string, Person & Record<string, unknown>>> 
   return new Map(found?.people.map((person) => [person.id, person]));
 }
 
-/** What the table says: the rights of one kind, those that mean an item, and those that name a field of it. */
+/**
+ * The expectations from the table: rights for an action, restricted to those that apply to an item and include a field.
+ */
 function judge(caller: Caller) {
   const having = (action: Right['action']) => caller.rights.filter((right) => right.action === action);
   const on = (action: Right['action'], user: Person) => having(action).filter(({ of }) => of.means(user, caller.id));
@@ -187,7 +189,7 @@ async function checkReads(t: Test, who: string, caller: Caller) {
       for (const selection of [{ filter: { [field]: { _eq: value } } }, { search: value }]) {
         const asked = { ...query, ...selection };
         for (const response of [await request({ method: 'GET', url: '/users', query: flat(asked), headers })]) {
-          const what = `${who} looks for ${name} by ${field} ${Object.keys(selection)}`;
+          const what = `${who} searches for ${name} by ${field} ${Object.keys(selection)}`;
           t.equal(response.statusCode, isReadable ? 200 : 403, what);
           if (!isReadable) continue;
           t.strictSame(response.json().data, isFound ? [{ id, [field]: value }] : [], what);
@@ -198,7 +200,7 @@ async function checkReads(t: Test, who: string, caller: Caller) {
   }
 }
 
-/** A query as parameters of a URL. */
+/** A query as URL parameters. */
 const flat = (query: object) =>
   Object.fromEntries(
     Object.entries(query).map(([name, value]) => [
@@ -257,7 +259,7 @@ async function checkCreations(t: Test, who: string, caller: Caller) {
     const before = await people();
     const response = await request({ method: 'POST', url: '/users', payload: item, headers: caller.headers });
     const what = `${who} creates a user with ${field}: ${response.body}`;
-    // Whom nobody has a right to read they do not see, either.
+    // Without the right to read the new user, the response is 204.
     t.ok(isAllowed ? [200, 204].includes(response.statusCode) : response.statusCode === 403, what);
     const made = [...(await people()).values()].filter(({ id }) => !before.has(id));
     t.equal(made.length, isAllowed ? 1 : 0, what);
@@ -313,13 +315,13 @@ for (const who of ['anonymous', 'no role', 'no rights']) {
   t.test(`users × ${who}, with a public policy`, async (t) => {
     await setPublicPolicy(app, await policyWith(app, stored(publicRights)));
     const caller = await callerOf(who);
-    // It counts for strangers and for users without a role, and for no others.
+    // It applies to anonymous callers and to users without a role, and to no others.
     await checkAll(t, who, { ...caller, rights: who === 'no rights' ? [] : publicRights });
     await setPublicPolicy(app, null);
   });
 }
 
-t.test('roles, policies, permissions and settings × who (GHSA-p623-wgx3-wxp8)', async (t) => {
+t.test('roles, policies, permissions and settings × caller (GHSA-p623-wgx3-wxp8)', async (t) => {
   const [keptRole, keptPolicy] = [await createRole(app), await createPolicy(app)];
   const [permission] = await app.db
     .insert(permissions)
@@ -349,7 +351,7 @@ t.test('roles, policies, permissions and settings × who (GHSA-p623-wgx3-wxp8)',
   type Who = keyof typeof everybody;
   const roleId = keptRole;
   const made = { policy: keptPolicy, collection: 'roles', action: 'read', fields: ['id'] };
-  // What is asked, and whom it is granted; everybody else gets 403, and nothing changes.
+  // The requests, and the callers to whom they are granted; all others get 403, and nothing changes.
   const cells: [
     what: string,
     method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE',
@@ -396,16 +398,22 @@ t.test('roles, policies, permissions and settings × who (GHSA-p623-wgx3-wxp8)',
     ['update', 'PATCH', '/settings', { project_name: 'Renamed' }, ['administrator', 'lister']],
     ['update', 'PATCH', '/settings', { project_color: 'red' }, ['administrator']],
     ['update', 'PATCH', '/settings', { auth_password_policy: '^.{15}' }, ['administrator']],
-    ['an answer that is refused', 'PATCH', '/settings?fields=project_color', { project_name: 'Y' }, ['administrator']],
-    ['an answer that is refused', 'PATCH', '/settings?fields=nothing', { project_name: 'Z' }, []],
+    [
+      'a response that may not be read',
+      'PATCH',
+      '/settings?fields=project_color',
+      { project_name: 'Y' },
+      ['administrator'],
+    ],
+    ['a response that may not be read', 'PATCH', '/settings?fields=nothing', { project_name: 'Z' }, []],
   ];
   for (const [what, method, url, payload, granted] of cells) {
-    // Who is refused comes first: what was written already would be no change.
+    // Callers who are rejected come first: once an update has been written, repeating it would change nothing.
     const isGranted = (who: Who) => granted.includes(who);
     const order = (Object.keys(everybody) as Who[]).sort((a, b) => Number(isGranted(a)) - Number(isGranted(b)));
     for (const who of order) {
       const { headers } = everybody[who];
-      // An administrator may delete: that is for other tests, and would leave nothing to ask for here.
+      // Other tests cover deletion by an administrator, which would leave nothing to request here.
       if (method === 'DELETE' && who === 'administrator') continue;
       const ask = async () => {
         const { statusCode, body } = await request({ method, url, headers, ...(payload ? { payload } : {}) });

@@ -10,13 +10,13 @@ import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /**
- * A caller who may not call an operation is refused before the service reads what they sent: every operation, as every caller
- * without rights, with everything that a body or a query can have wrong.
+ * A caller who may not call an operation is rejected before the service reads what they have sent. Tests every
+ * operation, every caller without rights, and every kind of error in a body or a query.
  */
 
 const json = { 'content-type': 'application/json' };
 
-/** What is sent, each of which a caller with rights would be told of. */
+/** Malformed input. A caller with the necessary rights would get an error that describes it. */
 const malformed: Record<string, { payload?: string | Buffer; headers?: Record<string, string>; query?: string }> = {
   'malformed JSON': { payload: '{"a":', headers: json },
   'a body that is too large': { payload: `{"a":"${'x'.repeat(2_000_000)}"}`, headers: json },
@@ -34,7 +34,7 @@ const malformed: Record<string, { payload?: string | Buffer; headers?: Record<st
 const isOpenTo = ({ access, needs }: FastifyContextConfig, caller: 'anonymous' | 'member') =>
   access === 'anonymous' || needs === 'nothing' || (caller === 'member' && needs === undefined);
 
-t.test('a caller who may not call an operation gets the same refusal, whatever they send', async (t) => {
+t.test('a caller who may not call an operation gets the same error, whatever they send', async (t) => {
   const { app, request } = await startTestApp(t);
   const member = await tokenHolder(app);
   const callers = [
@@ -73,7 +73,7 @@ t.test('a caller who may not call an operation gets the same refusal, whatever t
   }
 });
 
-t.test('over a socket too, before the body has arrived', async (t) => {
+t.test('also over a socket, before the body has arrived', async (t) => {
   const { app } = await startTestApp(t);
   const port = await listen(app);
   for (const [path, status] of [
@@ -88,7 +88,7 @@ t.test('over a socket too, before the body has arrived', async (t) => {
         resolve(chunk);
       });
       socket.on('error', reject);
-      // Nothing of the body follows.
+      // The rest of the body is never sent.
       socket.write(
         `PATCH ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"a`,
       );
@@ -97,7 +97,7 @@ t.test('over a socket too, before the body has arrived', async (t) => {
   }
 });
 
-t.test('a permission is enough to be told what is wrong with the request', async (t) => {
+t.test('a caller with a permission gets an error that describes the malformed request', async (t) => {
   const { app, request } = await startTestApp(t);
   const policy = await policyWith(app, [
     { collection: 'settings', action: 'update', fields: ['project_name'] },
@@ -111,7 +111,7 @@ t.test('a permission is enough to be told what is wrong with the request', async
     const response = await request({ method, url, payload: '{"a":', headers: { ...member.headers, ...json } });
     refused(t, response, 'INVALID_PAYLOAD', url);
   }
-  // A rule does not apply to the single row of settings, so the permission grants nothing.
+  // A rule does not apply to the single row of settings, so this permission grants nothing.
   const ruled = await policyWith(app, [
     { collection: 'settings', action: 'update', fields: ['*'], permissions: { project_name: { _eq: 'x' } } },
   ]);
@@ -124,7 +124,7 @@ t.test('a permission is enough to be told what is wrong with the request', async
   );
 });
 
-t.test('operations that are not of the Directus API refuse unknown keys', async (t) => {
+t.test('operations that are not part of the Directus API reject unknown keys', async (t) => {
   const { app, post, request } = await startTestApp(t);
   // Some of them require a fresh session.
   const headers = bearer((await post('/auth/login', admin)).json().data.access_token);
@@ -142,7 +142,7 @@ t.test('operations that are not of the Directus API refuse unknown keys', async 
   });
 });
 
-t.test('a body that was not read because of its media type is named in the error', async (t) => {
+t.test('the error mentions a body that was ignored because of its media type', async (t) => {
   const { request } = await startTestApp(t, { ADMIN_TOKEN: adminToken });
   const reasonOf = (response: LightMyRequestResponse): string => response.json().errors[0].extensions.reason;
   let count = 0;
@@ -157,7 +157,7 @@ t.test('a body that was not read because of its media type is named in the error
       t.match(reasonOf(response), /without Content-Type: application\/json/, `${operationId}: ${type}`);
     }
     const none = await request({ method, url, headers: asAdmin });
-    if (none.statusCode === 400) t.notMatch(none.body, /Content-Type/, `${operationId}: nothing was sent`);
+    if (none.statusCode === 400) t.notMatch(none.body, /Content-Type/, `${operationId}: no body was sent`);
   }
   t.ok(count >= 30, `${count} refusals`);
 });

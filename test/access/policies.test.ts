@@ -19,64 +19,68 @@ const readUsers = (more: Partial<Permission> = {}): Permission => ({
 });
 const plainRole = await createRole(app);
 
-/** The ids of the users that somebody sees; null when they may see none at all. */
+/** The ids of the users that a caller can see; null if they may not read users at all. */
 async function seen(headers: Record<string, string>, path = '/users?fields=id', ask: TestApp['request'] = request) {
   const response = await ask({ method: 'GET', url: path, headers });
   if (response.statusCode === 403) return null;
   return response.json().data.map(({ id }: { id: string }) => id);
 }
 
-t.test('enforce_tfa: until it is set up, only login, logout, refresh and me answer', async (t) => {
-  const strict = await policyWith(app, [readUsers()], { enforceTfa: true, appAccess: true });
-  const role = await createRole(app, { parent: await createRole(app, { policies: [strict] }) });
-  const closed = [
-    ['GET', '/users'],
-    ['SEARCH', '/users'],
-    ['POST', '/users'],
-    ['PATCH', '/users'],
-    ['DELETE', '/users'],
-    ['PATCH', '/users/me'],
-    ['PATCH', '/users/me/track/page'],
-    ['GET', `/users/${crypto.randomUUID()}`],
-    ['GET', '/roles'],
-    ['GET', '/roles/me'],
-    ['GET', '/policies'],
-    ['GET', '/policies/me/globals'],
-    ['GET', '/permissions'],
-    ['GET', '/permissions/me'],
-    ['GET', '/settings'],
-    ['PATCH', '/settings'],
-    ['GET', '/server/info'],
-    ['GET', '/server/ping'],
-    ['GET', '/server/health'],
-  ] as const;
-  const check = async (headers: Record<string, string>, what: string) => {
-    await leavesAlone(t, app, what, async () => {
-      for (const [method, url] of closed) {
-        const payload = method === 'GET' ? {} : { payload: { last_page: '/x' } };
-        const { statusCode } = await request({ method, url, headers, ...payload });
-        t.equal(statusCode, 403, `${what}: ${method} ${url}`);
-      }
-    });
-    t.equal((await get('/users/me?fields=email', headers)).statusCode, 200, what);
-  };
-  for (const mode of modes) {
-    const user = await createUser(app, { role });
-    const session = await logIn(service, mode, user);
-    await check(session.headers, mode);
-    const next = await refresh(service, session);
-    t.equal(next.statusCode, 200, `${mode} refresh`);
-    t.equal((await logOut(service, await logIn(service, mode, user))).statusCode, 204, `${mode} logout`);
-    await changeUser(app, user.id, { tfaSecret: 'sealed' });
-    if (mode === 'session') t.equal((await get('/users', session.headers)).statusCode, 200, 'then all answer');
-  }
-  const token = await tokenHolder(app, { role });
-  await check(token.headers, 'static token');
-  await changeUser(app, token.id, { tfaSecret: 'sealed' });
-  t.equal((await get('/users', token.headers)).statusCode, 200);
-});
+t.test(
+  'enforce_tfa: until a second factor is set up, only login, logout, refresh and /users/me are available',
+  async (t) => {
+    const strict = await policyWith(app, [readUsers()], { enforceTfa: true, appAccess: true });
+    const role = await createRole(app, { parent: await createRole(app, { policies: [strict] }) });
+    const closed = [
+      ['GET', '/users'],
+      ['SEARCH', '/users'],
+      ['POST', '/users'],
+      ['PATCH', '/users'],
+      ['DELETE', '/users'],
+      ['PATCH', '/users/me'],
+      ['PATCH', '/users/me/track/page'],
+      ['GET', `/users/${crypto.randomUUID()}`],
+      ['GET', '/roles'],
+      ['GET', '/roles/me'],
+      ['GET', '/policies'],
+      ['GET', '/policies/me/globals'],
+      ['GET', '/permissions'],
+      ['GET', '/permissions/me'],
+      ['GET', '/settings'],
+      ['PATCH', '/settings'],
+      ['GET', '/server/info'],
+      ['GET', '/server/ping'],
+      ['GET', '/server/health'],
+    ] as const;
+    const check = async (headers: Record<string, string>, what: string) => {
+      await leavesAlone(t, app, what, async () => {
+        for (const [method, url] of closed) {
+          const payload = method === 'GET' ? {} : { payload: { last_page: '/x' } };
+          const { statusCode } = await request({ method, url, headers, ...payload });
+          t.equal(statusCode, 403, `${what}: ${method} ${url}`);
+        }
+      });
+      t.equal((await get('/users/me?fields=email', headers)).statusCode, 200, what);
+    };
+    for (const mode of modes) {
+      const user = await createUser(app, { role });
+      const session = await logIn(service, mode, user);
+      await check(session.headers, mode);
+      const next = await refresh(service, session);
+      t.equal(next.statusCode, 200, `${mode} refresh`);
+      t.equal((await logOut(service, await logIn(service, mode, user))).statusCode, 204, `${mode} logout`);
+      await changeUser(app, user.id, { tfaSecret: 'sealed' });
+      if (mode === 'session')
+        t.equal((await get('/users', session.headers)).statusCode, 200, 'then all routes are available');
+    }
+    const token = await tokenHolder(app, { role });
+    await check(token.headers, 'static token');
+    await changeUser(app, token.id, { tfaSecret: 'sealed' });
+    t.equal((await get('/users', token.headers)).statusCode, 200);
+  },
+);
 
-t.test('ip_access counts by the address of the client, which a trusted proxy tells', async (t) => {
+t.test('ip_access applies to the address of the client, as reported by a trusted proxy', async (t) => {
   const cases: [ranges: string[], inside: string[], outside: string[]][] = [
     [['192.0.2.7'], ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:C000:0207'], ['192.0.2.8', '::192.0.2.7', 'unknown', '']],
     [
@@ -94,7 +98,7 @@ t.test('ip_access counts by the address of the client, which a trusted proxy tel
     const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
     for (const ip of [...inside, ...outside]) {
       const { statusCode } = await get('/users', { ...headers, 'x-forwarded-for': ip });
-      // An empty header says nothing: then it is the address of the connection, which is outside as well.
+      // An empty header is ignored. The address of the connection applies instead, and is not in the range either.
       t.equal(statusCode, inside.includes(ip) ? 200 : 403, `${ip} of ${ipAccess}`);
     }
     await setPublicPolicy(app, policy);
@@ -106,12 +110,12 @@ t.test('ip_access counts by the address of the client, which a trusted proxy tel
   const policy = await policyWith(distrustful.app, [readUsers()], { ipAccess: ['192.0.2.7'] });
   const { headers } = await tokenHolder(distrustful.app, { policies: [policy] });
   const forged = { ...headers, 'x-forwarded-for': '192.0.2.7', 'x-real-ip': '192.0.2.7', forwarded: 'for=192.0.2.7' };
-  t.equal((await distrustful.get('/users', forged)).statusCode, 403, 'a header that nobody trusted sent');
+  t.equal((await distrustful.get('/users', forged)).statusCode, 403, 'a header from an untrusted sender');
   const ask = { method: 'GET', url: '/users', headers, remoteAddress: '192.0.2.7' } as const;
   t.equal((await distrustful.request(ask)).statusCode, 200, 'the address of the connection');
 });
 
-t.test('a rule whose variable stands for nothing lets nothing through (CVE-2024-39701)', async (t) => {
+t.test('a rule with a variable that has no value matches nothing (CVE-2024-39701)', async (t) => {
   const rules: Record<string, unknown>[] = [
     { id: { _eq: '$CURRENT_USER' } },
     { id: { _neq: '$CURRENT_USER' } },
@@ -137,7 +141,7 @@ t.test('a rule whose variable stands for nothing lets nothing through (CVE-2024-
   }
 });
 
-t.test('rules with variables select what they stand for (CVE-2025-67717)', async (t) => {
+t.test('rules with variables select by the values of these variables (CVE-2025-67717)', async (t) => {
   const above = await createRole(app);
   const role = await createRole(app, { parent: above });
   const [mate, boss, stranger] = [
@@ -170,13 +174,13 @@ t.test('rules with variables select what they stand for (CVE-2025-67717)', async
     t.strictSame([...(await seen(me.headers))].sort(), expected(me.id, policy).sort(), JSON.stringify(rule));
     const counted = await get('/users?limit=0&meta=*', me.headers);
     const count = expected(me.id, policy).length;
-    t.strictSame(counted.json().meta, { total_count: count, filter_count: count }, 'meta counts what may be seen');
+    t.strictSame(counted.json().meta, { total_count: count, filter_count: count }, 'meta counts only visible items');
     t.equal((await get(`/users/${stranger.id}`, me.headers)).statusCode, 403);
     await app.db.delete(users).where(eq(users.id, me.id));
   }
 });
 
-t.test('rules that cannot be read grant nothing, for any action', async (t) => {
+t.test('an invalid rule grants nothing, for any action', async (t) => {
   const target = await createUser(app);
   const broken: Record<string, unknown>[] = [
     { no_such_field: { _eq: 1 } },
@@ -218,7 +222,7 @@ t.test('rules that cannot be read grant nothing, for any action', async (t) => {
 });
 
 t.test(
-  'validation is judged on the whole row as it is after the write, by the permission that let it through',
+  'validation applies to the whole row after the write, using the permission that allowed the write',
   async (t) => {
     const isDraft = { status: { _eq: 'draft' } };
     const policy = await policyWith(app, [
@@ -229,7 +233,7 @@ t.test(
         permissions: { first_name: { _eq: 'red' } },
         validation: isDraft,
       },
-      // Another permission, for other items, has no validation: that is nothing to the red ones.
+      // Another permission, for other items, has no validation. It does not affect the red ones.
       {
         collection: 'users',
         action: 'update',
@@ -271,8 +275,8 @@ t.test(
     const create = async (payload: object) =>
       (await request({ method: 'POST', url: '/users', headers, payload })).statusCode;
     await leavesAlone(t, app, 'creation', async () => {
-      t.equal(await create({ email, status: 'active' }), 400, 'the payload goes before the preset, and fails');
-      t.equal(await create({ email, title: null }), 403, 'the rule of the permission holds for new items too');
+      t.equal(await create({ email, status: 'active' }), 400, 'the payload overrides the preset, and fails');
+      t.equal(await create({ email, title: null }), 403, 'the rule of the permission also applies to new items');
     });
     t.equal(await create({ email }), 204);
     const [made] = await app.db.select().from(users).where(eq(users.email, email));
@@ -280,7 +284,7 @@ t.test(
   },
 );
 
-t.test('a validation that is not met says what it asks for', async (t) => {
+t.test('a failed validation says what it requires', async (t) => {
   const target = await createUser(app, { role: await createRole(app) });
   const cases: [rule: Record<string, unknown>, payload: object, says: object][] = [
     [{ title: { _eq: 'a' } }, { title: 'b' }, { field: 'title', path: [], type: 'eq', valid: 'a' }],
@@ -316,7 +320,7 @@ t.test('a validation that is not met says what it asks for', async (t) => {
   }
 });
 
-t.test('a relation is there for who may read what is at its other end', async (t) => {
+t.test('a relation is visible only to callers who may read the related item', async (t) => {
   const [shown, hiddenRole] = [await createRole(app), await createRole(app)];
   const [one, two] = [await createUser(app, { role: shown }), await createUser(app, { role: hiddenRole })];
   const names = new Map((await app.db.select().from(roles)).map(({ id, name }) => [id, name]));
@@ -351,7 +355,7 @@ t.test('a relation is there for who may read what is at its other end', async (t
   );
 });
 
-t.test('every change of rights counts on the next request, on every instance', async (t) => {
+t.test('every change of rights takes effect with the next request, on every instance', async (t) => {
   const second = engine === 'postgres' ? await startTestApp(t, {}, { database: service.database.location }) : service;
   const policy = await policyWith(app, [readUsers()]);
   const [parent, role] = [await createRole(app), await createRole(app)];
@@ -364,12 +368,16 @@ t.test('every change of rights counts on the next request, on every instance', a
   };
   const { db } = app;
   const steps: [string, boolean, () => Promise<unknown>][] = [
-    ['nothing yet', false, async () => {}],
+    ['no rights yet', false, async () => {}],
     ['a policy of the user', true, () => db.insert(userPolicies).values({ user: user.id, policy })],
-    ['taken away', false, () => db.delete(userPolicies).where(eq(userPolicies.user, user.id))],
+    ['removed', false, () => db.delete(userPolicies).where(eq(userPolicies.user, user.id))],
     ['a policy of the role', true, () => db.insert(rolePolicies).values({ role, policy })],
-    ['taken away', false, () => db.delete(rolePolicies).where(eq(rolePolicies.role, role))],
-    ['a policy of a parent that is none yet', false, () => db.insert(rolePolicies).values({ role: parent, policy })],
+    ['removed', false, () => db.delete(rolePolicies).where(eq(rolePolicies.role, role))],
+    [
+      'a policy of a role that is not yet the parent',
+      false,
+      () => db.insert(rolePolicies).values({ role: parent, policy }),
+    ],
     ['a parent', true, () => db.update(roles).set({ parent }).where(eq(roles.id, role))],
     [
       'an address',
@@ -389,7 +397,7 @@ t.test('every change of rights counts on the next request, on every instance', a
       () => db.update(permissions).set({ action: 'delete' }).where(eq(permissions.policy, policy)),
     ],
     ['admin access', true, () => db.update(policies).set({ adminAccess: true }).where(eq(policies.id, policy))],
-    ['no more', false, () => db.update(policies).set({ adminAccess: false }).where(eq(policies.id, policy))],
+    ['removed', false, () => db.update(policies).set({ adminAccess: false }).where(eq(policies.id, policy))],
     ['reading again', true, () => db.update(permissions).set({ action: 'read' }).where(eq(permissions.policy, policy))],
     ['another role', false, () => changeUser(app, user.id, { role: plainRole })],
     ['no role', false, () => changeUser(app, user.id, { role: null })],
@@ -404,7 +412,7 @@ t.test('every change of rights counts on the next request, on every instance', a
   }
 });
 
-t.test('a permission that names no field there is shows nothing, not even keys', async (t) => {
+t.test('a permission without an existing field shows nothing, not even keys', async (t) => {
   for (const fields of [[], ['password'], ['no_such_field'], ['token_hash']]) {
     const policy = await policyWith(app, [readUsers({ fields })]);
     const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });

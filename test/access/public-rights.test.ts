@@ -10,7 +10,10 @@ import { refused } from '../helpers/refusals.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
-/** The public policy is everyone's, and the role for registrations is anyone's who registers: neither may lead to power. */
+/**
+ * The public policy applies to everyone, and anyone who registers gets the registration role: neither may grant
+ * administrative rights.
+ */
 
 t.test('the public policy grants neither admin_access nor app_access, whichever is written last', async (t) => {
   const service = await startWithAdmin(t);
@@ -32,12 +35,12 @@ t.test('the public policy grants neither admin_access nor app_access, whichever 
     }
     t.equal((await patch(service, `/policies/${policy}`, { name: 'Everyone' })).statusCode, 200, 'the name may change');
     t.equal((await set(null)).statusCode, 200);
-    t.equal((await patch(service, `/policies/${policy}`, { [right]: true })).statusCode, 200, 'public no longer');
+    t.equal((await patch(service, `/policies/${policy}`, { [right]: true })).statusCode, 200, 'no longer public');
   }
   t.equal(await app.db.$count(settings), 1);
 });
 
-t.test('the role of those who register never leads to admin_access', async (t) => {
+t.test('the registration role never grants admin_access', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   const admin = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
@@ -57,18 +60,22 @@ t.test('the role of those who register never leads to admin_access', async (t) =
   const later: [what: string, send: () => ReturnType<typeof patch>][] = [
     ['a policy of the role', () => patch(service, `/roles/${role}`, { policies: [plain, admin] })],
     ['a policy of its parent', () => patch(service, '/roles', { keys: [middle], data: { policies: [admin] } })],
-    ['a policy of the parent of its parent', () => patch(service, '/roles', [{ id: top, policies: [admin] }])],
+    ['a policy of its grandparent', () => patch(service, '/roles', [{ id: top, policies: [admin] }])],
     ['another parent', () => patch(service, `/roles/${role}`, { parent: powerful })],
-    ['another parent further up', () => patch(service, `/roles/${top}`, { parent: below })],
+    ['another parent of an ancestor', () => patch(service, `/roles/${top}`, { parent: below })],
     ['admin_access of its policy', () => patch(service, `/policies/${plain}`, { admin_access: true })],
   ];
   for (const [what, send] of later) await refusedUnchanged(t, service, send, error, what);
-  t.equal((await patch(service, `/policies/${plain}`, { app_access: true })).statusCode, 200, 'app_access is fine');
+  t.equal((await patch(service, `/policies/${plain}`, { app_access: true })).statusCode, 200, 'app_access is allowed');
   t.equal((await set(null)).statusCode, 200);
-  t.equal((await patch(service, `/roles/${role}`, { parent: powerful })).statusCode, 200, 'no longer for everyone');
+  t.equal(
+    (await patch(service, `/roles/${role}`, { parent: powerful })).statusCode,
+    200,
+    'no longer the registration role',
+  );
 });
 
-t.test('of two requests at the same time that would do it together, one is refused', async (t) => {
+t.test('of two simultaneous requests that would together grant such rights, one is rejected', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   for (let round = 0; round < 10; round++) {
@@ -90,7 +97,7 @@ t.test('of two requests at the same time that would do it together, one is refus
     const [first, second] = pairs[round % 2] ?? [];
     if (!first || !second) throw new Error('There is no such pair.');
     const send = () => (round % 4 < 2 ? [first(), second()] : [second(), first()]);
-    // On PostgreSQL both are let in before either of them can change anything.
+    // On PostgreSQL, both are authorized before either of them can change anything.
     const answers = await Promise.all(
       engine === 'postgres'
         ? await app.db.transaction(async (tx) => {
@@ -107,7 +114,7 @@ t.test('of two requests at the same time that would do it together, one is refus
   }
 });
 
-t.test('a permission is enough for the look of the project, and for no other setting', async (t) => {
+t.test('a permission is sufficient to change the appearance of the project, but no other setting', async (t) => {
   const service = await startWithAdmin(t);
   const { app, get, request } = service;
   const policy = await policyWith(app, [
@@ -125,7 +132,7 @@ t.test('a permission is enough for the look of the project, and for no other set
       continue;
     }
     refused(t, response, 'FORBIDDEN', name);
-    t.match(response.json().errors[0].extensions.reason, new RegExp(`\\b${name}\\b`), 'the reason names it');
+    t.match(response.json().errors[0].extensions.reason, new RegExp(`\\b${name}\\b`), 'the reason names the setting');
     const mixed = { project_name: 'Other', [name]: value };
     refused(t, await request({ method: 'PATCH', url: '/settings', headers, payload: mixed }), 'FORBIDDEN', name);
   }

@@ -13,8 +13,8 @@ import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * What one instance is asked to change counts on another from the next request on, for every kind of credential that somebody
- * holds: the two share nothing but the database.
+ * A change made through one instance takes effect on another with the next request, for every kind of credential. The
+ * two instances share only the database.
  */
 
 const service = await startWithAdmin(t);
@@ -22,7 +22,7 @@ const { app, clock, database, post } = service;
 const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
 atEndOf(t, () => twin.close());
 
-/** Somebody who may do everything but administer, with a session in each mode and a static token. */
+/** A user with all rights except admin access, with a session in each mode and a static token. */
 async function somebody({ hasTfa = false } = {}) {
   const policy = await policyWith(app, everyPermission);
   const role = await createRole(app, { policies: [policy] });
@@ -41,11 +41,11 @@ const update = ({ id }: Somebody, data: object) => patch(service, `/users/${id}`
 const password = 'another password, long enough';
 const others: readonly Name[] = ['cookie', 'session'];
 
-/** What is asked of the first instance, and what becomes of the credentials: those not named are as good as before. */
+/** A request to the first instance, and its effect on the credentials. Credentials that are not listed stay valid. */
 interface Act {
   send(who: Somebody): Promise<LightMyRequestResponse>;
   dead?: readonly Name[];
-  /** Good, but with fewer rights. */
+  /** Valid, but with fewer rights. */
   powerless?: readonly Name[];
   hasTfa?: boolean;
 }
@@ -77,11 +77,11 @@ const acts: Record<string, Act> = {
   },
   deleted: { send: ({ id }) => remove(service, `/users/${id}`), dead: names },
   'another password': { send: (who) => update(who, { password }), dead: modes },
-  'another password of one’s own': {
+  'another password, set by the user': {
     send: ({ held }) => patch(service, '/users/me', { password }, held.json.headers),
     dead: others,
   },
-  'another password by mail': {
+  'another password, by a reset email': {
     send: async ({ email }) => {
       await post('/auth/password/request', { email });
       return post('/auth/password/reset', { token: await tokenFor(app, email), password });
@@ -117,7 +117,7 @@ const acts: Record<string, Act> = {
     send: ({ policy }) => patch(service, `/policies/${policy}`, { ip_access: ['192.0.2.7'] }),
     powerless: names,
   },
-  'a policy that demands a second factor': {
+  'a policy that requires a second factor': {
     send: ({ policy }) => patch(service, `/policies/${policy}`, { enforce_tfa: true }),
     powerless: names,
   },
@@ -127,14 +127,14 @@ const acts: Record<string, Act> = {
     powerless: names,
   },
   'a policy that is deleted': { send: ({ policy }) => remove(service, `/policies/${policy}`), powerless: names },
-  'nothing that matters': { send: (who) => update(who, { title: 'Dr.' }) },
-  'a policy of one’s own besides': {
+  'an irrelevant field': { send: (who) => update(who, { title: 'Dr.' }) },
+  'an additional policy of the user': {
     send: async (who) => update(who, { policies: [await createPolicy(app)] }),
   },
 };
 
 t.test(
-  'every credential is judged anew with the next request (CVE-2024-34709, GHSA-56p6-qw3c-fq2g, CVE-2026-22706, CVE-2024-21635, GHSA-2vg6-77g8-24mp, CVE-2025-29928, CVE-2024-47000)',
+  'every credential is checked again with each request (CVE-2024-34709, GHSA-56p6-qw3c-fq2g, CVE-2026-22706, CVE-2024-21635, GHSA-2vg6-77g8-24mp, CVE-2025-29928, CVE-2024-47000)',
   async (t) => {
     for (const [what, { send, dead = [], powerless = [], hasTfa = false }] of Object.entries(acts)) {
       const who = await somebody({ hasTfa });
@@ -157,7 +157,7 @@ t.test(
   },
 );
 
-t.test('a refresh can be repeated on an instance that has another SECRET by now', async (t) => {
+t.test('a refresh can be repeated on an instance with a newer SECRET', async (t) => {
   const [PREVIOUS_SECRETS, SECRET] = [
     'the former secret which is long enough',
     'the present secret which is long enough',
@@ -177,12 +177,12 @@ t.test('a refresh can be repeated on an instance that has another SECRET by now'
     t.equal(
       sessionOf(mode, await present('/auth/refresh', second.carrier)).token,
       third.token,
-      `${mode}: with the new one`,
+      `${mode}: with the new token`,
     );
   }
 });
 
-t.test('a token has one successor, on all instances (CVE-2026-1035)', async (t) => {
+t.test('a token has one successor, across all instances (CVE-2026-1035)', async (t) => {
   for (const mode of modes) {
     const { held } = await somebody();
     const { carrier } = held[mode];

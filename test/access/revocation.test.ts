@@ -23,7 +23,7 @@ const { app, clock, get } = service;
 
 const appPolicy = await createPolicy(app, { appAccess: true });
 
-/** One way to present a credential. */
+/** One way to send a credential. */
 interface Way {
   name: string;
   url: string;
@@ -36,7 +36,7 @@ const waysOf = ({ mode, headers, accessToken }: ClientSession): Way[] => [
   { name: `mode ${mode}, in the query`, url: `/users/me?access_token=${accessToken}`, headers: {} },
 ];
 
-/** A user with one of each: a session in every mode, and a static token. */
+/** A user with a session in every mode and a static token. */
 async function userWithEverything() {
   const token = `static-token-${randomUUID()}`;
   const user = await createUser(app, { token, policies: [appPolicy] });
@@ -62,11 +62,11 @@ async function noneWorks(t: Test, ways: Way[]) {
     const response = await get(url, headers);
     t.equal(response.statusCode, 401, name);
     t.strictSame(response.json().errors[0].extensions, { code: 'INVALID_CREDENTIALS' }, name);
-    // Nor on a public route, where only a dead cookie is ignored.
+    // Public routes reject them too, and ignore only an unusable cookie.
     const open = await get(url.replace('/users/me', '/server/info'), headers);
     t.equal(codeOf(open), 'cookie' in headers ? undefined : 'INVALID_CREDENTIALS', `${name}, on a public route`);
     t.strictSame(Boolean(cookieOf(open, 'session')), 'cookie' in headers, name);
-    // Only the cookie itself is taken away.
+    // Only the cookie itself is cleared.
     t.strictSame(Boolean(cookieOf(response, 'session')), 'cookie' in headers, name);
   }
 }
@@ -76,21 +76,24 @@ async function noneRefreshes(t: Test, held: ClientSession[]) {
     t.equal((await refresh(service, session)).statusCode, 401, `refresh, mode ${session.mode}`);
 }
 
-t.test('a user who is not active any more (GHSA-56p6-qw3c-fq2g, CVE-2024-47000, CVE-2026-43983)', async (t) => {
-  for (const status of userStatuses.filter((status) => status !== 'active')) {
-    t.test(status, async (t) => {
-      const { user, held, ways } = await userWithEverything();
-      const bystander = await userWithEverything();
-      await allWork(t, ways, user);
-      await changeUser(app, user.id, { status });
-      await noneWorks(t, ways);
-      await noneRefreshes(t, held);
-      await allWork(t, bystander.ways, bystander.user);
-    });
-  }
-});
+t.test(
+  'the credentials of a user who is no longer active are rejected (GHSA-56p6-qw3c-fq2g, CVE-2024-47000, CVE-2026-43983)',
+  async (t) => {
+    for (const status of userStatuses.filter((status) => status !== 'active')) {
+      t.test(status, async (t) => {
+        const { user, held, ways } = await userWithEverything();
+        const bystander = await userWithEverything();
+        await allWork(t, ways, user);
+        await changeUser(app, user.id, { status });
+        await noneWorks(t, ways);
+        await noneRefreshes(t, held);
+        await allWork(t, bystander.ways, bystander.user);
+      });
+    }
+  },
+);
 
-t.test('a user who is deleted (GHSA-2vg6-77g8-24mp)', async (t) => {
+t.test('the credentials of a deleted user are rejected (GHSA-2vg6-77g8-24mp)', async (t) => {
   const { user, held, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db.delete(users).where(eq(users.id, user.id));
@@ -99,7 +102,7 @@ t.test('a user who is deleted (GHSA-2vg6-77g8-24mp)', async (t) => {
   t.strictSame(await app.db.select().from(sessions).where(eq(sessions.user, user.id)), []);
 });
 
-t.test('a user of the same e-mail address is not the same user', async (t) => {
+t.test('another user with the same email address is not the same user', async (t) => {
   const { user, held, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db.delete(users).where(eq(users.id, user.id));
@@ -108,24 +111,21 @@ t.test('a user of the same e-mail address is not the same user', async (t) => {
   await noneRefreshes(t, held);
 });
 
-t.test(
-  'a session that is logged out takes its own tokens with it, and no others (CVE-2024-34709, CVE-2024-31999)',
-  async (t) => {
-    for (const mode of modes) {
-      const { user, held, staticWays } = await userWithEverything();
-      for (const session of held) await allWork(t, waysOf(session), user);
-      for (const session of held.filter((session) => session.mode === mode)) {
-        t.equal((await logOut(service, session)).statusCode, 204);
-        await noneWorks(t, waysOf(session));
-        await noneRefreshes(t, [session]);
-      }
-      const others = held.filter((session) => session.mode !== mode);
-      await allWork(t, [...others.flatMap(waysOf), ...staticWays], user);
+t.test('logging out a session revokes its own tokens, and no others (CVE-2024-34709, CVE-2024-31999)', async (t) => {
+  for (const mode of modes) {
+    const { user, held, staticWays } = await userWithEverything();
+    for (const session of held) await allWork(t, waysOf(session), user);
+    for (const session of held.filter((session) => session.mode === mode)) {
+      t.equal((await logOut(service, session)).statusCode, 204);
+      await noneWorks(t, waysOf(session));
+      await noneRefreshes(t, [session]);
     }
-  },
-);
+    const others = held.filter((session) => session.mode !== mode);
+    await allWork(t, [...others.flatMap(waysOf), ...staticWays], user);
+  }
+});
 
-t.test('a session whose row is deleted likewise (CVE-2025-29928)', async (t) => {
+t.test('so does deleting the row of a session (CVE-2025-29928)', async (t) => {
   for (const mode of modes) {
     const { user, held, staticWays } = await userWithEverything();
     for (const session of held.filter((session) => session.mode === mode)) {
@@ -139,7 +139,7 @@ t.test('a session whose row is deleted likewise (CVE-2025-29928)', async (t) => 
   }
 });
 
-t.test('all sessions of a user at once, and the static token stays', async (t) => {
+t.test('deleting all sessions of a user does not affect the static token', async (t) => {
   const { user, held, staticWays, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db.delete(sessions).where(eq(sessions.user, user.id));
@@ -147,7 +147,7 @@ t.test('all sessions of a user at once, and the static token stays', async (t) =
   await allWork(t, staticWays, user);
 });
 
-t.test('a session given to another user serves neither', async (t) => {
+t.test('a session reassigned to another user works for neither', async (t) => {
   const [one, other] = [await userWithEverything(), await userWithEverything()];
   const [session] = one.held;
   if (!session) return t.fail('no session');
@@ -159,21 +159,18 @@ t.test('a session given to another user serves neither', async (t) => {
   await noneWorks(t, waysOf(session));
 });
 
-t.test(
-  'a session that has expired takes access tokens that have not with it (CVE-2024-35220, CVE-2025-64708)',
-  async (t) => {
-    const { user, held, staticWays, ways } = await userWithEverything();
-    await allWork(t, ways, user);
-    await app.db
-      .update(sessions)
-      .set({ expiresAt: new Date(clock.now().getTime() - 1) })
-      .where(eq(sessions.user, user.id));
-    await noneWorks(t, held.flatMap(waysOf));
-    await allWork(t, staticWays, user);
-  },
-);
+t.test('access tokens are rejected when their session has expired (CVE-2024-35220, CVE-2025-64708)', async (t) => {
+  const { user, held, staticWays, ways } = await userWithEverything();
+  await allWork(t, ways, user);
+  await app.db
+    .update(sessions)
+    .set({ expiresAt: new Date(clock.now().getTime() - 1) })
+    .where(eq(sessions.user, user.id));
+  await noneWorks(t, held.flatMap(waysOf));
+  await allWork(t, staticWays, user);
+});
 
-t.test('an access token ends at its time, which is not the end of the session', async (t) => {
+t.test('an access token expires before its session', async (t) => {
   const user = await createUser(app, { policies: [appPolicy] });
   for (const mode of ['json', 'cookie'] as const) {
     const session = await logIn(service, mode, user);
@@ -184,7 +181,7 @@ t.test('an access token ends at its time, which is not the end of the session', 
   }
 });
 
-t.test('a static token that is replaced or taken away', async (t) => {
+t.test('a static token is rejected when it has been replaced or removed', async (t) => {
   const { user, held, staticWays } = await userWithEverything();
   await allWork(t, staticWays, user);
   await changeUser(app, user.id, { tokenHash: hashToken('another-static-token') });
@@ -197,7 +194,7 @@ t.test('a static token that is replaced or taken away', async (t) => {
 });
 
 t.test('rights come from the database, not from the token', async (t) => {
-  /** What each way of a user reads of themselves: the names of the fields, or the number of them. */
+  /** Checks which of their own fields a user can read with each credential. */
   const reads = async (t: Test, ways: Way[], expected: 'all' | string[], what: string) => {
     for (const { name, url, headers } of ways) {
       const { data } = (await get(url, headers)).json();
@@ -210,9 +207,9 @@ t.test('rights come from the database, not from the token', async (t) => {
     const { user, ways } = await userWithEverything();
     await reads(t, ways, 'all', 'at first');
     await app.db.delete(userPolicies).where(eq(userPolicies.user, user.id));
-    await reads(t, ways, ['id'], 'the policy taken away');
+    await reads(t, ways, ['id'], 'the policy removed');
     await app.db.insert(userPolicies).values({ user: user.id, policy: await createPolicy(app, { read: ['email'] }) });
-    await reads(t, ways, ['email'], 'another one given');
+    await reads(t, ways, ['email'], 'another policy added');
   });
 
   t.test('the role, and the policies of the role', async (t) => {
@@ -223,7 +220,7 @@ t.test('rights come from the database, not from the token', async (t) => {
     await changeUser(app, user.id, { role });
     await reads(t, ways, 'all', 'made an administrator');
 
-    // Tokens that say admin_access, from when it was true.
+    // Tokens with admin_access, issued while it was true.
     const made = await Promise.all(
       held.map(async (session) => sessionOf(session.mode, await refresh(service, session))),
     );
@@ -231,18 +228,18 @@ t.test('rights come from the database, not from the token', async (t) => {
     const madeWays = made.flatMap(waysOf);
     await reads(t, madeWays, 'all', 'with tokens of an administrator');
     await app.db.delete(rolePolicies).where(eq(rolePolicies.role, role));
-    await reads(t, madeWays, ['id'], 'the role without its policy');
+    await reads(t, madeWays, ['id'], 'the policy removed from the role');
     await app.db.insert(rolePolicies).values({ role, policy: administrators });
-    await reads(t, madeWays, 'all', 'and with it again');
+    await reads(t, madeWays, 'all', 'the policy added again');
     await app.db.update(policies).set({ adminAccess: false }).where(eq(policies.id, administrators));
-    await reads(t, madeWays, ['id'], 'the policy made harmless');
+    await reads(t, madeWays, ['id'], 'the policy without admin access');
     await app.db.update(policies).set({ adminAccess: true }).where(eq(policies.id, administrators));
     await app.db.delete(roles).where(eq(roles.id, role));
     await reads(t, madeWays, ['id'], 'the role deleted');
 
     for (const session of made) {
       const { accessToken } = sessionOf(session.mode, await refresh(service, session));
-      t.match(claimsOf(accessToken), { admin_access: false, app_access: false, role: null }, 'new tokens say it');
+      t.match(claimsOf(accessToken), { admin_access: false, app_access: false, role: null }, 'new tokens reflect it');
     }
   });
 

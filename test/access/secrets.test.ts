@@ -11,7 +11,7 @@ const { app, request } = service;
 const role = await createRole(app);
 const policy = await createPolicy(app);
 
-/** Two states of one user, alike but for the secrets: no answer may tell them apart. */
+/** Two states of a user that differ only in the secrets: no response may differ between them. */
 const states = [
   {
     password: 'aaa-secret-password-hash',
@@ -27,7 +27,7 @@ const states = [
   },
 ] as const;
 const subject = await createUser(app, { ...states[0], role, policies: [policy], lastAccess: app.clock() });
-// A neighbour whose secrets lie between the two: what compares them would change its mind.
+// Another user whose secrets sort between the two: a comparison with these secrets would yield different results.
 await createUser(app, {
   password: 'mmm-secret-password-hash',
   tfaSecret: 'mmm-secret-tfa',
@@ -45,7 +45,7 @@ const callers = {
   'all but admin access': await tokenHolder(app, { policies: [await policyWith(app, everyPermission)], role }),
 };
 
-/** Names of secrets, and of columns that are none of the fields. */
+/** Names of secrets, and of columns that are not fields. */
 const concealed = ['token', 'tfa_secret'];
 const hidden = ['password', 'token_hash', 'tokenHash', 'tfa_last_step', 'password_hash'];
 const names = [...concealed, ...hidden];
@@ -55,7 +55,7 @@ const operators =
     .split(' ')
     .map((name) => `_${name}`);
 
-/** What one would compare a secret with: to find it, to halve the space it is in, and what it is shown as. */
+/** Values that an attacker would compare a secret with: to find it, to narrow it down, and its masked form. */
 const probes = ['mmm', 'aaa-secret-token-hash', '**********'];
 const valuesFor = (operator: string): unknown[] =>
   /null|empty/.test(operator)
@@ -88,7 +88,7 @@ function asks(name: string): Ask[] {
   ];
   const filters = operators.flatMap((operator) =>
     valuesFor(operator).flatMap((value, index) =>
-      // Through relations a few operators will do.
+      // A few operators are sufficient through relations.
       (index === 0 && /^_(eq|starts_with|nnull|in|gt)$/.test(operator) ? wrap : wrap.slice(0, 1)).map(
         ([url, around]) => ({
           url,
@@ -143,7 +143,7 @@ function asks(name: string): Ask[] {
 
 const searches = [...probes, 'secret', 'password-hash', '99'];
 
-/** The answers to all the questions, each by the method that the path takes. */
+/** The responses to all queries, each with the method that the path requires. */
 async function answers(headers: Record<string, string>, questions: Ask[]): Promise<string[]> {
   const given: string[] = [];
   for (const { url, query } of questions) {
@@ -184,7 +184,7 @@ for (const [who, { headers }] of Object.entries(callers)) {
       let differences = 0;
       questions.forEach((question, index) => {
         const what = `${question.url} ${JSON.stringify(question.query)}`;
-        // When somebody was last here is no secret; it is the one thing that may have changed meanwhile.
+        // The time of the last access is not secret, and may have changed in the meantime.
         const [one, two] = [first, second].map((given) => (given[index] ?? '').replaceAll(/"last_access":[^,}]*/g, ''));
         if (one !== two && ++differences < 10) t.equal(two, one, what);
         if (secret.test(`${one}${two}`.replace(/(The field|does not support the operator|"reason":).*/, '')))
@@ -211,21 +211,24 @@ for (const [who, { headers }] of Object.entries(callers)) {
   );
 }
 
-// Of them a search is asked in another way: not of all texts of a row at once.
-t.test('nor does a search tell whoever sees but some texts (CVE-2025-30352, CVE-2025-64748)', async (t) => {
-  const fields = ['id', 'email', 'token', 'tfa_secret'];
-  const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields }]);
-  const { headers } = await tokenHolder(app, { policies: [policy] });
-  await changeUser(app, subject.id, states[0]);
-  for (const search of ['aaa-secret', 'secret-tfa', 'token-hash', 'password-hash']) {
-    const question = { url: '/users', query: { search, fields: 'id' } };
-    t.strictSame(await answers(headers, [question]), ['200 {"data":[]}'], search);
-  }
-  const byAddress = { url: '/users', query: { search: subject.email, fields: 'id' } };
-  t.strictSame(await answers(headers, [byAddress]), [`200 {"data":[{"id":"${subject.id}"}]}`]);
-});
+// For such a caller, the service builds a different search: not over all texts of a row at the same time.
+t.test(
+  'a search reveals no secret to a caller who sees only some texts (CVE-2025-30352, CVE-2025-64748)',
+  async (t) => {
+    const fields = ['id', 'email', 'token', 'tfa_secret'];
+    const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields }]);
+    const { headers } = await tokenHolder(app, { policies: [policy] });
+    await changeUser(app, subject.id, states[0]);
+    for (const search of ['aaa-secret', 'secret-tfa', 'token-hash', 'password-hash']) {
+      const question = { url: '/users', query: { search, fields: 'id' } };
+      t.strictSame(await answers(headers, [question]), ['200 {"data":[]}'], search);
+    }
+    const byAddress = { url: '/users', query: { search: subject.email, fields: 'id' } };
+    t.strictSame(await answers(headers, [byAddress]), [`200 {"data":[{"id":"${subject.id}"}]}`]);
+  },
+);
 
-t.test('neither by what an update or a deletion selects', async (t) => {
+t.test('an update or a deletion by a query reveals no secret', async (t) => {
   const { headers } = callers['all but admin access'];
   for (const [title, state] of states.entries()) {
     await changeUser(app, subject.id, state);
@@ -256,7 +259,7 @@ t.test('neither by what an update or a deletion selects', async (t) => {
   }
 });
 
-t.test('neither by the rules and validations of permissions', async (t) => {
+t.test('the rules and validations of permissions reveal no secret', async (t) => {
   const { headers } = callers.administrator;
   for (const name of hidden) {
     for (const rule of [
@@ -296,7 +299,7 @@ t.test('neither by the rules and validations of permissions', async (t) => {
   }
 });
 
-t.test('nor by what is said of what was written', async (t) => {
+t.test('a response to a write reveals no secret', async (t) => {
   const { headers } = callers.administrator;
   const [password, token] = ['the-very-secret-password', 'the-very-secret-token-of-this-user'];
   const told = async (method: 'POST' | 'PATCH', url: string, payload: object) => {
@@ -324,5 +327,5 @@ t.test('nor by what is said of what was written', async (t) => {
   });
   await request({ method: 'PATCH', url: '/settings', payload: { auth_password_policy: null }, headers });
   const kept = await app.db.select().from(users).orderBy(asc(users.id));
-  t.notOk(JSON.stringify(kept).includes('very-secret'), 'nothing of it is stored in clear');
+  t.notOk(JSON.stringify(kept).includes('very-secret'), 'no secret is stored in plaintext');
 });

@@ -8,7 +8,7 @@ import { leavesAlone } from '../helpers/rights.js';
 const { app, post } = await startTestApp(t);
 const check = (body: object) => post('/auth/password/check', body);
 
-t.test('a password is checked before it is used, and nothing is stored', async (t) => {
+t.test('checking a password stores nothing', async (t) => {
   await app.db.update(settings).set({ projectName: 'Kestrelwick', authPasswordPolicy: '^[^x]*$' });
   const ada = { email: 'ada@brzeczyszczykiewicz.example', first_name: 'Chrząszcz', last_name: null };
   const cases: [body: { password: string }, reasons: string[]][] = [
@@ -32,7 +32,7 @@ t.test('a password is checked before it is used, and nothing is stored', async (
   await app.db.update(settings).set({ authPasswordPolicy: null });
 });
 
-t.test('what is no question is refused', async (t) => {
+t.test('an invalid request is rejected', async (t) => {
   const password = 'a fine long password';
   for (const body of [
     {},
@@ -46,12 +46,12 @@ t.test('what is no question is refused', async (t) => {
   }
 });
 
-t.test('sixty a minute and address', async (t) => {
+t.test('each address can check sixty passwords a minute', async (t) => {
   const { request, clock } = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000' });
   const ask = (remoteAddress: string) =>
     request({ method: 'POST', url: '/auth/password/check', payload: { password: 'a fine password' }, remoteAddress });
   for (let index = 0; index < 60; index++) t.equal((await ask('192.0.2.1')).statusCode, 200);
-  refused(t, await ask('192.0.2.1'), 'REQUESTS_EXCEEDED', 'the next');
+  refused(t, await ask('192.0.2.1'), 'REQUESTS_EXCEEDED', 'the next request');
   t.equal((await ask('192.0.2.2')).statusCode, 200, 'another address');
   clock.advance(minute);
   t.equal((await ask('192.0.2.1')).statusCode, 200, 'a minute later');

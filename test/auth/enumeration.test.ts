@@ -9,7 +9,7 @@ import { refused } from '../helpers/refusals.js';
 import { leavesAlone, tokenHolder } from '../helpers/rights.js';
 import { countStatements } from '../helpers/statements.js';
 
-/** Whose address it is that a stranger types shows in no answer, whichever operation takes it. */
+/** No operation that accepts an email address reveals to an anonymous caller whether it belongs to a user. */
 
 const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, request } = service;
@@ -18,7 +18,7 @@ await app.db.update(settings).set({ publicRegistration: true });
 let strangers = 0;
 const newEmail = () => `stranger-${++strangers}@example.com`;
 
-/** One of each kind that an address can be of. */
+/** One address of each kind. */
 const addresses = new Map([
   ['nobody', newEmail()],
   ...(await Promise.all(
@@ -55,7 +55,7 @@ t.test('no answer tells whose address it is (CVE-2024-39896, CVE-2024-41952, CVE
   }
 });
 
-t.test('a URL that is not in the list is refused before anybody is looked for (CVE-2026-26185)', async (t) => {
+t.test('a URL that is not on the allow list is rejected before any user is looked up (CVE-2026-26185)', async (t) => {
   const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
   const leading = taking.filter(({ fields }) => [...fields.keys()].some((name) => name.endsWith('_url')));
@@ -84,15 +84,15 @@ t.test('a URL that is not in the list is refused before anybody is looked for (C
         await send();
         counts.push(count());
       }
-      // Something else may have asked the database meanwhile, but not every time.
+      // Another task may query the database in the meantime, but not every time.
       costs.set(whose, Math.min(...counts));
     }
-    t.equal(new Set(bodies.values()).size, 1, `${operationId}: the same words for all`);
+    t.equal(new Set(bodies.values()).size, 1, `${operationId}: the same error for every address`);
     const asking = access === 'anonymous' ? 0 : 1;
     t.strictSame(
       new Set(costs.values()),
       new Set([asking]),
-      `${operationId}: no look at the database but for who asks`,
+      `${operationId}: queries the database only to authenticate the caller`,
     );
   }
 });

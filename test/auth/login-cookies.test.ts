@@ -12,7 +12,7 @@ const provider = providerVariables('alpha', {
   PROFILE_URL: 'http://127.0.0.1:9/user',
 });
 
-/** Logs in at a service with these variables, and gives the body and the one cookie of either mode. */
+/** Logs in to a service with these variables. Returns the body and the cookie of both cookie modes. */
 async function loginWith(t: Parameters<typeof startTestApp>[0], variables: Record<string, string>) {
   const { post } = await startTestApp(t, variables);
   const login = async (mode: string) => {
@@ -49,7 +49,7 @@ t.test('an https PUBLIC_URL makes the cookies Secure; everything else is as conf
   });
 });
 
-t.test('SECURE says otherwise than PUBLIC_URL, for each cookie on its own', async (t) => {
+t.test('the SECURE variable of each cookie overrides PUBLIC_URL', async (t) => {
   const { cookie, session } = await loginWith(t, {
     PUBLIC_URL: 'https://auth.example.com',
     REFRESH_TOKEN_COOKIE_SECURE: 'false',
@@ -78,7 +78,7 @@ t.test('SECURE with an http PUBLIC_URL, as behind a proxy', async (t) => {
   t.strictSame(session.attributes, ['HttpOnly', 'Max-Age=86400', 'Path=/', 'SameSite=Lax']);
 });
 
-t.test('no cookie goes to another host unless somebody wants it to (CVE-2024-28197)', async (t) => {
+t.test('cookies are sent to another host only if a domain is configured (CVE-2024-28197)', async (t) => {
   const PUBLIC_URL = 'https://auth.example.com/accounts';
   const { post, get } = await startTestApp(t, { PUBLIC_URL, AUTH_PROVIDERS: 'alpha', ...provider });
   const answers = [await get('/auth/login/alpha'), await get('/auth/oauth/alpha')];

@@ -11,14 +11,17 @@ const { app, clock, post } = await startTestApp(t);
 
 const moveTo = (moment: number) => clock.advance(moment - clock.now().getTime());
 
-/** Moves on to the beginning of a time step, so that it lasts for all of a test, and gives its number. */
+/**
+ * Moves the clock to the beginning of the next time step, so that the step lasts for the whole test. Returns its
+ * number.
+ */
 function nextStep(): number {
   const step = stepOf(clock.now()) + 1;
   moveTo(step * stepLength);
   return step;
 }
 
-/** A user with two-factor authentication, and a way to log them in. */
+/** A user with two-factor authentication, and a function to log them in. */
 async function newcomer() {
   const account = await createTfaAccount(app);
   const login = (otp?: unknown, others: object = {}) =>
@@ -33,7 +36,7 @@ t.test('the test vectors of RFC 6238, appendix B', async (t) => {
   for (const [seconds, digits] of rfcVectors) {
     moveTo(seconds * 1000);
     const otp = digits.slice(-6);
-    t.equal(codeOfStep(stepOf(now())), otp, 'our own codes are right');
+    t.equal(codeOfStep(stepOf(now())), otp, 'the codes of the test helper are right');
     t.equal((await login(otp)).statusCode, 200, `at ${seconds}`);
     t.equal((await storedUser(app, id)).tfaLastStep, Math.floor(seconds / 30));
   }
@@ -51,7 +54,7 @@ t.test('in every mode (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   }
 });
 
-t.test('the present and the previous step count, no other (CVE-2024-7318)', async (t) => {
+t.test('only the codes of the current and the previous step are accepted (CVE-2024-7318)', async (t) => {
   const step = nextStep();
   for (const [offset, isAccepted] of [
     [-20, false],
@@ -67,7 +70,7 @@ t.test('the present and the previous step count, no other (CVE-2024-7318)', asyn
     if (isAccepted) t.equal(response.statusCode, 200, `step ${offset}`);
     else {
       refused(t, response, 'INVALID_OTP', `step ${offset}`);
-      t.equal((await storedUser(app, id)).tfaLastStep, null, 'a refused code uses up nothing');
+      t.equal((await storedUser(app, id)).tfaLastStep, null, 'a rejected code uses up no step');
     }
   }
 });
@@ -82,7 +85,7 @@ t.test('at the edges of a step', async (t) => {
   refused(t, await other.login(codeOfStep(step)), 'INVALID_OTP', 'too old');
 });
 
-t.test('what is no code', async (t) => {
+t.test('invalid codes are rejected', async (t) => {
   const { login, id } = await newcomer();
   const step = nextStep();
   const code = codeOfStep(step);
@@ -112,11 +115,11 @@ t.test('what is no code', async (t) => {
   for (const otp of ['', Number(code), null, [code], { otp: code }]) {
     refused(t, await login(otp), 'INVALID_PAYLOAD', JSON.stringify(otp));
   }
-  t.equal((await login(code)).statusCode, 200, 'none of them has used the code up');
+  t.equal((await login(code)).statusCode, 200, 'none of them has used up the code');
 });
 
 t.test('a code works once (CVE-2026-43930)', async (t) => {
-  t.test('again in its own step, and in the next', async (t) => {
+  t.test('not again in its own step, nor in the next', async (t) => {
     const { login } = await newcomer();
     const step = nextStep();
     const code = codeOfStep(step);
@@ -128,17 +131,17 @@ t.test('a code works once (CVE-2026-43930)', async (t) => {
     t.equal((await login(codeOfStep(step + 1))).statusCode, 200, 'the code of that step');
   });
 
-  t.test('the previous one, then the present one, but not the other way round', async (t) => {
+  t.test('the previous code and then the current one work, but not the other way round', async (t) => {
     const step = nextStep();
     const upwards = await newcomer();
     t.equal((await upwards.login(codeOfStep(step - 1))).statusCode, 200);
     t.equal((await upwards.login(codeOfStep(step))).statusCode, 200);
     const downwards = await newcomer();
     t.equal((await downwards.login(codeOfStep(step))).statusCode, 200);
-    refused(t, await downwards.login(codeOfStep(step - 1)), 'INVALID_OTP', 'an older one after a newer');
+    refused(t, await downwards.login(codeOfStep(step - 1)), 'INVALID_OTP', 'an older code after a newer one');
   });
 
-  t.test('of 20 logins at once one succeeds', async (t) => {
+  t.test('of 20 simultaneous logins one succeeds', async (t) => {
     for (const back of [0, 1]) {
       const { login, id } = await newcomer();
       const code = codeOfStep(nextStep() - back);
@@ -150,7 +153,7 @@ t.test('a code works once (CVE-2026-43930)', async (t) => {
     }
   });
 
-  t.test('but not at all with a wrong password', async (t) => {
+  t.test('a wrong password does not use up the code', async (t) => {
     const { login, email } = await newcomer();
     const code = codeOfStep(nextStep());
     const wrong = await login(code, { password: 'wrong' });
@@ -158,10 +161,10 @@ t.test('a code works once (CVE-2026-43930)', async (t) => {
     t.equal((await login('000000', { password: 'wrong' })).body, wrong.body, 'wrong code');
     t.equal((await login(undefined, { password: 'wrong' })).body, wrong.body, 'no code');
     t.equal((await post('/auth/login', { email: `x${email}`, password: 'wrong' })).body, wrong.body, 'unknown user');
-    t.equal((await login(code)).statusCode, 200, 'it has not used the code up');
+    t.equal((await login(code)).statusCode, 200, 'the code still works');
   });
 
-  t.test('one user’s code is not used up by another’s', async (t) => {
+  t.test('a code used by one user still works for another', async (t) => {
     const [one, two] = [await newcomer(), await newcomer()];
     const code = codeOfStep(nextStep());
     t.equal((await one.login(code)).statusCode, 200);
@@ -169,7 +172,7 @@ t.test('a code works once (CVE-2026-43930)', async (t) => {
   });
 });
 
-t.test('a refused login leaves nothing', async (t) => {
+t.test('a rejected login leaves no trace', async (t) => {
   const { login, id } = await newcomer();
   nextStep();
   await login();
@@ -178,7 +181,7 @@ t.test('a refused login leaves nothing', async (t) => {
   t.equal((await storedUser(app, id)).lastAccess, null);
 });
 
-t.test('of a user who may not log in nothing is told, whatever the code', async (t) => {
+t.test('a user who may not log in gets the same error with any code', async (t) => {
   const { login, id } = await newcomer();
   const code = codeOfStep(nextStep());
   for (const columns of [{ status: 'suspended' }, { status: 'active', provider: 'github' }]) {
@@ -189,7 +192,7 @@ t.test('of a user who may not log in nothing is told, whatever the code', async 
   }
 });
 
-t.test('secrets of other lengths, in either letter case', async (t) => {
+t.test('secrets of other lengths, in upper and lower case', async (t) => {
   const bytes = Buffer.from('0123456789abcdef0123456789abcdef', 'latin1');
   const base32 = 'GAYTEMZUGU3DOOBZMFRGGZDFMYYDCMRTGQ2TMNZYHFQWEY3EMVTA';
   for (const secret of [base32, base32.toLowerCase()]) {
@@ -199,7 +202,7 @@ t.test('secrets of other lengths, in either letter case', async (t) => {
   }
 });
 
-t.test('the secret is stored sealed, each time differently', async (t) => {
+t.test('the secret is stored encrypted, differently each time', async (t) => {
   const { id } = await newcomer();
   t.not(app.tfaSecrets.seal(rfcSecret.base32, id), app.tfaSecrets.seal(rfcSecret.base32, id));
   const dump = await dumpDatabase(app);

@@ -71,7 +71,7 @@ t.test('the three modes', async (t) => {
     t.equal(me.json().data.email, admin.email);
   });
 
-  t.test('each login begins a session of its own (CVE-2023-29019)', async (t) => {
+  t.test('each login creates its own session (CVE-2023-29019)', async (t) => {
     const { email, password, id } = await createAccount(app);
     const tokens = await Promise.all(
       ['json', 'json', 'cookie', 'session'].map(async (mode) => {
@@ -89,7 +89,7 @@ t.test('the three modes', async (t) => {
   });
 });
 
-t.test('a login goes on with no session that the browser has brought (CVE-2023-29019)', async (t) => {
+t.test('a login never continues a session that the browser already has (CVE-2023-29019)', async (t) => {
   const [attacker, victim] = [await createAccount(app), await createTfaAccount(app)];
   const brought = async (mode: 'cookie' | 'session') => {
     const planted = cookieOf(await post('/auth/login', { ...attacker, mode }), mode);
@@ -107,23 +107,27 @@ t.test('a login goes on with no session that the browser has brought (CVE-2023-2
       t.strictSame(
         waiting.cookies.filter((one) => one.value !== ''),
         [],
-        'gives nothing that could become more',
+        'sets no cookie',
       );
       clock.advance(stepLength);
       const otp = codeOfStep(stepOf(clock.now()));
       const response = await post('/auth/login', { ...victim, mode, otp }, cookie);
       t.equal(response.statusCode, 200, `${mode}: ${value.slice(0, 10)}: ${response.body}`);
-      t.not(cookieOf(response, mode)?.value, value, 'what counts now is another');
-      t.strictSame(await sessionsOf(attacker.id), before, 'the one that was brought is as it was');
+      t.not(cookieOf(response, mode)?.value, value, 'the session token is a new one');
+      t.strictSame(await sessionsOf(attacker.id), before, 'the session that the browser had is unchanged');
       const mine = await sessionsOf(victim.id);
-      t.equal(new Set([...mine, ...before].map(({ id }) => id)).size, mine.length + before.length, 'each is a session');
-      t.equal(mine.length, ++begun, 'of its own');
+      t.equal(
+        new Set([...mine, ...before].map(({ id }) => id)).size,
+        mine.length + before.length,
+        'the sessions are different',
+      );
+      t.equal(mine.length, ++begun, 'one new session for each login');
     }
   }
 });
 
-t.test('what is accepted', async (t) => {
-  t.test('the e-mail address in any letter case, however it is stored', async (t) => {
+t.test('accepted input', async (t) => {
+  t.test('the email address in any letter case, however it is stored', async (t) => {
     const { password } = await createAccount(app, { email: 'Mixed.Case+Tag@Example.COM' });
     for (const email of ['Mixed.Case+Tag@Example.COM', 'mixed.case+tag@example.com', 'MIXED.CASE+TAG@EXAMPLE.COM']) {
       t.equal((await post('/auth/login', { email, password })).statusCode, 200, email);
@@ -136,11 +140,11 @@ t.test('what is accepted', async (t) => {
     t.equal((await post('/auth/login', { ...admin, ...extras })).statusCode, 200);
   });
 
-  t.test('a one-time password nobody asked for', async (t) => {
+  t.test('a one-time password that is not required', async (t) => {
     t.equal((await post('/auth/login', { ...admin, otp: 'anything' })).statusCode, 200);
   });
 
-  t.test('passwords to the last character, of any characters and of any length', async (t) => {
+  t.test('passwords of any characters and any length are compared completely', async (t) => {
     for (const password of [' ', 'pässwörd 🔑 пароль', `${'x'.repeat(5000)}y`]) {
       const { email } = await createAccount(app, { password: await app.passwords.hash(password) });
       t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'right');
@@ -211,16 +215,16 @@ t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
     ['no body', undefined, undefined],
     ['an empty body', 'application/json', ''],
     ['a form', 'application/x-www-form-urlencoded', form],
-    ['JSON that says it is text', 'text/plain', json],
-    ['JSON that says nothing', undefined, json],
-    ['half of it', 'application/json', json.slice(0, -1)],
-    ['two of them', 'application/json', json + json],
+    ['JSON declared as text', 'text/plain', json],
+    ['JSON without a content type', undefined, json],
+    ['truncated JSON', 'application/json', json.slice(0, -1)],
+    ['two JSON documents', 'application/json', json + json],
     ['null', 'application/json', 'null'],
     ['a number', 'application/json', '1'],
     ['a text', 'application/json', '"email"'],
     ['single quotes', 'application/json', `{'email':'${email}','password':'${password}'}`],
     ['bytes that are not UTF-8', 'application/json', Buffer.from(json.replace('admin', '\xe9'), 'latin1')],
-    ['too much', 'application/json', JSON.stringify({ ...admin, more: 'x'.repeat(1024 * 1024) })],
+    ['a body that is too large', 'application/json', JSON.stringify({ ...admin, more: 'x'.repeat(1024 * 1024) })],
   ];
   for (const [what, type, payload] of raw) {
     const response = await request({
@@ -234,7 +238,7 @@ t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
   t.equal(await sessionCount(), before);
 });
 
-t.test('refused logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async (t) => {
+t.test('rejected logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async (t) => {
   const before = await sessionCount();
   const password = accountPassword;
   const inactive = await Promise.all(
@@ -245,12 +249,12 @@ t.test('refused logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async 
   t.equal(inactive.length, 5);
   const cases = [
     { what: 'wrong password', email: admin.email },
-    { what: 'unknown e-mail address', email: 'nobody@example.com' },
-    { what: 'the longest address there is', email: `${'a'.repeat(116)}@example.com` },
+    { what: 'unknown email address', email: 'nobody@example.com' },
+    { what: 'the longest valid address', email: `${'a'.repeat(116)}@example.com` },
     { what: 'user without a password', email: (await createAccount(app, { password: null })).email },
     { what: 'user of another provider', email: (await createAccount(app, { provider: 'github' })).email },
-    { what: 'password stored as nothing', email: (await createAccount(app, { password: '' })).email },
-    { what: 'password stored in clear', email: (await createAccount(app, { password })).email },
+    { what: 'empty stored password', email: (await createAccount(app, { password: '' })).email },
+    { what: 'password stored in plaintext', email: (await createAccount(app, { password })).email },
     ...inactive,
   ];
   const expected = await post('/auth/login', { email: 'no.such.user@example.com', password });
@@ -263,14 +267,14 @@ t.test('refused logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async 
       t.strictSame(Object.keys(response.headers), Object.keys(expected.headers), `${what}: the same headers`);
     }
   }
-  t.equal(await sessionCount(), before, 'no session was begun');
+  t.equal(await sessionCount(), before, 'no session was created');
 
   const account = await createAccount(app);
   await post('/auth/login', { ...account, password: 'wrong' });
-  t.equal((await storedUser(app, account.id)).lastAccess, null, 'a refused login is no use of the API');
+  t.equal((await storedUser(app, account.id)).lastAccess, null, 'a rejected login does not count as access');
 });
 
-t.test('a user who changes while the password is being checked', async (t) => {
+t.test('a user who changes while their password is checked', async (t) => {
   const { passwords } = app;
   const { verify } = passwords;
   t.teardown(() => {
@@ -309,8 +313,8 @@ t.test('a user who changes while the password is being checked', async (t) => {
 });
 
 t.test(
-  'a login that waits for a change of the user is one of the user as they are then',
-  { skip: engine === 'embedded' && 'there is but one connection' },
+  'a login that waits for an update of the user sees the updated user',
+  { skip: engine === 'embedded' && 'there is only one connection' },
   async (t) => {
     const role = async (name: string) => {
       const [made] = await app.db.insert(roles).values({ name }).returning({ id: roles.id });
@@ -326,7 +330,7 @@ t.test(
         await sleep(500);
       });
       const [response] = await Promise.all(logins);
-      if (!response) throw new Error('Nobody logged in.');
+      if (!response) throw new Error('There is no response to the login.');
       return response;
     };
     const response = await change({ role: later });
@@ -334,12 +338,12 @@ t.test(
     t.equal(decodeJwt(response.json().data.access_token).claims.role, later);
     const before = (await sessionsOf(account.id)).length;
     refused(t, await change({ status: 'suspended' }), 'INVALID_CREDENTIALS', 'suspended');
-    t.equal((await sessionsOf(account.id)).length, before, 'no session');
+    t.equal((await sessionsOf(account.id)).length, before, 'no session was created');
   },
 );
 
-t.test('what a login writes', async (t) => {
-  t.test('the time of the last access, by the clock of the service', async (t) => {
+t.test('what a login stores', async (t) => {
+  t.test('the time of the last access, according to the clock of the service', async (t) => {
     const account = await createAccount(app);
     t.equal((await storedUser(app, account.id)).lastAccess, null);
     clock.advance(3 * day);
@@ -367,14 +371,14 @@ t.test('what a login writes', async (t) => {
       t.strictSame(more, []);
       t.match(row, { ip: '203.0.113.7', userAgent: 'Test/1.0 (any)', generation: 0 }, mode);
       const made = row?.createdAt.getTime() ?? 0;
-      t.ok(made >= before && made <= after, 'made now');
-      t.strictSame(row?.authenticatedAt, row?.createdAt, 'the user has just proved their identity');
+      t.ok(made >= before && made <= after, 'created now');
+      t.strictSame(row?.authenticatedAt, row?.createdAt, 'the login is the time of authentication');
       const expires = row?.expiresAt.getTime() ?? 0;
-      t.ok(expires >= before + lifetime && expires <= after + lifetime, `${mode}: expires in time`);
+      t.ok(expires >= before + lifetime && expires <= after + lifetime, `${mode}: expires on time`);
     }
   });
 
-  t.test('of a long user agent 255 characters, of none nothing', async (t) => {
+  t.test('a user agent is cut to 255 characters, and an empty one is stored as null', async (t) => {
     const kept = async (userAgent: string) => {
       const account = await createAccount(app);
       const headers = { 'user-agent': userAgent };
@@ -394,7 +398,7 @@ t.test('what a login writes', async (t) => {
     t.equal((await sessionsOf(account.id))[0]?.ip, '2001:db8::1');
   });
 
-  t.test('of the tokens and of the password nothing but hashes', async (t) => {
+  t.test('tokens and passwords are stored only as hashes', async (t) => {
     const secret = 'a password that is found nowhere';
     const account = await createAccount(app, { password: await app.passwords.hash(secret) });
     const login = async (mode: string) => {
@@ -436,7 +440,7 @@ t.test('what a login writes', async (t) => {
   });
 });
 
-t.test('what there is not: 404 ROUTE_NOT_FOUND', async (t) => {
+t.test('nonexistent routes: 404 ROUTE_NOT_FOUND', async (t) => {
   for (const url of ['/auth/login/unknown', '/auth/login/default', '/auth/login/json', '/auth/logins']) {
     const response = await post(url, admin);
     refused(t, response, 'ROUTE_NOT_FOUND', url);
@@ -447,7 +451,7 @@ t.test('what there is not: 404 ROUTE_NOT_FOUND', async (t) => {
   }
 });
 
-t.test('AUTH_DISABLE_DEFAULT switches the route off, and leaves what else there is', async (t) => {
+t.test('AUTH_DISABLE_DEFAULT disables the route, and nothing else', async (t) => {
   const { post, get } = await startTestApp(t, {
     AUTH_DISABLE_DEFAULT: 'true',
     ADMIN_TOKEN: 'a-static-token-of-32-characters-for-tests',

@@ -34,13 +34,13 @@ const isDead = async (t: Test, session: ClientSession, what: string) => {
 };
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: afterwards everything of the session is dead, and other sessions live`, async (t) => {
+  t.test(`mode ${mode}: logout ends everything of the session, and leaves other sessions alone`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     const others = [await logIn(service, mode, user), await logIn(service, mode)];
-    // An access token that was issued before the latest refresh belongs to the session, too.
+    // An access token issued before the latest refresh belongs to the session, too.
     const session = sessionOf(mode, await refresh(service, first));
-    await isAlive(t, first, 'the token of before');
+    await isAlive(t, first, 'the token from before the refresh');
     await isAlive(t, session, 'the session');
 
     const response = await logOut(service, session);
@@ -49,25 +49,26 @@ for (const mode of modes) {
     t.equal(response.headers['content-type'], undefined);
 
     await isDead(t, session, 'the session');
-    await isDead(t, first, 'the token of before');
+    await isDead(t, first, 'the token from before the refresh');
     for (const other of others) await isAlive(t, other, 'another session');
     for (const other of others) t.equal((await refresh(service, other)).statusCode, 200);
     t.equal((await app.db.select().from(sessions).where(eq(sessions.user, user.id))).length, 1);
   });
 
-  t.test(`mode ${mode}: what is no session of ours is nothing to end`, async (t) => {
+  t.test(`mode ${mode}: an unknown token ends no session`, async (t) => {
     const bystander = await logIn(service, mode);
     for (const token of ['A'.repeat(64), 'x', 'a.b.c', `${bystander.token.slice(0, -2)}AA`]) {
-      // In mode `session` a token of our own besides the cookie: a cookie that is the only credential must be usable.
+      // In mode `session`, the request also carries a token of ours: if a cookie is the only credential, it must be
+      // usable.
       const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
       const { payload, headers } = carry(mode, token);
       const response = await post('/auth/logout', payload, { ...headers, ...besides });
       t.equal(response.statusCode, 204, token);
     }
-    await isAlive(t, bystander, 'nobody else is logged out by it');
+    await isAlive(t, bystander, 'no other user is logged out');
   });
 
-  t.test(`mode ${mode}: nothing at its place is 400, whatever stands elsewhere`, async (t) => {
+  t.test(`mode ${mode}: no token in the expected place is 400, whatever the other places hold`, async (t) => {
     const held = [await logIn(service, 'json'), await logIn(service, 'cookie'), await logIn(service, 'session')];
     const others = held.filter((session) => session.mode !== mode);
     const cookie = others.flatMap(({ carrier }) => carrier.headers.cookie ?? []).join('; ');
@@ -81,9 +82,9 @@ for (const mode of modes) {
     for (const session of held) await isAlive(t, session, `the session of mode ${session.mode}`);
   });
 
-  t.test(`mode ${mode}: any number at the same instant all say 204`, async (t) => {
+  t.test(`mode ${mode}: simultaneous logouts all return 204`, async (t) => {
     const session = await logIn(service, mode);
-    // Only one of them meets a cookie that is still good.
+    // The cookie is still valid only for the first of them.
     const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
     const { payload, headers } = session.carrier;
     const responses = await Promise.all(
@@ -93,7 +94,7 @@ for (const mode of modes) {
     await isDead(t, session, 'the session');
   });
 
-  t.test(`mode ${mode}: a refresh at the same instant does not bring the session back`, async (t) => {
+  t.test(`mode ${mode}: a simultaneous refresh does not revive the session`, async (t) => {
     const user = await createUser(app);
     for (let round = 0; round < 10; round++) {
       const session = await logIn(service, mode, user);
@@ -108,19 +109,19 @@ for (const mode of modes) {
 }
 
 for (const mode of ['json', 'cookie'] as const) {
-  t.test(`mode ${mode}: logging out again is fine`, async (t) => {
+  t.test(`mode ${mode}: a second logout succeeds`, async (t) => {
     const session = await logIn(service, mode);
     for (let round = 0; round < 3; round++) t.equal((await logOut(service, session)).statusCode, 204);
   });
 
-  t.test(`mode ${mode}: a token that was replaced still logs its session out`, async (t) => {
+  t.test(`mode ${mode}: a replaced token still logs out its session`, async (t) => {
     const first = await logIn(service, mode);
     const session = sessionOf(mode, await refresh(service, first));
     t.equal((await logOut(service, first)).statusCode, 204);
     await isDead(t, session, 'the session');
   });
 
-  t.test(`mode ${mode}: so does one that has expired, and one of a suspended user`, async (t) => {
+  t.test(`mode ${mode}: so does an expired token, and one of a suspended user`, async (t) => {
     const user = await createUser(app);
     const session = await logIn(service, mode, user);
     clock.advance(8 * day);
@@ -132,7 +133,7 @@ for (const mode of ['json', 'cookie'] as const) {
   });
 }
 
-t.test('mode session: a cookie of a session that is over, expired or never ours, is taken away', async (t) => {
+t.test('mode session: the cookie of a session that has ended, expired or never existed is cleared', async (t) => {
   const session = await logIn(service, 'session');
   t.equal((await logOut(service, session)).statusCode, 204);
   const again = await logOut(service, session);
@@ -150,14 +151,14 @@ t.test('mode session: a cookie of a session that is over, expired or never ours,
   t.match(cookieOf(forged, 'session'), { value: '', path: '/' });
 });
 
-t.test('an unusable token in the header fails this route as any other', async (t) => {
+t.test('an unusable token in the header is rejected, as on any other route', async (t) => {
   const session = await logIn(service, 'json');
   const response = await post('/auth/logout', { refresh_token: session.token }, bearer('of-nobody'));
   t.equal(codeOf(response), 'INVALID_CREDENTIALS');
   await isAlive(t, session, 'the session');
 });
 
-t.test('the old cookie of a refreshed session logs it out while the grace period lasts', async (t) => {
+t.test('the old cookie of a refreshed session logs it out during the grace period', async (t) => {
   const old = await logIn(service, 'session');
   const session = sessionOf('session', await refresh(service, old));
   t.equal((await logOut(service, old)).statusCode, 204);
@@ -165,7 +166,7 @@ t.test('the old cookie of a refreshed session logs it out while the grace period
 });
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: a token that was replaced longer ago, or more than once, has no effect`, async (t) => {
+  t.test(`mode ${mode}: a token replaced before the grace period, or more than once, has no effect`, async (t) => {
     const first = await logIn(service, mode);
     const second_ = sessionOf(mode, await refresh(service, first));
     const third = sessionOf(mode, await refresh(service, second_));
@@ -179,13 +180,13 @@ for (const mode of modes) {
   });
 }
 
-t.test('of several cookies with one name, those that are valid are refreshed and logged out', async (t) => {
+t.test('of several cookies with the same name, the valid ones are refreshed and logged out', async (t) => {
   for (const mode of ['cookie', 'session'] as const) {
     const name = mode === 'cookie' ? refreshCookie : sessionCookie;
     const first = await logIn(service, mode);
     const second_ = sessionOf(mode, await refresh(service, first));
     clock.advance(11 * second);
-    // A cookie with a domain from before the configuration changed: the old one comes first, and must end nothing.
+    // A cookie with a domain that is no longer configured: the old cookie is sent first, and must not end a session.
     const both = `${name}=x; ${name}=${first.token}; ${name}=${second_.token}; ${name}=a.b.c`;
     const third = sessionOf(mode, await post('/auth/refresh', { mode }, { cookie: both }));
     await isAlive(t, third, mode);
@@ -197,15 +198,15 @@ t.test('of several cookies with one name, those that are valid are refreshed and
   }
 });
 
-t.test('mode session ends no session by a token of another mode', async (t) => {
+t.test('mode session ends no session with a token of another mode', async (t) => {
   const json = await logIn(service, 'json');
   const response = await logOut(service, { carrier: carry('session', json.accessToken) });
   t.equal(response.statusCode, 204);
-  t.match(cookieOf(response, 'session'), { value: '' }, 'but the misplaced cookie is taken away');
+  t.match(cookieOf(response, 'session'), { value: '' }, 'but the misplaced cookie is cleared');
   await isAlive(t, json, 'the session of mode json');
 });
 
-t.test('the mode is the one asked for, else json with a token in the body, else cookie', async (t) => {
+t.test('the mode is the requested one; by default json with a token in the body, and cookie without', async (t) => {
   const json = await logIn(service, 'json');
   const cookie = await logIn(service, 'cookie');
   const headers = cookie.carrier.headers;
@@ -228,7 +229,7 @@ t.test('the mode is the one asked for, else json with a token in the body, else 
   await isAlive(t, session, 'session');
 });
 
-t.test('a body that is not acceptable is 400, and ends nothing', async (t) => {
+t.test('an invalid body is 400, and ends no session', async (t) => {
   const session = await logIn(service, 'json');
   const { token } = session;
   const bodies = [
@@ -251,7 +252,7 @@ t.test('a body that is not acceptable is 400, and ends nothing', async (t) => {
   await isAlive(t, session, 'the session');
 });
 
-t.test('no access token is needed, but one that cannot be used is refused', async (t) => {
+t.test('no access token is required, but an unusable one is rejected', async (t) => {
   const session = await logIn(service, 'json');
   clock.advance(16 * minute);
   const expired = await post('/auth/logout', session.carrier.payload, session.headers);
@@ -261,7 +262,7 @@ t.test('no access token is needed, but one that cannot be used is refused', asyn
   t.equal((await logOut(service, session)).statusCode, 204);
 });
 
-t.test('those of our cookies that came with the request are cleared, and no others', async (t) => {
+t.test('only our own cookies that the request carried are cleared', async (t) => {
   const clearedBy = async (service: TestApp, payload: object, cookie: string, headers: Record<string, string> = {}) => {
     const response = await service.post('/auth/logout', payload, { cookie, ...headers });
     t.equal(response.statusCode, 204);
@@ -323,7 +324,7 @@ t.test('those of our cookies that came with the request are cleared, and no othe
       t.strictSame(rest, []);
       t.equal(cleared?.name, name);
       t.equal(cleared?.value, '');
-      t.ok(cleared?.maxAge === 0 || Number(cleared?.expires) <= Date.now(), 'it is over');
+      t.ok(cleared?.maxAge === 0 || Number(cleared?.expires) <= Date.now(), 'it has expired');
       t.strictSame(attributes({ ...cleared }), expected[name]);
     }
   });

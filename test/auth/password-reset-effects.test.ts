@@ -28,7 +28,7 @@ const password = 'an entirely new password';
 
 let count = 0;
 
-/** An account that an attacker gets into, who adds what would let them back in. */
+/** An account that an attacker has taken over and prepared for later access. */
 async function takenOver(service: TestApp, values: Parameters<typeof createUser>[1] = {}) {
   const { app, post, request } = service;
   const policy = await policyWith(app, [
@@ -43,7 +43,8 @@ async function takenOver(service: TestApp, values: Parameters<typeof createUser>
   const createdAt = service.clock.now();
   await app.db.insert(identities).values({ user: owner.id, provider: 'google', identifier, createdAt });
   const email = `thief-${count}@example.org`;
-  if ((await post('/users/me/email', { email }, thief.headers)).statusCode !== 204) throw new Error('no change');
+  if ((await post('/users/me/email', { email }, thief.headers)).statusCode !== 204)
+    throw new Error('The email change was not accepted.');
   return { owner, thief, token, email, confirmation: await tokenFor(app, email) };
 }
 
@@ -56,7 +57,7 @@ async function resets({ app, post }: TestApp, t: Test, email: string) {
 const linkedTo = async ({ app }: TestApp, id: string) =>
   (await app.db.select().from(identities).where(eq(identities.user, id))).map(({ identifier }) => identifier);
 
-t.test('what an attacker has planted does not survive the owner’s reset', async (t) => {
+t.test('a password reset by the owner removes what an attacker has planted', async (t) => {
   const service = await startTestApp(t, providers);
   const { app, get, post, clock } = service;
   const { owner, thief, token, email, confirmation } = await takenOver(service);
@@ -84,7 +85,7 @@ t.test('what an attacker has planted does not survive the owner’s reset', asyn
   }
 });
 
-t.test('a pending address is cancelled while its link would still work', async (t) => {
+t.test('a reset cancels a pending address change while its link is still valid', async (t) => {
   const service = await startTestApp(t, { ...providers, PASSWORD_RESET_LOOKBACK: '0' });
   const { owner, confirmation } = await takenOver(service);
   await resets(service, t, owner.email);
@@ -92,7 +93,7 @@ t.test('a pending address is cancelled while its link would still work', async (
   t.equal((await storedUser(service.app, owner.id)).email, owner.email);
 });
 
-t.test('what the owner has had for longer stays', async (t) => {
+t.test('credentials older than the lookback period are kept', async (t) => {
   const service = await startTestApp(t, providers);
   const { app, get, clock } = service;
   const { owner, token } = await takenOver(service);
@@ -109,10 +110,14 @@ t.test('what the owner has had for longer stays', async (t) => {
   t.match(removed, /GitHub/);
   t.match(remaining, /A static token[\s\S]*Google & Co/);
   await resets(service, t, old.email);
-  t.equal((await get('/users/me', bearer('a-static-token-older-than-the-column'))).statusCode, 200, 'of unknown age');
+  t.equal(
+    (await get('/users/me', bearer('a-static-token-older-than-the-column'))).statusCode,
+    200,
+    'a token of unknown age',
+  );
 });
 
-t.test('PASSWORD_RESET_LOOKBACK=0 removes nothing but the sessions and the pending address', async (t) => {
+t.test('PASSWORD_RESET_LOOKBACK=0 removes only sessions and the pending address change', async (t) => {
   const service = await startTestApp(t, { ...providers, PASSWORD_RESET_LOOKBACK: '0' });
   const { owner, token, thief } = await takenOver(service);
   const notice = await resets(service, t, owner.email);

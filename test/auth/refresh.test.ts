@@ -35,14 +35,14 @@ const isRefused = async (t: Test, session: Pick<ClientSession, 'carrier'>, what:
 };
 const sessionRows = (userId: string) => app.db.select().from(sessions).where(eq(sessions.user, userId));
 
-t.test('it takes one statement, and one for the time of the last access', async (t) => {
+t.test('a refresh takes one statement, and one for the time of the last access', async (t) => {
   const session = await logIn(service, 'json');
   const count = countStatements(app);
   t.equal((await refresh(service, session)).statusCode, 200);
   t.ok(count() <= 2, `${count()}`);
 });
 
-t.test('each mode gives its tokens back where it took them from', async (t) => {
+t.test('each mode returns its tokens in the place where it reads them', async (t) => {
   t.test('json: in the body, and no cookie', async (t) => {
     const before = await logIn(service, 'json');
     const response = await refresh(service, before);
@@ -85,7 +85,7 @@ t.test('each mode gives its tokens back where it took them from', async (t) => {
 });
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: a refreshed session goes on, for its full lifetime again`, async (t) => {
+  t.test(`mode ${mode}: a refresh extends a session by its full lifetime`, async (t) => {
     const user = await createUser(app);
     let session = await logIn(service, mode, user);
     const { session: id } = claimsOf(session.accessToken);
@@ -94,30 +94,31 @@ for (const mode of modes) {
       session = sessionOf(mode, await refresh(service, session));
       t.equal(claimsOf(session.accessToken).session, id, 'it is still the same session');
       const me = await readMe(service, session);
-      t.equal(me.json().data.id, user.id, 'and the new token is of the same user');
+      t.equal(me.json().data.id, user.id, 'and the new token belongs to the same user');
     }
     t.equal((await sessionRows(user.id)).length, 1);
   });
 
-  t.test(`mode ${mode}: an access token says when it ends`, async (t) => {
+  t.test(`mode ${mode}: an access token states when it expires`, async (t) => {
     const before = await logIn(service, mode);
     clock.advance(minute);
     const { iat, exp } = claimsOf(sessionOf(mode, await refresh(service, before)).accessToken);
-    // The end is set first. Both are whole seconds, so the next one may have begun when the token is signed.
+    // The expiry is computed first. Both are whole seconds, so the next second may have started when the token is
+    // signed.
     const lifetime = (mode === 'session' ? day : 15 * minute) / second;
     const lasts = Number(exp) - Number(iat);
     t.ok(lasts === lifetime || lasts === lifetime - 1, `${lasts} seconds`);
-    t.ok(Math.abs(Number(iat) - clock.now().getTime() / second) < 5, 'and when it began');
+    t.ok(Math.abs(Number(iat) - clock.now().getTime() / second) < 5, 'and when it was issued');
   });
 
-  t.test(`mode ${mode}: a session refused for its age is refused for good`, async (t) => {
+  t.test(`mode ${mode}: an expired session cannot be refreshed`, async (t) => {
     const session = await logIn(service, mode);
     clock.advance(lifetimes[mode] + second);
     const response = await isRefused(t, session, 'refresh');
     t.strictSame(response.cookies, []);
   });
 
-  t.test(`mode ${mode}: only an active user refreshes (CVE-2026-43983)`, async (t) => {
+  t.test(`mode ${mode}: only an active user can refresh (CVE-2026-43983)`, async (t) => {
     for (const status of userStatuses.filter((status) => status !== 'active')) {
       const user = await createUser(app);
       const session = await logIn(service, mode, user);
@@ -132,20 +133,20 @@ for (const mode of modes) {
     }
   });
 
-  t.test(`mode ${mode}: the session of a user who is gone is gone`, async (t) => {
+  t.test(`mode ${mode}: the session of a deleted user cannot be refreshed`, async (t) => {
     const user = await createUser(app);
     const session = await logIn(service, mode, user);
     await app.db.delete(users).where(eq(users.id, user.id));
     await isRefused(t, session, 'refresh');
   });
 
-  t.test(`mode ${mode}: a session that was logged out is gone`, async (t) => {
+  t.test(`mode ${mode}: a session that was logged out cannot be refreshed`, async (t) => {
     const session = await logIn(service, mode);
     await post('/auth/logout', session.carrier.payload, session.carrier.headers);
     await isRefused(t, session, 'refresh');
   });
 
-  t.test(`mode ${mode}: nothing at its place is 400, whatever stands elsewhere`, async (t) => {
+  t.test(`mode ${mode}: no token in the expected place is 400, whatever the other places hold`, async (t) => {
     const [json, cookie, session] = await Promise.all(modes.map((mode) => logIn(service, mode)));
     const places = {
       json: { payload: { refresh_token: json?.token }, cookie: '' },
@@ -167,7 +168,7 @@ for (const mode of modes) {
     t.strictSame(response.cookies, []);
   });
 
-  t.test(`mode ${mode}: an empty token is none`, async (t) => {
+  t.test(`mode ${mode}: an empty token counts as missing`, async (t) => {
     const { payload, headers } = carry(mode, '');
     const response = await post('/auth/refresh', payload, headers);
     t.equal(response.statusCode, 400);
@@ -175,7 +176,7 @@ for (const mode of modes) {
   });
 }
 
-t.test('the mode is the one asked for, else json with a token in the body, else cookie', async (t) => {
+t.test('the mode is the requested one; by default json with a token in the body, and cookie without', async (t) => {
   t.test('no mode, token in the body: json, even with both cookies present', async (t) => {
     const [json, cookie] = [await logIn(service, 'json'), await logIn(service, 'cookie')];
     const response = await post(
@@ -185,7 +186,7 @@ t.test('the mode is the one asked for, else json with a token in the body, else 
     );
     t.equal(claimsOf(sessionOf('json', response).accessToken).session, claimsOf(json.accessToken).session);
     t.strictSame(response.cookies, []);
-    t.equal((await refresh(service, cookie)).statusCode, 200, 'the session in the cookie was left alone');
+    t.equal((await refresh(service, cookie)).statusCode, 200, 'the session in the cookie is unaffected');
   });
 
   t.test('no mode, no token in the body: cookie, even with a session cookie present', async (t) => {
@@ -197,48 +198,48 @@ t.test('the mode is the one asked for, else json with a token in the body, else 
     t.equal(cookieOf(response, 'session'), undefined);
   });
 
-  t.test('no mode and only a session cookie: 400, as there is no refresh cookie', async (t) => {
+  t.test('no mode and only a session cookie: 400, because there is no refresh cookie', async (t) => {
     const { headers } = await logIn(service, 'session');
     t.equal(codeOf(await post('/auth/refresh', {}, headers)), 'INVALID_PAYLOAD');
   });
 
-  t.test('mode cookie with tokens in both places takes the one in the cookie', async (t) => {
+  t.test('mode cookie with tokens in both places uses the one in the cookie', async (t) => {
     const [json, cookie] = [await logIn(service, 'json'), await logIn(service, 'cookie')];
     const response = await post('/auth/refresh', { mode: 'cookie', refresh_token: json.token }, cookie.carrier.headers);
     t.equal(claimsOf(sessionOf('cookie', response).accessToken).session, claimsOf(cookie.accessToken).session);
-    t.equal((await refresh(service, json)).statusCode, 200, 'the one in the body was left alone');
+    t.equal((await refresh(service, json)).statusCode, 200, 'the one in the body is unaffected');
   });
 
-  t.test('mode json never falls back to a good cookie', async (t) => {
+  t.test('mode json never falls back to a valid cookie', async (t) => {
     const cookie = await logIn(service, 'cookie');
     const payload = { mode: 'json', refresh_token: 'A'.repeat(64) };
     t.equal(codeOf(await post('/auth/refresh', payload, cookie.carrier.headers)), 'INVALID_CREDENTIALS');
     t.equal((await refresh(service, cookie)).statusCode, 200);
   });
 
-  t.test('mode session takes no refresh token of another mode out of the session cookie', async (t) => {
+  t.test('mode session accepts no refresh token of another mode in the session cookie', async (t) => {
     for (const mode of ['json', 'cookie'] as const) {
       const { token, accessToken } = await logIn(service, mode);
       await isRefused(t, { carrier: carry('session', token) }, `the refresh token of mode ${mode}`);
       await isRefused(t, { carrier: carry('session', accessToken) }, `the access token of mode ${mode}`);
-      t.equal((await refresh(service, { carrier: carry(mode, token) })).statusCode, 200, 'the session is left alone');
+      t.equal((await refresh(service, { carrier: carry(mode, token) })).statusCode, 200, 'the session is unaffected');
     }
   });
 
-  t.test('modes json and cookie take no access token', async (t) => {
+  t.test('modes json and cookie accept no access token', async (t) => {
     const { token } = await logIn(service, 'session');
     await isRefused(t, { carrier: carry('json', token) }, 'json');
     await isRefused(t, { carrier: carry('cookie', token) }, 'cookie');
   });
 
-  t.test('mode session takes no static token, which is no session', async (t) => {
+  t.test('mode session accepts no static token, which belongs to no session', async (t) => {
     const token = 'the static token of somebody';
     await createUser(app, { token });
     await isRefused(t, { carrier: carry('session', encodeURIComponent(token)) }, 'static token');
   });
 });
 
-t.test('a body that is not acceptable is 400', async (t) => {
+t.test('an invalid body is 400', async (t) => {
   const { token } = await logIn(service, 'json');
   const bodies: object[] = [
     { refresh_token: token, mode: 'jwt' },
@@ -275,10 +276,14 @@ t.test('a body that is not acceptable is 400', async (t) => {
     t.equal(response.statusCode, 400, type);
     t.equal(codeOf(response), 'INVALID_PAYLOAD', type);
   }
-  t.equal((await post('/auth/refresh', { refresh_token: token })).statusCode, 200, 'none of it used the token up');
+  t.equal(
+    (await post('/auth/refresh', { refresh_token: token })).statusCode,
+    200,
+    'none of these requests has used up the token',
+  );
 });
 
-t.test('a token that is not ours is 401 and nothing else', async (t) => {
+t.test('an unknown token is 401', async (t) => {
   const garbage = [
     'A'.repeat(64),
     '_'.repeat(64),
@@ -295,12 +300,12 @@ t.test('a token that is not ours is 401 and nothing else', async (t) => {
   }
   await isRefused(t, { carrier: carry('json', 'A'.repeat(500_000)) }, 'half a million characters');
   const session = await logIn(service, 'cookie');
-  await isRefused(t, { carrier: carry('json', ` ${session.token}`) }, 'a space before it');
-  await isRefused(t, { carrier: carry('json', `${session.token}\n`) }, 'a line end after it');
-  await isRefused(t, { carrier: carry('json', session.token.toLowerCase()) }, 'other letter case');
+  await isRefused(t, { carrier: carry('json', ` ${session.token}`) }, 'a leading space');
+  await isRefused(t, { carrier: carry('json', `${session.token}\n`) }, 'a trailing line break');
+  await isRefused(t, { carrier: carry('json', session.token.toLowerCase()) }, 'different letter case');
 });
 
-/** What a client holds after a refresh: the same again for each that is repeated. */
+/** What a client holds after a refresh; the same for each repetition of that refresh. */
 const heldAfter = (mode: SessionMode, response: LightMyRequestResponse) => {
   const { token } = sessionOf(mode, response);
   if (mode !== 'session') return token;
@@ -316,7 +321,7 @@ const reuseOf = async (session: ClientSession) => {
 };
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: within the grace period a refresh can be repeated, with the same successor`, async (t) => {
+  t.test(`mode ${mode}: during the grace period a refresh can be repeated, with the same successor`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     const response = await refresh(service, first);
@@ -333,7 +338,7 @@ for (const mode of modes) {
     }
     t.equal((await sessionRows(user.id)).length, 1);
     t.equal((await sessionRows(user.id))[0]?.generation, 1);
-    t.equal((await refresh(service, successor)).statusCode, 200, 'the successor can be refreshed in turn');
+    t.equal((await refresh(service, successor)).statusCode, 200, 'the successor can be refreshed');
   });
 
   t.test(`mode ${mode}: repeating a refresh does not extend the grace period`, async (t) => {
@@ -348,47 +353,54 @@ for (const mode of modes) {
     t.equal((await readMe(service, successor)).statusCode, 401);
   });
 
-  t.test(`mode ${mode}: an older token is refused within the grace period of the latest, without effect`, async (t) => {
-    const first = await logIn(service, mode);
-    const successor = sessionOf(mode, await refresh(service, first));
-    clock.advance(30 * second);
-    const third = sessionOf(mode, await refresh(service, successor));
-    const response = await isRefused(t, first, 'two generations old');
-    t.strictSame(response.cookies, [], 'no cookie is cleared: another tab holds the new one');
-    t.equal((await readMe(service, third)).statusCode, 200);
-    t.equal((await refresh(service, successor)).statusCode, 200, 'the one replaced last can be repeated still');
-    t.strictSame(await reuseOf(first), []);
-    clock.advance(11 * second);
-    await isRefused(t, first, 'after the grace period');
-    t.equal((await readMe(service, third)).statusCode, 401, 'it ends the session');
-    t.equal((await reuseOf(first)).length, 1);
-  });
+  t.test(
+    `mode ${mode}: an older token is rejected during the grace period of the latest, without further effect`,
+    async (t) => {
+      const first = await logIn(service, mode);
+      const successor = sessionOf(mode, await refresh(service, first));
+      clock.advance(30 * second);
+      const third = sessionOf(mode, await refresh(service, successor));
+      const response = await isRefused(t, first, 'two generations old');
+      t.strictSame(response.cookies, [], 'no cookie is cleared: another tab holds the new one');
+      t.equal((await readMe(service, third)).statusCode, 200);
+      t.equal((await refresh(service, successor)).statusCode, 200, 'the token replaced last can still be repeated');
+      t.strictSame(await reuseOf(first), []);
+      clock.advance(11 * second);
+      await isRefused(t, first, 'after the grace period');
+      t.equal((await readMe(service, third)).statusCode, 401, 'this ends the session');
+      t.equal((await reuseOf(first)).length, 1);
+    },
+  );
 
-  t.test(`mode ${mode}: reuse after the grace period ends the session family, and only that`, async (t) => {
+  t.test(`mode ${mode}: reuse after the grace period ends the session, and no other`, async (t) => {
     const user = await createUser(app);
     const other = await logIn(service, mode, user);
     const first = await logIn(service, mode, user);
     const successor = sessionOf(mode, await refresh(service, first));
     clock.advance(11 * second);
     await isRefused(t, first, 'reuse');
-    t.match(await reuseOf(first), [{ outcome: 'success', user: null }], 'the audit log says so');
+    t.match(await reuseOf(first), [{ outcome: 'success', user: null }], 'the audit log records it');
     await isRefused(t, successor, 'the successor');
     t.equal((await readMe(service, successor)).statusCode, 401, 'its access token');
-    t.equal((await readMe(service, first)).statusCode, 401, 'the access token of before');
+    t.equal((await readMe(service, first)).statusCode, 401, 'the earlier access token');
     t.equal((await readMe(service, other)).statusCode, 200, 'another session of the user continues');
     t.equal((await refresh(service, other)).statusCode, 200);
     t.equal((await sessionRows(user.id)).length, 1);
   });
 
   t.test(
-    `mode ${mode}: 20 and 50 refreshes at the same instant all give one successor (CVE-2026-1035, GHSA-392p-2q2v-4372)`,
+    `mode ${mode}: 20 and 50 simultaneous refreshes all return one successor (CVE-2026-1035, GHSA-392p-2q2v-4372)`,
     async (t) => {
       for (const count of [20, 50]) {
         const user = await createUser(app);
         const session = await logIn(service, mode, user);
         const responses = await Promise.all(Array.from({ length: count }, () => refresh(service, session)));
         t.strictSame([...new Set(responses.map(({ statusCode }) => statusCode))], [200]);
-        t.equal(new Set(responses.map((response) => heldAfter(mode, response))).size, 1, `one of ${count}`);
+        t.equal(
+          new Set(responses.map((response) => heldAfter(mode, response))).size,
+          1,
+          `one successor for ${count} refreshes`,
+        );
         const [response] = responses;
         if (!response) return;
         const successor = sessionOf(mode, response);
@@ -400,7 +412,7 @@ for (const mode of modes) {
     },
   );
 
-  t.test(`mode ${mode}: a user who is suspended meanwhile gets no successor again`, async (t) => {
+  t.test(`mode ${mode}: a user who has been suspended does not get the successor again`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     await refresh(service, first);
@@ -409,18 +421,18 @@ for (const mode of modes) {
   });
 }
 
-t.test('a token of mode json continues in mode cookie, and the other way round', async (t) => {
+t.test('a token of mode json continues in mode cookie, and vice versa', async (t) => {
   const json = await logIn(service, 'json');
   const cookie = sessionOf('cookie', await refresh(service, { carrier: carry('cookie', json.token) }));
   const again = sessionOf('json', await refresh(service, json));
-  t.equal(again.token, cookie.token, 'also when it is repeated');
+  t.equal(again.token, cookie.token, 'also when the refresh is repeated');
 });
 
-t.test('a forged token never revokes anything', async (t) => {
+t.test('a forged token never revokes a session', async (t) => {
   const first = await logIn(service, 'json');
   const current = sessionOf('json', await refresh(service, first));
   clock.advance(minute);
-  // Both the token that counts and one whose reuse would be theft, with one bit changed in each of their bytes.
+  // Both the current token and one whose reuse would revoke the session, with one bit changed in each byte.
   for (const token of [first.token, current.token]) {
     const bytes = Buffer.from(token, 'base64url');
     const forgeries = Array.from(bytes, (byte, index) => {
@@ -436,11 +448,11 @@ t.test('a forged token never revokes anything', async (t) => {
   }
   t.equal((await readMe(service, current)).statusCode, 200);
   const successor = await refresh(service, current);
-  t.equal(successor.statusCode, 200, 'the token that counts still does');
+  t.equal(successor.statusCode, 200, 'the current token still works');
 });
 
 t.test('mode session: the old cookie works until the grace period ends', async (t) => {
-  t.test('on other routes it is only refused then', async (t) => {
+  t.test('on other routes it is merely rejected after that', async (t) => {
     const old = await logIn(service, 'session');
     const successor = sessionOf('session', await refresh(service, old));
     clock.advance(8 * second);
@@ -453,17 +465,17 @@ t.test('mode session: the old cookie works until the grace period ends', async (
     t.equal((await readMe(service, successor)).statusCode, 200, 'and the session continues');
   });
 
-  t.test('an older one is refused, and left to the browser, within the grace period', async (t) => {
+  t.test('an older cookie is rejected during the grace period, but not cleared', async (t) => {
     const first = await logIn(service, 'session');
     const successor = sessionOf('session', await refresh(service, first));
     const third = sessionOf('session', await refresh(service, successor));
     const refused = await readMe(service, first);
     t.equal(codeOf(refused), 'INVALID_CREDENTIALS');
-    t.strictSame(refused.cookies, [], 'it may hold the latest already');
+    t.strictSame(refused.cookies, [], 'the browser may already hold the latest cookie');
     t.equal((await readMe(service, third)).statusCode, 200);
   });
 
-  t.test('refreshing it after that clears the dead cookie', async (t) => {
+  t.test('a refresh with the old cookie after the grace period clears it', async (t) => {
     const old = await logIn(service, 'session');
     await refresh(service, old);
     clock.advance(11 * second);
@@ -471,8 +483,8 @@ t.test('mode session: the old cookie works until the grace period ends', async (
     t.match(cookieOf(response, 'session'), { value: '', path: '/', httpOnly: true });
   });
 
-  // With a token in the header the cookie is no credential, but it is refreshed all the same.
-  t.test('all this holds for a request that is authenticated by something else, too', async (t) => {
+  // With a token in the header, the cookie is not a credential, but it is refreshed all the same.
+  t.test('the same rules apply to a request authenticated by another credential', async (t) => {
     const user = await createUser(app);
     const [old, expiring] = [await logIn(service, 'session', user), await logIn(service, 'session', user)];
     const refreshBesides = async ({ carrier }: Pick<ClientSession, 'carrier'>) => {
@@ -484,8 +496,8 @@ t.test('mode session: the old cookie works until the grace period ends', async (
     const successor = sessionOf('session', response);
     const next = sessionOf('session', await refreshBesides(successor));
     await changeUser(app, user.id, { status: 'suspended' });
-    t.equal((await refreshBesides(successor)).statusCode, 401, 'suspended, and inside the grace period');
-    t.equal((await refreshBesides(next)).statusCode, 401, 'suspended, and current');
+    t.equal((await refreshBesides(successor)).statusCode, 401, 'suspended, during the grace period');
+    t.equal((await refreshBesides(next)).statusCode, 401, 'suspended, with the current token');
     await changeUser(app, user.id, { status: 'active' });
 
     clock.advance(11 * second);
@@ -498,7 +510,7 @@ t.test('mode session: the old cookie works until the grace period ends', async (
   });
 });
 
-t.test('a refresh that fails has used nothing up', async (t) => {
+t.test('a refresh that fails does not use up the token', async (t) => {
   await app.db.execute(sql`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`);
   const user = await createUser(app);
@@ -508,7 +520,7 @@ t.test('a refresh that fails has used nothing up', async (t) => {
       begin: sql`create trigger refuse before update on sessions for each row execute function refuse()`,
       end: sql`drop trigger refuse on sessions`,
     },
-    'the row is written, and what is read after it cannot be': {
+    'the row is written, but a later read fails': {
       begin: sql`alter table role_policies rename to role_policies_away`,
       end: sql`alter table role_policies_away rename to role_policies`,
     },
@@ -533,7 +545,7 @@ t.test('a refresh that fails has used nothing up', async (t) => {
   }
 });
 
-t.test('a refresh is a use of the API: last_access tells of it', async (t) => {
+t.test('a refresh updates last_access', async (t) => {
   for (const mode of modes) {
     const user = await createUser(app);
     const lastAccess = async () => {
@@ -551,7 +563,7 @@ t.test('a refresh is a use of the API: last_access tells of it', async (t) => {
   }
 });
 
-t.test('the session keeps where it was last refreshed from, and tokens only as hashes', async (t) => {
+t.test('the session stores where it was last refreshed from, and its tokens only as hashes', async (t) => {
   const user = await createUser(app);
   const session = await logIn(service, 'json', user);
   const response = await service.request({
@@ -566,7 +578,8 @@ t.test('the session keeps where it was last refreshed from, and tokens only as h
   t.match(row?.tokenHash, /^[0-9a-f]{64}$/);
   t.notMatch(JSON.stringify(row), response.json().data.refresh_token);
 
-  // An address may carry a zone (RFC 4007), of any length when a proxy forwards it; it means nothing elsewhere.
+  // An address may contain a zone (RFC 4007), of any length if a proxy forwards it. A zone has no meaning on another
+  // machine.
   const zoned = await service.request({
     method: 'POST',
     url: '/auth/refresh',
@@ -577,20 +590,21 @@ t.test('the session keeps where it was last refreshed from, and tokens only as h
   t.equal((await sessionRows(user.id))[0]?.ip, 'fe80::1');
 });
 
-t.test('a credential that cannot be used fails a refresh, however good the refresh token', async (t) => {
+t.test('an unusable credential fails a refresh, even with a valid refresh token', async (t) => {
   const session = await logIn(service, 'json');
   const withHeader = (authorization: string) => post('/auth/refresh', session.carrier.payload, { authorization });
   t.equal(codeOf(await withHeader('Bearer nobody-has-this-token')), 'INVALID_CREDENTIALS');
   const expired = await logIn(service, 'json');
   clock.advance(16 * minute);
   t.equal(codeOf(await withHeader(`Bearer ${expired.accessToken}`)), 'TOKEN_EXPIRED');
-  t.equal((await refresh(service, session)).statusCode, 200, 'none of it used the token up');
+  t.equal((await refresh(service, session)).statusCode, 200, 'none of these requests has used up the token');
 });
 
-t.test('a client that was told to come back keeps its session, however long the database stalls', async (t) => {
+t.test('a client that retries after a 503 keeps its session, however long the database stalls', async (t) => {
   const service = await startTestApp(t, { SESSION_REFRESH_GRACE_PERIOD: '2s' });
   const held = await Promise.all(modes.map((mode) => logIn(service, mode)));
-  // Done, but the response is lost. The client tries again within the grace period, while the database is stalled.
+  // The refresh succeeds, but the response is lost. The client retries during the grace period, while the database is
+  // stalled.
   const before = await Promise.all(held.map((session) => refresh(service, session)));
   const stall = service.app.db.transaction(async (tx) => {
     await tx.execute(sql`lock table sessions in access exclusive mode`);
@@ -619,5 +633,6 @@ t.test('a client that was told to come back keeps its session, however long the 
   );
   await stall;
   await sleep(3 * second);
-  for (const session of held) t.equal((await refresh(service, session)).statusCode, 401, 'later, it is refused');
+  for (const session of held)
+    t.equal((await refresh(service, session)).statusCode, 401, 'rejected after the grace period');
 });

@@ -9,15 +9,15 @@ type UserColumns = Partial<typeof users.$inferInsert>;
 export interface Account {
   id: string;
   email: string;
-  /** In clear. */
+  /** Plaintext. */
   password: string;
 }
 
 export const accountPassword = 'a password, long enough for any account';
 
 /**
- * Puts a user into the database: active, without a role, and able to log in, unless `columns` say otherwise.
- * @param columns as they are stored: `password` would be a hash, or null
+ * Inserts a user into the database: active, without a role, and able to log in, unless `columns` say otherwise.
+ * @param columns stored values: `password` is a hash or null
  */
 export async function createAccount(app: FastifyInstance, columns: UserColumns = {}): Promise<Account> {
   const id = columns.id ?? randomUUID();
@@ -27,7 +27,7 @@ export async function createAccount(app: FastifyInstance, columns: UserColumns =
   return { id, email: columns.email ?? email, password: accountPassword };
 }
 
-/** The same, with two-factor authentication. @param secret in base32 */
+/** Like `createAccount`, with two-factor authentication. @param secret in base32 */
 export async function createTfaAccount(
   app: FastifyInstance,
   columns: UserColumns = {},
@@ -37,17 +37,17 @@ export async function createTfaAccount(
   return createAccount(app, { ...columns, id, tfaSecret: app.tfaSecrets.seal(secret, id) });
 }
 
-/** Changes a user behind the back of the service. */
+/** Updates a user directly in the database, bypassing the service. */
 export async function updateAccount(app: FastifyInstance, id: string, columns: UserColumns): Promise<void> {
   await app.db.update(users).set(columns).where(eq(users.id, id));
 }
 
-/** Deletes a user behind the back of the service. */
+/** Deletes a user directly in the database, bypassing the service. */
 export async function deleteAccount(app: FastifyInstance, id: string): Promise<void> {
   await app.db.delete(users).where(eq(users.id, id));
 }
 
-/** The user's row as it is stored. */
+/** The stored row of a user. */
 export async function storedUser(app: FastifyInstance, id: string) {
   const [row] = await app.db.select().from(users).where(eq(users.id, id));
   if (!row) throw new Error(`There is no user ${id}.`);

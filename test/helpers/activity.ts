@@ -6,7 +6,7 @@ import { type NotedHead, type Verdict, verifyActivity } from '../../plugins/acti
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 
-/** The rows of the audit log, in the order of events; of one request, when it is given. */
+/** The rows of the audit log, in the order of events. With `requestId`, only the rows of that request. */
 export const recorded = (app: FastifyInstance, requestId?: unknown) =>
   app.db
     .select()
@@ -14,10 +14,10 @@ export const recorded = (app: FastifyInstance, requestId?: unknown) =>
     .where(requestId === undefined ? undefined : eq(activity.requestId, String(requestId)))
     .orderBy(asc(activity.id));
 
-/** The rows of one action. */
+/** The rows with the given action. */
 export const recordedAs = async (app: FastifyInstance, action: ActivityAction) =>
   (await recorded(app)).filter((row) => row.action === action);
 
-/** What `npm run audit:verify` finds. */
+/** The result of `npm run audit:verify`. */
 export const verify = (app: FastifyInstance, noted?: NotedHead): Promise<Verdict> =>
   verifyActivity(app.db, createSeals(keysFor(app.config, 'activity')), noted);

@@ -1,22 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The ids of advisories in a text. */
+/** The advisory ids in a text. */
 export const advisoriesIn = (text: string): string[] =>
   text.match(/\b(?:CVE-\d{4}-\d{4,}|GHSA(?:-[a-z0-9]{4}){3})\b/g) ?? [];
 
 /** A test with advisories in its title. */
 export interface Titled {
-  /** The source, from the root of the repository. */
+  /** The source file, relative to the root of the repository. */
   file: string;
-  /** As it stands there: what is filled in later is left as it is. */
+  /** The title as written in the source, with its placeholders. */
   title: string;
   ids: readonly string[];
 }
 
 const titlePattern = /\btest\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
 
-/** Every test with an advisory in its title. @param root where the repository is */
+/** Every test with an advisory in its title. @param root the root of the repository */
 export function titledTests(root = '.'): Titled[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
@@ -30,12 +30,12 @@ export function titledTests(root = '.'): Titled[] {
     });
 }
 
-/** Whether a title in a report is that of a test, with whatever was filled in. */
+/** Whether a reported title belongs to a test, whatever its placeholders were filled with. */
 export function isTitleOf({ title }: Titled, reported: string): boolean {
   const parts = title.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`).test(reported);
 }
 
-/** A title as people read it: without the advisories, and with `…` for what is filled in. */
+/** A title for readers: without advisories, and with `…` in place of placeholders. */
 export const titleText = ({ title }: Titled): string =>
   title.replace(/ \((?:(?:CVE|GHSA)-[\w-]+(?:, )?)+\)$/, '').replaceAll(/\$\{[^}]*\}/g, '…');

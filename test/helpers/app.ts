@@ -15,13 +15,13 @@ export interface TestApp {
   app: FastifyInstance;
   clock: TestClock;
   database: TestDatabase;
-  /** Asks the app without a socket. Every answer is held against the OpenAPI document. */
+  /** Sends a request to the app without a socket. Every response is checked against the OpenAPI document. */
   request(options: InjectOptions): Promise<LightMyRequestResponse>;
   post(url: string, payload?: object, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
 }
 
-/** Cheap hashing, and no limits on requests and mails: tests ask often. */
+/** Cheap hashing, and no limits on requests and emails, because tests send many requests. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,
@@ -35,9 +35,9 @@ const environment = {
 export const testConfig = (variables: Record<string, string> = {}) => loadConfig({ ...environment, ...variables });
 
 /**
- * A service with a database and a clock of its own, closed when the test ends.
- * @param variables environment variables besides, or instead of, the usual ones
- * @param overrides what the app is to use besides, or instead of, what it would
+ * A service with its own database and clock, closed when the test ends.
+ * @param variables environment variables, added to the defaults or replacing them
+ * @param overrides parts of the app to replace
  */
 export async function startTestApp(
   t: Test,
@@ -76,13 +76,13 @@ export async function startTestApp(
   };
 }
 
-/** Closes the app's connection to the database behind its back. */
+/** Closes the app's database connection without telling the app. */
 export async function cutDatabase({ app }: Pick<TestApp, 'app'>): Promise<void> {
   const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
   await ($client.end ?? $client.close)?.call($client);
 }
 
-/** The code of the first error in an answer. */
+/** The code of the first error in a response. */
 export const codeOf = (response: { json(): { errors?: { extensions: { code: string } }[] } }): string | undefined =>
   response.json().errors?.[0]?.extensions.code;
 

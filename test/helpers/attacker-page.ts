@@ -1,10 +1,13 @@
-/** What somebody wants a browser to do at the service with the cookies that it holds. */
+/** A request that an attacker tries to make a browser send to the service with its cookies. */
 export interface Deed {
   path: string;
   body: Readonly<Record<string, string>>;
 }
 
-/** What a page sends without asking first: forms in hidden frames, `fetch`, beacons. Each names the type that arrives. */
+/**
+ * Ways in which a page can send a request without a CORS preflight: forms in hidden frames, `fetch`, beacons. Each has
+ * the content type that arrives at the service.
+ */
 export const guises = {
   'form, urlencoded': 'application/x-www-form-urlencoded',
   'form, multipart': 'multipart/form-data',
@@ -21,13 +24,13 @@ export const guises = {
 } as const;
 export type Guise = keyof typeof guises;
 
-/** Each deed in each of them. */
+/** Every deed in every guise. */
 export const guisesOf = (deeds: readonly Deed[]) =>
   (Object.keys(guises) as Guise[]).flatMap((guise) => deeds.map((deed) => [guise, deed] as const));
 
 export const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
-/** Runs in the browser. Sets the title once all that it has sent was answered, as far as a page can see that. */
+/** Runs in the browser. Sets the page title when all of its requests have completed, as far as a page can tell. */
 const script = `
 const hidden = (tag, attributes) => {
   const element = Object.assign(document.createElement(tag), attributes);
@@ -53,7 +56,7 @@ async function formInFrame(url, enctype, fields) {
   submitForm(url, enctype, fields, name);
   await loaded;
 }
-// The equals sign that a form puts in comes to stand in a text.
+// The equals sign that a form inserts ends up inside a string.
 const jsonFields = (body) => [[JSON.stringify(body).slice(0, -1) + (Object.keys(body).length ? ',' : '') + '"pad":"', '"}']];
 const send = (url, mode, body) => fetch(url, { method: 'POST', mode, credentials: 'include', body });
 const formData = (body) => { const data = new FormData(); for (const [name, value] of Object.entries(body)) data.set(name, value); return data; };
@@ -77,7 +80,7 @@ const ways = {
   'beacon, text': async (url, body) => navigator.sendBeacon(url, JSON.stringify(body)),
   'beacon, urlencoded': async (url, body) => navigator.sendBeacon(url, new URLSearchParams(body)),
 };
-// What asks first, and must not be let through to the second step.
+// Requests that need a preflight, which must fail before the actual request.
 const asks = {
   json: (url, body) => fetch(url, { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   method: (url, body, method) => fetch(url, { method, credentials: 'include', body: JSON.stringify(body) }),
@@ -105,30 +108,30 @@ async function attack({ target, deeds, questions, reads }) {
 }
 `;
 
-/** What a page is to send to `target`. */
+/** What a page sends to `target`. */
 export interface Attack {
   target: string;
   deeds: readonly (readonly [Guise, Deed])[];
-  /** Requests before which a browser asks whether they may be made. */
+  /** Requests that require a CORS preflight. */
   questions: readonly (readonly ['json' | 'method' | 'header' | 'beacon', Deed, string?])[];
-  /** By GET, as parts of a page. */
+  /** GET requests for parts of a page. */
   reads: readonly (readonly ['img' | 'iframe' | 'script' | 'stylesheet' | 'fetch', string])[];
 }
 
 const inScript = (value: unknown) => JSON.stringify(value).replaceAll('<', '\\u003c');
 
-/** A page that does all of it as soon as it is looked at. */
+/** A page that starts the whole attack when it is opened. */
 export const attackerPage = (attack: Attack): string =>
   `<!DOCTYPE html><title>Cats</title><body><script>${script}\nattack(${inScript(attack)});</script>`;
 
-/** A page that leaves for the service by a form, in the same window. */
+/** A page that navigates to the service in the same window by submitting a form. */
 export const leavingPage = (url: string, enctype: string, { body }: Deed): string => {
   const fields = enctype === 'text/plain' ? `jsonFields(${inScript(body)})` : `Object.entries(${inScript(body)})`;
   return `<!DOCTYPE html><title>Cats</title><body><script>${script}
 submitForm(${inScript(url)}, ${inScript(enctype)}, ${fields}, '_top');</script>`;
 };
 
-/** A page in a frame without an origin. */
+/** Runs a page in a frame with an opaque origin. */
 export const sandboxedPage = (page: string): string =>
   `<!DOCTYPE html><title>Cats</title><script>onmessage = ({ data }) => { document.title = data; };</script>
 <iframe sandbox="allow-scripts allow-forms" srcdoc="${page.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;

@@ -1,4 +1,4 @@
-/** As much of an OpenAPI document as is compared here. */
+/** The parts of an OpenAPI document that are compared here. */
 export interface Released {
   paths: Record<string, Record<string, ReleasedOperation>>;
   components: { schemas: Record<string, Part> };
@@ -21,15 +21,15 @@ export interface Part {
   required?: string[];
 }
 
-/** A change that can break a client, and the name under which it must be announced. */
+/** A change that can break a client, and the name under which the changelog must announce it. */
 export interface Break {
   name: string;
   what: string;
 }
 
 /**
- * What could break clients that were made for an earlier document: operations, successes and fields of answers that are
- * gone, fields of requests that are newly required, and values and types that are fewer in requests.
+ * Changes that could break clients written for an earlier document: removed operations, success responses or response
+ * fields, newly required request fields, and values or types that requests may no longer use.
  */
 export function breakingChanges(before: Released, after: Released): Break[] {
   const breaks: Break[] = [];
@@ -48,16 +48,16 @@ export function breakingChanges(before: Released, after: Released): Break[] {
     }
     for (const { name: parameter } of old.parameters ?? []) {
       const isKept = operation.parameters?.some((one) => one.name === parameter);
-      if (!isKept) breaks.push({ name, what: `has no parameter ${parameter} any more` });
+      if (!isKept) breaks.push({ name, what: `no longer has the parameter ${parameter}` });
     }
     if (operation.requestBody?.required && !old.requestBody?.required) breaks.push({ name, what: 'needs a body' });
     for (const [status, response] of Object.entries(old.responses)) {
       if (status >= '400') continue;
       const { content } = operation.responses[status] ?? {};
-      if (!operation.responses[status]) breaks.push({ name, what: `does not answer ${status} any more` });
+      if (!operation.responses[status]) breaks.push({ name, what: `no longer returns ${status}` });
       for (const mediaType of Object.keys(response.content ?? {})) {
         if (operation.responses[status] && !content?.[mediaType])
-          breaks.push({ name, what: `does not answer ${status} as ${mediaType} any more` });
+          breaks.push({ name, what: `no longer returns ${status} as ${mediaType}` });
       }
     }
   }
@@ -70,7 +70,7 @@ export function breakingChanges(before: Released, after: Released): Break[] {
       continue;
     }
     for (const field of Object.keys(old.properties ?? {})) {
-      if (!schema.properties?.[field]) breaks.push({ name, what: `has no ${field} any more` });
+      if (!schema.properties?.[field]) breaks.push({ name, what: `no longer has ${field}` });
     }
     if (answered.has(name)) {
       const lost = (old.required ?? []).filter((field) => !schema.required?.includes(field));
@@ -91,7 +91,7 @@ function operationsOf({ paths }: Released) {
   );
 }
 
-/** The components that requests are made of, or answers. */
+/** The components used by requests, or by responses. */
 function componentsIn(document: Released, side: 'requests' | 'responses'): Set<string> {
   const found = new Set<string>();
   const visit = (value: unknown): void => {
@@ -110,14 +110,14 @@ function componentsIn(document: Released, side: 'requests' | 'responses'): Set<s
   return found;
 }
 
-/** Where fewer values are taken than before: of a schema itself, and of its fields. */
+/** Where a schema or one of its fields accepts fewer values than before. */
 function* narrowed(old: Part, now: Part, place = 'it'): Generator<string> {
   const [before, after] = [typesOf(old), typesOf(now)];
   const fewer = before.filter((type) => !after.includes(type));
-  if (after.length > 0 && fewer.length > 0) yield `${place} takes no ${fewer.join(', ')} any more`;
+  if (after.length > 0 && fewer.length > 0) yield `${place} no longer accepts ${fewer.join(', ')}`;
   const values = old.enum?.filter((value) => now.enum && !now.enum.includes(value)) ?? [];
-  if (values.length > 0) yield `${place} does not take ${values.join(', ')} any more`;
-  if (!old.enum && now.enum) yield `${place} takes fixed values only`;
+  if (values.length > 0) yield `${place} no longer accepts ${values.join(', ')}`;
+  if (!old.enum && now.enum) yield `${place} accepts only fixed values`;
   for (const [name, part] of Object.entries(old.properties ?? {})) {
     const field = now.properties?.[name];
     if (field) yield* narrowed(part, field, name);

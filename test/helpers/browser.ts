@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import type { Service } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** Where Debian puts it; `CHROMIUM` says otherwise. */
+/** The path of the Debian package; set `CHROMIUM` to use another. */
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const quiet = [
@@ -20,15 +20,15 @@ const quiet = [
   '--disable-sync',
 ];
 
-/** A person at a browser of their own: no cookies but theirs. */
+/** A person with their own browser context, and so with their own cookies. */
 export interface Person {
   page: Page;
   context: BrowserContext;
-  /** Goes to a page of the service, and waits until its script has run. */
+  /** Opens a page of the service, and waits until its script has run. */
   open(path: string): Promise<void>;
-  /** What the console has said since this was last asked: errors, warnings, violations of the CSP. */
+  /** Console output since the last call: errors, warnings, CSP violations. */
   complaints(): string[];
-  /** The text of the first message or fault that shows. */
+  /** The text of the first visible message or fault. */
   said(kind: 'alert' | 'status' | 'fault'): Promise<string>;
 }
 
@@ -40,8 +40,8 @@ export async function startBrowser(t: Test): Promise<Browser> {
 }
 
 /**
- * A browser with a profile of its own that lets the cookies of third parties through, as most people's does; one without a
- * profile does not, nor does that of Debian. Closed when the test ends.
+ * A browser with its own profile that accepts third-party cookies, as most people's browsers do. Without a profile,
+ * Chromium blocks them, and so does the Debian build. Closed when the test ends.
  */
 export async function startProfile(t: Test, args: string[]): Promise<BrowserContext> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-profile-'));
@@ -51,7 +51,7 @@ export async function startProfile(t: Test, args: string[]): Promise<BrowserCont
   const context = await chromium.launchPersistentContext(directory, {
     executablePath,
     args: [...quiet, ...args],
-    // What is called from our own page is called by no script of ours, which its CSP would not have.
+    // Our own pages have a CSP that would block the calls made from the test.
     bypassCSP: true,
   });
   context.setDefaultTimeout(20_000);
@@ -72,7 +72,7 @@ export async function newPerson(
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => {
-    // What is no page has no icon, for which the browser asks all the same, and some time later.
+    // The browser requests an icon even for a response that is not a page, and some time later.
     if (message.location().url.endsWith('/favicon.ico')) return;
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
@@ -103,7 +103,7 @@ export async function newPerson(
   };
 }
 
-/** Fills in the form for signing in, and sends it. */
+/** Fills in the login form, and submits it. */
 export async function signIn({ page, open }: Person, email: string, password: string, path = '/account/login') {
   await open(path);
   await page.getByLabel('Email address').fill(email);
@@ -111,23 +111,25 @@ export async function signIn({ page, open }: Person, email: string, password: st
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Waits for the page of who is signed in. */
+/** Waits for the account page of the signed-in user. */
 export async function seesOwnAccount({ page }: Person): Promise<void> {
   await page.waitForURL(/\/account(\?|$)/);
   await page.locator('[data-content]').waitFor();
 }
 
-/** The `id` of the element that has the focus. */
+/** The `id` of the focused element. */
 export const focused = ({ page }: Person): Promise<string> => page.evaluate('document.activeElement?.id ?? ""');
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds on the page as it stands: each barrier with the elements that it is at. Needs `bypassCSP`. */
+/**
+ * The accessibility violations that axe finds on the current page, each with the elements concerned. Needs `bypassCSP`.
+ */
 export async function barriers({ page }: Person): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`);
 }
 
-/** The text that people can read on the page. */
+/** The visible text of the page. */
 export const readable = ({ page }: Person): Promise<string> => page.locator('body').innerText();

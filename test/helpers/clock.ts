@@ -1,6 +1,6 @@
 import type { Clock } from '../../plugins/platform/clock.js';
 
-/** A clock that goes on like any other, and can be moved besides. */
+/** A clock that runs normally, and can also be moved forward. */
 export interface TestClock {
   now: Clock;
   advance(ms: number): void;

@@ -5,7 +5,7 @@ import { checkedFetch } from './document.js';
 import { freePort } from './ports.js';
 import type { Service } from './service.js';
 
-/** A service in the process of the test, whose clock can be moved: browsers need not wait for a session to grow old. */
+/** A service in the test process, with a movable clock: browser tests need not wait for a session to age. */
 export async function startClockedService(
   t: Test,
   variables: Record<string, string> = {},

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 import { freePort, listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** A span as it came over the wire, in OTLP's JSON. */
+/** A span as received, in OTLP's JSON. */
 export interface ReceivedSpan {
   name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -18,20 +18,20 @@ export interface ReceivedSpan {
   /** 2: an error. */
   status: number | undefined;
   events: { name: string; attributes: Record<string, unknown> }[];
-  /** Of the service that sent it. */
+  /** The resource attributes of the service that sent it. */
   resource: Record<string, unknown>;
 }
 
-/** A collector: takes what is exported by OTLP over HTTP, as JSON or as Protobuf. */
+/** A collector that accepts OTLP over HTTP, as JSON or as Protobuf. */
 export interface Collector {
   readonly url: string;
-  /** What came as JSON, in order. */
+  /** The spans received as JSON, in order. */
   readonly spans: ReceivedSpan[];
-  /** All bodies as they came. */
+  /** All bodies as received. */
   readonly bodies: { path: string; type: string; headers: Record<string, unknown>; text: string }[];
-  /** How it answers: as a collector does, with an error, or not at all. */
+  /** How it responds: normally, with an error, or not at all. */
   behaviour: 'good' | 'failing' | 'silent';
-  /** Waits until there is a span like this, and gives it. */
+  /** Waits for a matching span, and returns it. */
   find(isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   start(): Promise<void>;
   stop(): void;
@@ -65,7 +65,7 @@ interface Exported {
   }[];
 }
 
-/** @param isUp whether it listens from the beginning */
+/** @param isUp whether it listens from the start */
 export async function startCollector(t: Test, isUp = true): Promise<Collector> {
   const port = await freePort();
   const sockets = new Set<Socket>();
@@ -97,7 +97,7 @@ export async function startCollector(t: Test, isUp = true): Promise<Collector> {
         if (found) return found;
         await sleep(10);
       }
-      throw new Error(`There is no such span among ${self.spans.map(({ name }) => name).join(', ')}.`);
+      throw new Error(`No matching span among ${self.spans.map(({ name }) => name).join(', ')}.`);
     },
     start: async () => {
       await listen(server, port);

@@ -1,6 +1,9 @@
 import type { Test } from 'tap';
 
-/** The error table of the contract (1.1), written down a second time on purpose: status and keys of `extensions` by code. */
+/**
+ * The error table of the contract (1.1), deliberately written down a second time: the status and the `extensions` keys
+ * of each code.
+ */
 const table: Record<string, { status: number; keys: string[]; optional?: string[] }> = {
   INVALID_PAYLOAD: { status: 400, keys: ['reason'] },
   INVALID_QUERY: { status: 400, keys: ['reason'] },
@@ -15,11 +18,11 @@ const table: Record<string, { status: number; keys: string[]; optional?: string[
   SERVICE_UNAVAILABLE: { status: 503, keys: ['service', 'reason'] },
 };
 
-/** What must never reach a client: stacks, statements, places on the machine, names of what is inside. */
+/** Text that must never reach a client: stack traces, SQL statements, file paths, names of internals. */
 const inside =
   /\bat \S+ \(|\n\s+at |node_modules|node:|file:\/\/|\.(ts|js|mjs):\d|\/(home|tmp|usr|var|root|Users)\/|\b(select|insert|update|delete)\b.*\b(from|into|set|where)\b|drizzle|pglite|postgres|typebox|\bajv\b|fastify|FST_|ECONN|undefined|\[object /i;
 
-/** An answer, however it was got. */
+/** A response from any transport. */
 export interface Answered {
   statusCode: number;
   headers: Record<string, unknown>;
@@ -33,8 +36,8 @@ export interface ContractError {
 }
 
 /**
- * Why an answer is not an error as the contract wants it; undefined when it is one.
- * @param hasBody false for the answer to a HEAD request
+ * Why a response is not an error as the contract defines it; undefined if it is one.
+ * @param hasBody false for the response to a HEAD request
  */
 export function faultOfError({ statusCode, headers, body }: Answered, hasBody = true): string | undefined {
   if (statusCode >= 500) return `the status is ${statusCode}: ${body}`;
@@ -54,15 +57,15 @@ export function faultOfError({ statusCode, headers, body }: Answered, hasBody = 
     if (typeof entry.message !== 'string' || entry.message === '') return 'the message is empty';
     const keys = Object.keys(extensions).filter((key) => !expected.optional?.includes(key));
     if (keys.sort().join() !== [...expected.keys].sort().join()) return `the extensions are ${JSON.stringify(entry)}`;
-    // The path is the client's own text, given back.
+    // The path repeats the client's own text.
     const { path, ...said } = extensions;
     const leak = inside.exec(`${entry.message} ${JSON.stringify(said)}`)?.[0];
-    if (leak) return `it tells of the inside: ${leak} in ${body}`;
+    if (leak) return `it exposes internals: ${leak} in ${body}`;
   }
   return undefined;
 }
 
-/** Whether an answer is this error of the contract, with nothing of the inside in it. */
+/** Checks that a response is this error of the contract and exposes no internals. */
 export function isContractError(t: Test, response: Answered, code: string, what: string): void {
   const fault = faultOfError(response);
   if (fault !== undefined) {

@@ -2,11 +2,11 @@ import type { LightMyRequestResponse } from 'fastify';
 
 export interface SetCookie {
   value: string;
-  /** As they were sent, in alphabetical order; `Expires` among them only by name. */
+  /** The attributes as sent, in alphabetical order; `Expires` without its value. */
   attributes: string[];
 }
 
-/** The cookies that an answer sets, by name. */
+/** The cookies that a response sets, by name. */
 export function setCookies(response: LightMyRequestResponse): Record<string, SetCookie> {
   const lines = [response.headers['set-cookie'] ?? []].flat();
   return Object.fromEntries(
@@ -18,7 +18,7 @@ export function setCookies(response: LightMyRequestResponse): Record<string, Set
   );
 }
 
-/** The names of the cookies that an answer takes away: emptied, and expired since 1970. */
+/** The names of the cookies that a response clears: emptied, and expired since 1970. */
 export function clearedCookies(response: LightMyRequestResponse): string[] {
   return [response.headers['set-cookie'] ?? []]
     .flat()

@@ -1,20 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import { hearStatements } from './statements.js';
 
-/** What some work costs. */
+/** The cost of some work. */
 export interface Cost {
-  /** Passwords that were hashed or checked. */
+  /** Passwords hashed or verified. */
   hashes: number;
   statements: number;
-  /** Statements that put emails into the queue. */
+  /** Statements that add emails to the queue. */
   emails: number;
 }
 
-/** Statements of the background, which note who was here, and of the audit log, which is written after a refusal. */
+/**
+ * Background statements, which record when users were last seen, and the audit log, which is written after a rejected
+ * request.
+ */
 const isBeside = (text: string) =>
   /with used as|"activity_chain"/.test(text) || /^\s*insert into "activity"/.test(text);
 
-/** Counts what the service does while some work goes on. */
+/** Counts what the service does during some work. */
 export async function costOf<T>(app: FastifyInstance, work: () => Promise<T>): Promise<[result: T, cost: Cost]> {
   const cost: Cost = { hashes: 0, statements: 0, emails: 0 };
   const stopHearing = hearStatements(app, ({ text }) => {

@@ -5,16 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { atEndOf } from './teardown.js';
 
-/** A server of a test's own that is no service of ours, to be lost and started again. */
+/** An external server of a single test, which the test can kill and start again. */
 export interface Daemon {
-  /** The same again. @throws when it does not answer within a few seconds */
+  /** Starts it, again if it was killed. @throws when it does not respond within a few seconds */
   start(): Promise<void>;
-  /** `kill -9`, and waits until it is gone. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   kill(): Promise<void>;
   signal(name: NodeJS.Signals): void;
 }
 
-/** Nothing is started yet. At the end of the test, or of the process, it is killed, and its directory goes. */
+/**
+ * Creates a daemon without starting it. When the test or the process ends, it is killed and its directory is removed.
+ */
 export function createDaemon(
   t: Test,
   {
@@ -26,7 +28,7 @@ export function createDaemon(
     name: string;
     directory: string;
     launch(): ChildProcess;
-    /** Whether it can be asked something. */
+    /** Whether it responds to requests. */
     answers(): Promise<boolean>;
   },
 ): Daemon {

@@ -18,20 +18,20 @@ import { createJobQueue } from '../../db/job-queue.js';
 import { migrate } from '../../db/migrate.js';
 import { createEmbeddedPool } from './embedded-pool.js';
 
-/** Which engine the suite runs on: `npm test` the embedded one, `npm run test:postgres` PostgreSQL. */
+/** The engine that the suite runs on: `npm test` uses the embedded one, `npm run test:postgres` PostgreSQL. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
-/** A database of one test file's own. */
+/** A database of a single test file. */
 export interface TestDatabase {
   location: DatabaseLocation;
-  /** Only on PostgreSQL: the URL to give to a service in a process of its own. */
+  /** The URL for a service in its own process; undefined on the embedded engine. */
   url: string | undefined;
   drop(): Promise<void>;
 }
 
 /**
- * @param options.collation of the texts; the embedded engine has only `C`
- * @param options.hasTables saves the embedded engine the time that it takes to make the tables: they are there already
+ * @param options.collation of texts; the embedded engine has only `C`
+ * @param options.hasTables starts with the tables already created, which saves time on the embedded engine
  */
 export async function createTestDatabase({
   collation,
@@ -43,10 +43,10 @@ export async function createTestDatabase({
   return engine === 'postgres' ? createPostgres(collation) : createEmbedded(hasTables);
 }
 
-/** The server that DATABASE_URL points to. */
+/** The URL of the server from DATABASE_URL. */
 function serverUrl(): URL {
   const { DATABASE_URL } = process.env;
-  if (!DATABASE_URL) throw new Error('Set DATABASE_URL to a PostgreSQL on which databases may be created.');
+  if (!DATABASE_URL) throw new Error('Set DATABASE_URL to a PostgreSQL server on which databases may be created.');
   return new URL(DATABASE_URL);
 }
 
@@ -77,7 +77,10 @@ async function onServer(url: URL, work: (sql: postgres.Sql) => Promise<unknown>)
 
 const folder = join(process.cwd(), '.tmp');
 
-/** A database in memory. Loading the dump of one is four times as fast as making one, and to use one again is faster still. */
+/**
+ * A database in memory. Loading a dump is four times as fast as creating a database, and reusing a database is faster
+ * still.
+ */
 async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
   const client = await (hasTables ? withTables.take() : load(false));
   const drop = async () => {
@@ -89,19 +92,19 @@ async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
 
 const load = async (hasTables: boolean) => PGlite.create({ loadDataDir: dumpIn(await dumpedDatabase(hasTables)) });
 
-/** In memory: a blob that is a file would keep the process from ending. */
+/** In memory: a blob backed by a file would keep the process from ending. */
 const dumpIn = (file: string) => new Blob([readFileSync(file)]);
 
 const withTables = createEmbeddedPool(() => load(true));
 
-/** The dump of an embedded database without anything in it; made once. */
+/** The dump of an embedded database without rows; created once. */
 async function dumpedDatabase(hasTables: boolean): Promise<string> {
   const file = join(folder, hasTables ? `tables-${versionOfTables()}.tar` : 'empty-database.tar');
   if (!existsSync(file)) await dumpTo(file, hasTables);
   return file;
 }
 
-/** The data directory of an embedded database that has its tables, and nothing in them: to copy; made once. */
+/** The data directory of an embedded database with empty tables, to be copied; created once. */
 export async function dataDirectory(): Promise<string> {
   const dump = await dumpedDatabase(true);
   const directory = dump.replace(/\.tar$/, '');
@@ -119,7 +122,7 @@ export async function dataDirectory(): Promise<string> {
   return directory;
 }
 
-/** Changes with the migrations, and with the library that has tables of its own. */
+/** Changes with the migrations, and with the version of pg-boss, which has its own tables. */
 function versionOfTables(): string {
   const hash = createHash('sha256').update(readFileSync('node_modules/pg-boss/package.json'));
   for (const name of readdirSync('db/migrations').sort()) {
@@ -138,7 +141,7 @@ async function dumpTo(file: string, hasTables: boolean): Promise<void> {
     await queue.stop();
   }
   const { $client } = connection.db as unknown as { $client: PGlite };
-  // What no test needs would take half of the time to load.
+  // No test needs these databases, which would take half of the load time.
   await $client.exec("update pg_database set datistemplate = false where datname in ('template0', 'template1')");
   for (const name of ['template0', 'template1']) await $client.exec(`drop database ${name}`);
   await $client.exec('checkpoint');
@@ -148,7 +151,7 @@ async function dumpTo(file: string, hasTables: boolean): Promise<void> {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, Buffer.from(await dump.arrayBuffer()));
   try {
-    // Not renamed: another test file may be reading the one that it has just made.
+    // Not renamed: another test file may be reading the dump that it has just created.
     linkSync(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { formats } from '../../schemas/common.js';
 import { type Described, outcomeOf } from '../../scripts/conformance.js';
 
-/** An answer, however it was got. */
+/** A response from any transport. */
 export interface Answer {
   method: string;
   url: string;
@@ -28,14 +28,17 @@ export interface OpenApiDocument extends Described {
   components: Described['components'] & { headers: Record<string, Response['headers'][string]> };
 }
 
-/** The headers that say something to a client: none of them comes undeclared. */
+/** The headers that carry information for clients: none of them may be sent undeclared. */
 const telling = ['location', 'retry-after', 'set-cookie', 'x-request-id', 'www-authenticate', 'clear-site-data'];
 
-/** Makes a check that holds answers against an OpenAPI document, and tells what operation and codes it has seen. */
+/**
+ * Creates a check that validates responses against an OpenAPI document, and returns the operation and the error codes
+ * that it has seen.
+ */
 export function createDocumentCheck(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, validateSchema: false });
   for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, validate);
-  // Moments are ISO 8601 with milliseconds and Z.
+  // Timestamps are ISO 8601 with milliseconds and Z.
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
   ajv.addSchema(document, 'document');
   const validators = new Map<string, ValidateFunction>();
@@ -45,7 +48,10 @@ export function createDocumentCheck(document: OpenApiDocument) {
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }));
 
-  /** The validator of a schema that stands at a place in the document; each is compiled once, shared ones once in all. */
+  /**
+   * The validator of the schema at a place in the document. Each is compiled once; shared schemas are compiled once in
+   * total.
+   */
   const validatorOf = (schema: { $ref?: string }, ...place: string[]): ValidateFunction => {
     const pointer = place.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
     const reference = schema.$ref ?? `#/${pointer}`;
@@ -128,16 +134,16 @@ export function createDocumentCheck(document: OpenApiDocument) {
 let document: OpenApiDocument | undefined;
 let check: ReturnType<typeof createDocumentCheck> | undefined;
 
-/** The document in the repository, read once in a process. */
+/** The document in the repository, read once per process. */
 export const committedDocument = (): OpenApiDocument => {
   document ??= parse(readFileSync('openapi.yaml', 'utf8')) as OpenApiDocument;
   return document;
 };
 
 /**
- * Holds an answer against the OpenAPI document in the repository: an operation's status, header, media type, code or
- * field that the document does not declare is thrown as an error. What is no operation is left alone. What was seen is
- * noted for `scripts/conformance.ts`.
+ * Validates a response against the OpenAPI document in the repository. Throws an error if an operation returns a
+ * status, header, media type, code or field that the document does not declare. Ignores responses of anything that is
+ * not an operation. Records what it has seen for `scripts/conformance.ts`.
  */
 export function checkAnswer(answer: Answer): void {
   check ??= createDocumentCheck(committedDocument());
@@ -157,7 +163,7 @@ function note(outcome: string): void {
   appendFileSync(join(folder, `${process.pid}.txt`), line);
 }
 
-/** `fetch` from a service of ours, each answer held against the document. */
+/** `fetch` that validates each response against the document. */
 export const checkedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET');

@@ -5,8 +5,8 @@ import { rows } from '../../db/client.js';
 const statements = { all: new WeakMap<FastifyInstance, SQL>(), changes: new WeakMap<FastifyInstance, SQL>() };
 
 /**
- * Everything that is in the database, as text: to show that a secret is not, or that nothing has changed.
- * @param what `changes`: without what the audit log says of those who were refused
+ * All rows of the database, as text: to show that a secret is not stored, or that nothing has changed.
+ * @param what `changes`: without the audit log entries of rejected requests
  */
 export async function dumpDatabase(app: FastifyInstance, what: keyof typeof statements = 'all'): Promise<string> {
   const statement = statements[what].get(app) ?? (await statementFor(app, what));
@@ -15,9 +15,9 @@ export async function dumpDatabase(app: FastifyInstance, what: keyof typeof stat
   return found.map(({ row }) => row).join('\n');
 }
 
-/** All tables in one statement: tests ask for it very often. */
+/** One statement for all tables, because tests dump the database very often. */
 async function statementFor(app: FastifyInstance, what: keyof typeof statements): Promise<SQL> {
-  // The queue notes there when it has last tidied up, which is nothing that anybody has asked for.
+  // The queue records its last maintenance there, which no request has caused.
   const tables = await rows<{ name: string }>(
     app.db,
     sql`select format('%I.%I', table_schema, table_name) as name from information_schema.tables

@@ -1,17 +1,17 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { atEndOfProcess } from './process-end.js';
 
-/** How often a database is used again: what it has ever written stays in memory. */
+/** How often a database is reused: everything it has ever written stays in memory. */
 const maxUses = 30;
 
 /**
- * Embedded databases that tests hand on to one another in one process: to empty one takes a small part of the time that it
- * takes to start one.
+ * Embedded databases that the tests of one process reuse: emptying one takes a small part of the time needed to start
+ * one.
  */
 export interface EmbeddedPool {
-  /** A database as `create` makes it. */
+  /** A database in the state in which `create` returns it. */
   take(): Promise<PGlite>;
-  /** Gives it back. It is emptied, or closed if that would not make it what it was. */
+  /** Returns a database to the pool. It is emptied, or closed if that would not restore its initial state. */
   giveBack(database: PGlite): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createEmbeddedPool(create: () => Promise<PGlite>): EmbeddedPool 
 }
 
 async function isEmptied(database: PGlite, definitions: string | undefined): Promise<boolean> {
-  // A test that counts or alters statements has put its own in the place of this method.
+  // A test that counts or alters statements has replaced this method.
   if (database.closed || Object.hasOwn(database, 'query')) return false;
   try {
     await database.exec('rollback');
@@ -53,7 +53,7 @@ async function isEmptied(database: PGlite, definitions: string | undefined): Pro
   }
 }
 
-/** The rows that the tables start with are kept beside them, and a function puts them back. */
+/** Keeps a copy of the initial rows of all tables, and creates a function that restores them. */
 const keepRows = `
   create schema pristine;
   create table pristine.tables as
@@ -74,7 +74,7 @@ const keepRows = `
   begin
     set local session_replication_role = replica;
     for one in select * from pristine.tables loop
-      -- To empty a small table by deleting is faster: it needs no new file.
+      -- Deleting the rows of a small table is faster, because it needs no new file.
       execute format('delete from %s', one.name);
       execute format('insert into %s overriding system value select * from pristine.rows_%s', one.name, one.id);
     end loop;
@@ -84,7 +84,7 @@ const keepRows = `
   end $$;
 `;
 
-/** All that a test could have made or changed in a database besides rows. */
+/** Everything except rows that a test could have created or changed in a database. */
 async function definitionsOf(database: PGlite): Promise<string> {
   const { rows } = await database.query<{ state: string }>(`
     with named as (select oid from pg_namespace where nspname !~ '^(pg_|information_schema)')

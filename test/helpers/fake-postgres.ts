@@ -4,12 +4,12 @@ import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
 /**
- * What waits behind the port: a PostgreSQL that asks for a password and then refuses with an SQLSTATE, one that never
- * says a word, one that hangs up at once (as a proxy with nothing behind it does), or a web server.
+ * What listens on the port: a PostgreSQL that asks for a password and then refuses with an SQLSTATE, one that never
+ * responds, one that hangs up immediately (like a proxy without a backend), or a web server.
  */
 export type FakePostgres = { refusal: { code: string; message: string } } | 'silent' | 'hangs up' | 'http';
 
-/** Listens as `behaviour` says until the test ends, and gives the port. */
+/** Listens until the test ends, and behaves as `behaviour` says. Returns the port. */
 export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -28,7 +28,7 @@ export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promi
   return port;
 }
 
-/** The two messages of PostgreSQL's protocol that it takes to turn a client away. */
+/** The two messages of the PostgreSQL protocol needed to reject a client. */
 function refuse(socket: Socket, { code, message }: { code: string; message: string }): void {
   socket.once('data', () => {
     const cleartextPassword = Buffer.alloc(4);
@@ -40,7 +40,7 @@ function refuse(socket: Socket, { code, message }: { code: string; message: stri
   });
 }
 
-/** A type, a length that counts itself, a body. */
+/** A type, a length that includes itself, a body. */
 function protocolMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);

@@ -8,19 +8,19 @@ import { readGuide } from './guide.js';
 import { atEndOf } from './teardown.js';
 import { testCertificate } from './tls-front.js';
 
-/** Where a proxy works. */
+/** The files and ports of a proxy. */
 export interface ProxyPlaces {
-  /** For its files. */
+  /** Holds its files. */
   directory: string;
-  /** On which it listens, with TLS. */
+  /** The port on which it listens, with TLS. */
   port: number;
-  /** Ports of the two instances behind it. */
+  /** The ports of the two instances behind it. */
   upstreams: [number, number];
-  /** Without TLS, of nginx only: for tests in which it would take most of the time. */
+  /** Without TLS, for nginx only: for tests in which TLS would take most of the time. */
   isPlain?: boolean;
 }
 
-/** The proxies of the guide, each with what its example needs around it to run here. */
+/** The proxies of the guide, each with the configuration that its example needs in order to run here. */
 const proxies = {
   nginx: {
     command: ({ directory }: ProxyPlaces) => [
@@ -63,7 +63,9 @@ const proxies = {
 } as const;
 const languages = { nginx: 'nginx', caddy: 'caddyfile' } as const;
 
-/** Starts a proxy by the example in the guide to deployment, and waits until it listens; gone when the test ends. */
+/**
+ * Starts a proxy with the example from the deployment guide, and waits until it listens. Stopped when the test ends.
+ */
 export async function startGuideProxy(t: Test, name: keyof typeof proxies, places: ProxyPlaces): Promise<void> {
   const { command, file, around } = proxies[name];
   const block = readGuide('docs/deployment.md').find(({ language }) => language === languages[name]);

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** How a block of a guide is to be treated, as the comments above it say. */
+/** How to treat a block of a guide, according to the comments above it. */
 export interface Marks {
-  /** Why it cannot be run here: it is only read. */
+  /** Why it cannot be run here; the block is only parsed. */
   notRun?: string;
-  /** It is about one engine, and is run on that alone. */
+  /** The only engine on which the block is run. */
   engine?: 'embedded' | 'postgres';
-  /** The service is stopped before it, and started again after it. */
+  /** The service is stopped before the block, and started again after it. */
   whileStopped?: true;
-  /** Of variables: the service is started anew with them. */
+  /** For variables: the service is restarted with them. */
   restart?: true;
-  /** Of JSON or text: it is shown for itself, and answers nothing. */
+  /** For JSON or text: an example that is not the output of the block before it. */
   sample?: true;
 }
 
@@ -18,9 +18,9 @@ export interface Marks {
 export interface Block extends Marks {
   language: string;
   text: string;
-  /** Where it begins, to be told when something is wrong with it. */
+  /** Where it begins, for error messages. */
   place: string;
-  /** What the guide shows as the answer to it: the block of JSON or text that follows. */
+  /** The output that the guide shows for it: the block of JSON or text that follows. */
   answer?: { language: 'json' | 'text'; text: string };
 }
 
@@ -28,9 +28,9 @@ const fence = /^```(\S*)$/;
 const comment = /^<!-- (.+) -->$/;
 
 /**
- * The fenced blocks of a guide in order, each with what is said of it in a comment on the line above:
- * `<!-- not run: why -->`, `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`, `<!-- restart -->`,
- * `<!-- sample -->`; or several of these, with semicolons between them.
+ * The fenced blocks of a guide in order, each with the marks from a comment on the line above: `<!-- not run: why -->`,
+ * `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`, `<!-- restart -->`, `<!-- sample -->`; or
+ * several of these, separated by semicolons.
  */
 export function readGuide(file: string): Block[] {
   const blocks: Block[] = [];
@@ -58,7 +58,7 @@ export function readGuide(file: string): Block[] {
   return blocks;
 }
 
-/** Adds a block, or an answer to the block that it follows. */
+/** Adds a block, or adds an answer to the block before it. */
 function add(blocks: Block[], block: Block): void {
   const { language, text, place } = block;
   if ((language !== 'json' && language !== 'text') || block.sample) {
@@ -66,7 +66,7 @@ function add(blocks: Block[], block: Block): void {
     return;
   }
   const asked = blocks.at(-1);
-  if (!asked || asked.answer) throw new Error(`${place}: it is the answer to nothing`);
+  if (!asked || asked.answer) throw new Error(`${place}: there is no block that it could be the answer to`);
   asked.answer = { language, text };
 }
 
@@ -83,15 +83,15 @@ function markOf(mark: string, place: string): Marks {
     return { engine: mark === 'on embedded' ? 'embedded' : 'postgres' };
   if (mark === 'while stopped') return { whileStopped: true };
   if (mark === 'restart' || mark === 'sample') return { [mark]: true };
-  throw new Error(`${place}: the mark "${mark}" means nothing`);
+  throw new Error(`${place}: the mark "${mark}" is unknown`);
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 /**
- * Whether an answer is as the guide shows it. `…` stands for any text, for the rest of a list and for further keys; one id may
- * stand for another, and one moment for another.
+ * Whether an answer matches the one in the guide. `…` stands for any text, for the rest of a list and for further keys.
+ * Any UUID matches any other, and any timestamp matches any other.
  */
 export function isAsShown({ language, text }: NonNullable<Block['answer']>, answer: string): boolean {
   if (language === 'text') return patternOf(text.trim()).test(answer.trim());
@@ -130,7 +130,10 @@ const patternOf = (shown: string) =>
       .join('[\\s\\S]*?')}$`,
   );
 
-/** The values in a text of JSON, one after another with or without space between them: answers end without a line break. */
+/**
+ * The values in a JSON text, one after another, with or without whitespace between them: responses end without a line
+ * break.
+ */
 export function jsonValues(text: string): unknown[] {
   const values: unknown[] = [];
   for (let rest = text.trim(); rest !== ''; ) {
@@ -141,7 +144,7 @@ export function jsonValues(text: string): unknown[] {
   return values;
 }
 
-/** The length of the value that a text begins with. */
+/** The length of the first value in a text. */
 function lengthOfValue(text: string): number {
   let depth = 0;
   for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]|[^\s"[\]{},:]+|[,:]/g)) {

@@ -7,31 +7,31 @@ import { type Answer, type Asked, json, jsonText, redirectTo, startWebServer, st
 
 type Json = Record<string, unknown>;
 
-/** How an issuer lies. What is not named here is told honestly. */
+/** How an issuer lies. Anything not listed here is answered truthfully. */
 export interface Lies {
-  /** What it answers whatever it is asked, by endpoint. */
+  /** Fixed answers, by endpoint, whatever the request. */
   answers?: Partial<Record<'discovery' | 'keys' | 'token' | 'userinfo', Answer>>;
-  /** What it makes of the truth. */
+  /** Functions that alter the truthful answer. */
   discovery?: (truth: Json) => Json;
   token?: (truth: Json) => Json;
   userinfo?: (truth: Json) => Json;
-  /** The ID token, from the claims that it ought to have. */
+  /** Returns the ID token, given the claims that it should have. */
   idToken?: (truth: Json) => string | Promise<string>;
-  /** The parameters with which the browser is sent back. */
+  /** Returns the parameters with which the browser is redirected back. */
   callback?: (truth: URLSearchParams) => URLSearchParams;
 }
 
-/** An OpenID Provider that asks nobody, and says what it is told to say. */
+/** An OpenID Provider without any login page, which answers as the test tells it to. */
 export interface HostileIssuer {
   readonly issuer: string;
-  /** The environment variables by which a service knows it under a key. */
+  /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
   lies: Lies;
-  /** What is true of who logs in from now on. */
+  /** The true claims of the user who logs in from now on. */
   claims: Json;
-  /** Gives somebody who was never here before. */
+  /** Switches to a user who has never logged in before. */
   newcomer(others?: Json): { sub: string; email: string };
-  /** What it was asked, oldest first. */
+  /** The requests that it has received, oldest first. */
   readonly asked: Asked[];
 }
 
@@ -55,7 +55,7 @@ function newKey(): KeyObject {
   return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 }
 
-/** Starts issuers, each with a path of its own on one server: what is kept of one says nothing of another. */
+/** Starts issuers on one server, each with its own path, so that nothing cached for one applies to another. */
 export async function startHostileIssuers<Name extends string>(
   t: Test,
   names: readonly Name[],
@@ -164,7 +164,7 @@ function createIssuer(url: string) {
   return { issuer, answer };
 }
 
-/** Signs claims with the key of the issuer, unless another is given. */
+/** Signs claims with the key of the issuer, unless another key is given. */
 export function sign(
   claims: Json,
   header: { alg: string } & Json = { alg: 'RS256', kid: 'signing' },
@@ -177,7 +177,7 @@ const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('bas
 const hmac = (claims: Json, secret: string, more: Json = {}) =>
   sign(claims, { alg: 'HS256', kid: 'signing', ...more }, Buffer.from(secret));
 
-/** ID tokens that are right in all but their signature. */
+/** ID tokens that are correct except for their signature. */
 export const forgeries: Record<string, (claims: Json) => string | Promise<string>> = {
   'a signature with a bit turned': async (claims) => {
     const [head, body, signature = ''] = (await sign(claims)).split('.');
@@ -227,12 +227,12 @@ export const forgeries: Record<string, (claims: Json) => string | Promise<string
   'an empty text': () => '',
 };
 
-/** The address of keys that nobody should ask for. */
+/** A key set that the service should never request. */
 export const strangeKeys = (): Answer =>
   json({
     keys: [{ ...createPublicKey(strangeKey).export({ format: 'jwk' }), kid: 'strange', alg: 'RS256', use: 'sig' }],
   });
 
-/** A token whose header says where to find the key that it is signed with. */
+/** A token whose header points to the key that it is signed with. */
 export const pointingAt = (where: string) => (claims: Json) =>
   sign(claims, { alg: 'RS256', kid: 'strange', jku: where, x5u: where }, strangeKey);

@@ -4,7 +4,7 @@ import { buildApp } from '../../app.js';
 import { type TestApp, testConfig } from './app.js';
 import { atEndOf } from './teardown.js';
 
-/** Starts further instances on the database of a service, and by its clock. */
+/** Starts further instances on the database of a service, with its clock. */
 export const instancesBeside =
   (t: Test, { clock, database }: Pick<TestApp, 'clock' | 'database'>) =>
   async (variables: Record<string, string> = {}): Promise<FastifyInstance> => {

@@ -7,7 +7,7 @@ export const accessTokenKey = (app: FastifyInstance): Buffer => deriveKey(app.co
 
 export const accessTokenHeader = { alg: 'HS256', typ: 'at+jwt' };
 
-/** One part of a JWT. A text is taken as it is, so that it may be JSON that no object can hold. */
+/** Encodes one part of a JWT. A string is used unchanged, so that it may contain JSON that no object can represent. */
 export const encodePart = (part: object | string): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
 

@@ -4,13 +4,14 @@ import { day } from './clock.js';
 import { encodePart, signJwt } from './jwt.js';
 import { refused } from './refusals.js';
 
-/** Asks a route to take a token. */
+/** Sends a token to a route that accepts tokens from links. */
 export type Take = (token: string) => ReturnType<TestApp['post']>;
 
 /**
- * What every route that takes a token from a link does with one that is no good: forged, mangled, of another kind, or
- * too old. Puts the clock forward.
- * @param fresh gives a good token
+ * Checks that a route rejects invalid link tokens: forged, mangled, of another kind, or expired. Moves the clock
+ * forward.
+ * @param fresh creates a valid token
+ * @param others valid tokens of other kinds
  * @param lifetime milliseconds
  */
 export async function refusesBadTokens(
@@ -30,12 +31,12 @@ export async function refusesBadTokens(
     'another key': signJwt('a secret of somebody else, long enough', claims, { alg: 'HS256', typ: 'link+jwt' }),
     'an access token': app.jwt.sign({ ...claims, session: claims.id }),
     'cut short': token.slice(0, -1),
-    'a character more': `${token}A`,
-    'a space more': ` ${token}`,
-    'a very long one': `${token}${'A'.repeat(20_000)}`,
+    'an extra character': `${token}A`,
+    'an extra space': ` ${token}`,
+    'a very long token': `${token}${'A'.repeat(20_000)}`,
   };
   for (const [what, bad] of Object.entries(forged)) refused(t, await take(bad), 'INVALID_TOKEN', what);
-  // Each character of the claims and of the signature turned, and each end cut off.
+  // Each character of the claims and of the signature changed, and the token truncated at different lengths.
   const turned = Array.from(token.slice(head.length + 1), (character, index) => {
     const position = head.length + 1 + index;
     return `${token.slice(0, position)}${character === 'A' ? 'B' : 'A'}${token.slice(position + 1)}`;
@@ -46,15 +47,15 @@ export async function refusesBadTokens(
     const response = await take(bad);
     if (response.statusCode !== 403 || codeOf(response) !== 'INVALID_TOKEN') accepted.push(bad);
   }
-  t.strictSame(accepted, [], `none of ${turned.length} changed ones, and none of those cut short`);
+  t.strictSame(accepted, [], `none of ${turned.length} altered tokens and no truncated token is accepted`);
   for (const other of others) refused(t, await take(other), 'FORBIDDEN', 'a token of another kind');
   const asCredential = await get('/users/me', { authorization: `Bearer ${token}` });
-  refused(t, asCredential, 'INVALID_TOKEN', 'it opens nothing else');
+  refused(t, asCredential, 'INVALID_TOKEN', 'the token is not accepted as an access token');
 
   clock.advance(lifetime - 1_000);
   const young = await fresh();
   clock.advance(2_000);
-  refused(t, await take(token), 'TOKEN_EXPIRED', 'too old');
-  t.equal((await take(young)).statusCode, 204, 'and one that is not');
+  refused(t, await take(token), 'TOKEN_EXPIRED', 'an expired token');
+  t.equal((await take(young)).statusCode, 204, 'a token that has not expired');
   clock.advance(day);
 }

@@ -3,20 +3,20 @@ import type { Test } from 'tap';
 import { providerVariables } from './openid-provider.js';
 import { type Answer, type Asked, json, redirectTo, startWebServer, status } from './web-server.js';
 
-/** A provider without OpenID Connect: it logs in whom it is told to, and asks nobody. */
+/** A provider without OpenID Connect and without a login page: the test decides who logs in. */
 export interface Oauth2Server {
   readonly origin: string;
-  /** The environment variables by which a service knows it under a key. */
+  /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
-  /** Who logs in from now on: what `/user` says of them. Numeric ids, as at GitHub. */
+  /** The user who logs in from now on, as returned by `/user`. Ids are numeric, as at GitHub. */
   profile: Record<string, unknown>;
-  /** What `/user/emails` says, in the form of GitHub. */
+  /** What `/user/emails` returns, in GitHub's format. */
   emails: unknown[];
-  /** What it answers instead of the truth, by path. */
+  /** Answers that replace the normal ones, by path. */
   answers: Partial<Record<'/token' | '/user' | '/user/emails', Answer>>;
-  /** Whether a code may be used again, which no good provider allows. */
+  /** Whether a code may be used again, which a correct provider does not allow. */
   takesCodesAgain: boolean;
-  /** What it was asked, oldest first. */
+  /** The requests that it has received, oldest first. */
   readonly asked: Asked[];
 }
 
@@ -33,7 +33,7 @@ const clientOf = (key: string) => `client-of-${key}`;
 
 /**
  * Starts a server for authorization codes with PKCE (RFC 6749, RFC 7636), with a client for each key.
- * @param publicUrl of the service, to which its people are sent back
+ * @param publicUrl of the service, to which users are redirected
  */
 export async function startOauth2Server(
   t: Test,
@@ -74,7 +74,7 @@ export async function startOauth2Server(
     const token = `provider-token-${randomBytes(16).toString('hex')}`;
     tokens.set(token, grant);
     const given = { access_token: token, token_type: 'bearer', scope: 'read:user' };
-    // As at GitHub, which sends JSON to those only who ask for it.
+    // Like GitHub, which returns JSON only to clients that ask for it.
     return headers.accept?.includes('application/json') ? json(given) : formOf(given);
   };
 
@@ -128,7 +128,7 @@ const formOf =
       .writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' })
       .end(String(new URLSearchParams(fields)));
 
-/** The client's credentials, in the header (RFC 6749, 2.3.1) or among the fields. */
+/** The client's credentials, from the header (RFC 6749, 2.3.1) or from the form fields. */
 export function clientIn(authorization: string | undefined, form: URLSearchParams) {
   const [, basic] = /^Basic (.+)$/i.exec(authorization ?? '') ?? [];
   if (basic !== undefined) {

@@ -5,26 +5,26 @@ import { type CookieJar, fetchWith } from './cookie-jar.js';
 import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** What an account at the provider says of itself, `sub` and all. */
+/** The claims of an account at the provider, including `sub`. */
 export type Claims = { sub: string } & Record<string, unknown>;
 
-/** A certified OpenID Provider with pages of its own for logging in and for consent. */
+/** A certified OpenID Provider with its own pages for login and consent. */
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** The environment variables by which a service knows it under a key. */
+  /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
-  /** Makes an account, or changes it. Its name is what a person types into the login page. */
+  /** Creates or changes an account. Its name is what a person enters on the login page. */
   setAccount(name: string, claims: Claims): void;
-  /** Paths that were asked for, oldest first. */
+  /** The paths requested so far, oldest first. */
   readonly asked: string[];
 }
 
-/** Everything that a client must encode before it puts it into an `Authorization` header (RFC 6749, 2.3.1). */
+/** Contains all characters that a client must encode in an `Authorization` header (RFC 6749, 2.3.1). */
 const clientSecret = 'a secret: 100% + / & = ?';
 
 /**
  * Starts a provider with one client for each key: basic authentication, PKCE with S256, ID tokens signed with RS256.
- * @param publicUrl of the service, to which its people are sent back
+ * @param publicUrl of the service, to which users are redirected
  */
 export async function startOpenIdProvider(
   t: Test,
@@ -80,13 +80,13 @@ export async function startOpenIdProvider(
 
 const clientOf = (key: string) => `client-of-${key}`;
 
-/** The variables of one provider, by the names that they have in the environment. */
+/** The settings of one provider as environment variables. */
 export function providerVariables(key: string, settings: Record<string, string>): Record<string, string> {
   const prefix = `AUTH_${key.toUpperCase().replaceAll('-', '_')}_`;
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** The library tells everybody that a set-up for tests is none for production. */
+/** Suppresses the warnings that the test setup of the library is not for production. */
 async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
@@ -98,10 +98,10 @@ async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Re
 }
 
 /**
- * Does what a person and their browser do at the provider: follows redirects, signs in, and consents when asked to.
- * @param url where the service has sent the browser
+ * Does what a person and their browser do at the provider: follows redirects, logs in, and consents when asked to.
+ * @param url where the service has redirected the browser
  * @param account its name; undefined presses "Cancel" instead
- * @returns the URL at the service that the provider sends the browser back to, which is not visited
+ * @returns the URL at the service that the provider redirects to, which is not visited
  */
 export async function logInAt(
   { issuer }: Pick<OpenIdProvider, 'issuer'>,
@@ -122,14 +122,14 @@ export async function logInAt(
     else if (response.status === 200) request = answerTo(page, account);
     else throw new Error(`The provider answers ${response.status}: ${textOf(page)}`);
   }
-  throw new Error('The provider goes round in circles.');
+  throw new Error('The provider redirects in a circle.');
 }
 
 /** Fills in the form of a page. */
 function answerTo(page: string, account: string | undefined): { url: string; form?: Record<string, string> } {
   const found = (pattern: RegExp) => {
     const [, text] = pattern.exec(page) ?? [];
-    if (text === undefined) throw new Error(`This page of the provider is not known: ${textOf(page)}`);
+    if (text === undefined) throw new Error(`Unknown page of the provider: ${textOf(page)}`);
     return text;
   };
   if (account === undefined) return { url: found(/<a href="([^"]+)">\[ Cancel \]/) };

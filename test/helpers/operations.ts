@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { committedDocument } from './document.js';
 
-/** A schema in the document, as far as tests go by it. */
+/** The parts of a schema in the document that tests use. */
 export interface BodySchema {
   $ref?: string;
   format?: string;
@@ -11,13 +11,13 @@ export interface BodySchema {
   allOf?: BodySchema[];
 }
 
-/** An operation of the OpenAPI document, with a path that leads to it. */
+/** An operation of the OpenAPI document, with a concrete URL. */
 export interface Operation {
   operationId: string;
   method: 'GET';
   url: string;
   hasBody: boolean;
-  /** The fields of its body, where that is an object, or may be one. */
+  /** The fields of its body, if that is or may be an object. */
   fields: ReadonlyMap<string, BodySchema>;
 }
 
@@ -31,8 +31,8 @@ export const configOf = (app: FastifyInstance, operationId = ''): FastifyContext
   app.operations.get(operationId)?.config ?? {};
 
 /**
- * Every operation, so that tests go along with a new one by themselves.
- * @param parameters what stands in the paths
+ * All operations, so that tests cover new ones automatically.
+ * @param parameters values for the path parameters
  */
 export function allOperations({ id = '00000000-0000-4000-8000-000000000000', provider = 'nobody' } = {}): Operation[] {
   const { paths, components } = committedDocument() as unknown as {
@@ -53,7 +53,7 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, requestBody }]) => ({
       operationId,
-      // What the types know of methods ends before SEARCH.
+      // The type of inject's methods does not include SEARCH.
       method: method.replace(/^x-/, '').toUpperCase() as 'GET',
       url: path.replace('{provider}', provider).replaceAll(/\{\w+\}/g, id),
       hasBody: requestBody !== undefined,

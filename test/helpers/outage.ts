@@ -8,7 +8,7 @@ import { cheapHashing } from './variables.js';
 export const password = 'the password';
 export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };
 
-/** A service that reaches its database through a proxy, on two connections: they are soon used up. */
+/** A service that reaches its database through a proxy, with a pool of two connections, which is quickly exhausted. */
 export async function startBehindProxy(t: Test, sslmode = 'disable') {
   const home = await createHome(t);
   const url = databaseUrl(home);
@@ -23,7 +23,7 @@ export async function startBehindProxy(t: Test, sslmode = 'disable') {
   return { home, proxy, service };
 }
 
-/** It works again by itself, and soon; and goes on working. */
+/** Checks that the service recovers without help, quickly, and for good. */
 export async function recovers(
   t: Test,
   service: Service,
@@ -47,5 +47,5 @@ export async function recovers(
 
 export const databaseUrl = (home: Home) => new URL(home.variables.DATABASE_URL ?? '');
 
-/** Waits until the service asks its database again rather than repeat what it found a second ago. */
+/** Waits until the health check queries the database again instead of repeating a result from the last second. */
 export const healthIsFresh = () => sleep(1_100);

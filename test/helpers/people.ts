@@ -3,7 +3,7 @@ import type { Service } from './service.js';
 
 export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
 
-/** What a service in a process of its own is told, so that `administrator` can sign in. */
+/** The environment of a service in its own process, so that `administrator` can log in. */
 export const variables = {
   ADMIN_PASSWORD: administrator.password,
   PASSWORD_HASH_MEMORY: '8192',
@@ -34,8 +34,8 @@ export interface User {
 let users = 0;
 
 /**
- * A user who may read themselves and change the given fields of theirs.
- * @param policy more about the policy that gives these rights
+ * A user who may read their own account and change the given fields of it.
+ * @param policy further fields of the policy that grants these rights
  */
 export async function createUser(
   service: Pick<Service, 'url' | 'post'>,

@@ -10,35 +10,35 @@ import { databaseUrl } from './outage.js';
 import { ownerByName } from './postgres-cluster.js';
 import { freePort, type Home } from './service.js';
 
-/** PGBOUNCER is for another one than that of the package. */
+/** PGBOUNCER selects a PgBouncer other than that of the package. */
 const program = process.env.PGBOUNCER ?? 'pgbouncer';
 const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
 const [, major = 0, minor = 0] = (/PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? []).map(Number);
 
-/** Why tests of PgBouncer are skipped; false: they are not. */
-export const withoutPgBouncer = status !== 0 && 'there is no pgbouncer on this machine';
+/** Why tests of PgBouncer are skipped; false if they are not. */
+export const withoutPgBouncer = status !== 0 && 'pgbouncer is not installed on this machine';
 
 export const pgBouncerVersion = `${major}.${minor}`;
 
-/** Whether it can keep track of prepared statements: 1.21 and newer. */
+/** Whether it can track prepared statements: 1.21 and later. */
 export const canTrack = major > 1 || minor >= 21;
 
-/** A PgBouncer of a test's own before the database of a home, set up as the guide has it. */
+/** A PgBouncer of a single test in front of the database of a home, configured as in the guide. */
 export interface PgBouncer {
-  /** Of the database, through it. */
+  /** The URL of the database, through PgBouncer. */
   readonly url: URL;
   start(): Promise<void>;
-  /** `kill -9`: its clients lose their connections, and no new ones are taken. */
+  /** Sends SIGKILL: its clients lose their connections, and new ones are refused. */
   kill(): Promise<void>;
-  /** Asks its console, such as `show pools`. */
+  /** Runs a command on its console, such as `show pools`. */
   ask(question: string): Promise<Record<string, unknown>[]>;
 }
 
-/** It refuses to run for root. */
+/** PgBouncer refuses to run as root. */
 const user = process.getuid?.() === 0 ? ownerByName('nobody') : undefined;
 const clientPassword = 'of clients of PgBouncer';
 
-/** @param changes settings that are others than those of the guide; undefined takes one away */
+/** @param changes settings that differ from those of the guide; undefined removes one */
 export async function startPgBouncer(
   t: Test,
   home: Home,
@@ -57,7 +57,7 @@ export async function startPgBouncer(
     auth_file: join(directory, 'userlist.txt'),
     admin_users: userName,
     unix_socket_dir: '',
-    // The server of the tests may have no certificate.
+    // The test server may have no certificate.
     server_tls_sslmode: 'prefer',
     server_tls_ca_file: undefined,
     ...(canTrack ? {} : { max_prepared_statements: undefined }),
@@ -94,7 +94,7 @@ export async function startPgBouncer(
 /** The settings in the example of the guide. */
 function guideSettings(): Record<string, string> {
   const block = readGuide('docs/deployment.md').find(({ text }) => text.includes('[pgbouncer]'));
-  if (!block) throw new Error('The guide has no example of PgBouncer.');
+  if (!block) throw new Error('The guide has no example for PgBouncer.');
   const [, lines = ''] = block.text.split('[pgbouncer]\n');
   const pairs = lines.matchAll(/^(\w+) = (.+)$/gm);
   return Object.fromEntries([...pairs].map(([, key = '', value = '']) => [key, value]));

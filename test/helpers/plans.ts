@@ -21,28 +21,28 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** Whether it is a statement with a plan, and none of the query language, whose tables have the names t0, t1 and so on. */
+/** Whether a statement has a plan and is not from the query language, whose tables are named t0, t1 and so on. */
 const isOfOurs = (text: string) => /^\s*(select|with|insert|update|delete)\b/i.test(text) && !text.includes('"t0"');
 
-/** Texts that were looked at: the service sends the same ones again and again. */
+/** Statements that were already checked: the service sends the same ones repeatedly. */
 const known = new Set<string>();
 
 export interface PlanWatch {
-  /** Does what asks the service, and watches what that sends to the database. */
+  /** Runs work that sends requests, and watches the statements that they send to the database. */
   during<T>(work: () => Promise<T>): Promise<T>;
-  /** Looks at what was sent so far. @throws when all of a table was read */
+  /** Checks the statements sent so far. @throws when one of them reads a whole table */
   check(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Whether a statement can be answered only by reading all of a table that grows: with a million users it would be slow, and in
- * a test it is not. What is asked for in the query language is left out, as a caller may ask for anything.
+ * Finds statements that can only be answered by reading all of a table that grows: slow with a million users, but not
+ * in a test. Statements of the query language are excluded, because a caller may ask for anything.
  */
 export function watchPlans(app: FastifyInstance): PlanWatch {
   const sent = new Map<string, Sent>();
-  // What tests ask of the database by themselves, while no request is under way, is their own affair. (An AsyncLocalStorage would
-  // tell for certain, and would make all tests much slower.)
+  // Statements that tests send themselves, while no request is pending, are not checked. (An AsyncLocalStorage would
+  // tell them apart reliably, but would make all tests much slower.)
   let underWay = 0;
   const stop = hearStatements(app, (statement) => {
     const { text } = statement;
@@ -66,13 +66,13 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
       const statements = [...sent.values()];
       sent.clear();
       if (statements.length === 0) return;
-      // A test may have cut the database off.
+      // A test may have cut the connection to the database.
       const explained = await explain(app, statements).catch(() => undefined);
       if (!explained) return;
       const { plans, empty } = explained;
       for (const [text, plan] of plans) {
         const whole = readWhole(plan);
-        // To the planner what is empty is small, whatever it is told. Another test will have rows.
+        // The planner treats an empty table as small, whatever the statistics say. Another test will have rows.
         if (whole.some((table) => empty.has(table))) known.delete(text);
         else for (const table of whole) found.push(`All of ${table} is read: ${text}`);
       }
@@ -82,9 +82,9 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
 }
 
 /**
- * How statements would be gone about if there were a million rows in each table that grows, by a planner that reads a whole
- * table only where it has no other way. All of them in one transaction: what the planner is told is written to the catalog, and
- * a thousand times of that would make it slow.
+ * Explains statements as if there were a million rows in each table that grows, with a planner that reads a whole table
+ * only if it has no other way. All of them run in one transaction: the statistics for the planner are written to the
+ * catalog, and thousands of such changes would make it slow.
  */
 async function explain(app: FastifyInstance, statements: readonly Sent[]) {
   const plans = new Map<string, Plan>();
@@ -110,7 +110,7 @@ async function explain(app: FastifyInstance, statements: readonly Sent[]) {
         const [{ Plan: plan }] = (typeof shown === 'string' ? JSON.parse(shown) : shown) as [{ Plan: Plan }];
         plans.set(text, plan);
       } catch {
-        // What cannot be explained could not be done either: a test has sent nonsense.
+        // A statement that cannot be explained cannot be executed either: the test has sent an invalid one.
       }
       await ask('rollback to savepoint one');
     }
@@ -125,7 +125,7 @@ interface Transaction {
   query?: (...of: Parameters<Ask>) => Promise<{ rows: unknown[] }>;
 }
 
-/** Does something in a transaction of either driver, of which nothing stays. */
+/** Runs work in a transaction of either driver, which is then rolled back. */
 async function rollingBack(app: FastifyInstance, work: (ask: Ask) => Promise<void>): Promise<void> {
   type Begin = (run: (tx: Transaction) => Promise<void>) => Promise<void>;
   const { $client } = app.db as unknown as { $client: Record<'begin' | 'transaction', Begin> };
@@ -146,7 +146,7 @@ async function rollingBack(app: FastifyInstance, work: (ask: Ask) => Promise<voi
 
 const scans = new Set(['Seq Scan', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan']);
 
-/** The tables of which a plan reads all, and not just the first few rows in the order of an index. */
+/** The tables that a plan reads completely, and not just the first few rows in the order of an index. */
 function readWhole(plan: Plan, isLimited = false): string[] {
   const table = plan['Relation Name'] ?? '';
   const isWhole = scans.has(plan['Node Type']) && plan['Index Cond'] === undefined && !isLimited && growing.has(table);

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 
-/** A port that nothing listens on. */
+/** A port on which nothing listens. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
@@ -8,7 +8,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Lets a server listen on a free port of this machine, and gives the port. */
+/** Makes a server listen on a free port of this machine, and returns the port. */
 export async function listen(server: Server, port = 0): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -9,34 +9,35 @@ import type { Test } from 'tap';
 import { freePort } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** Where the programs of the newest PostgreSQL of this machine are, as Debian puts them. */
+/** The programs of the newest PostgreSQL on this machine, where Debian installs them. */
 const programs = newestPrograms();
 
-/** Why tests of servers of their own are skipped; false: they are not. */
-export const withoutPrograms = programs === undefined && 'there are no programs of a PostgreSQL server on this machine';
+/** Why tests with their own servers are skipped; false if they are not. */
+export const withoutPrograms =
+  programs === undefined && 'the programs of a PostgreSQL server are not installed on this machine';
 
-/** PostgreSQL will not run for root: it is given to the user whom its package has made. */
+/** PostgreSQL refuses to run as root, so it runs as the user that its package has created. */
 const owner = process.getuid?.() === 0 ? ownerByName('postgres') : undefined;
 
-/** A PostgreSQL server of a test's own, to be lost. Anybody on this machine may come in as `postgres`. */
+/** A PostgreSQL server of a single test, which the test may destroy. Any local user may connect as `postgres`. */
 export interface Cluster {
   readonly port: number;
-  /** Comes back when it takes connections. */
+  /** Resolves when it accepts connections. */
   start(): Promise<void>;
-  /** `fast` ends all sessions; `immediate` drops everything, as a crash does. */
+  /** `fast` ends all sessions; `immediate` stops without a shutdown, as a crash does. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
-  /** `kill -9` to all of its processes at once, as when the power of its machine fails. */
+  /** Sends SIGKILL to all of its processes at the same time, like a power failure. */
   kill(): Promise<void>;
-  /** Stops all of its processes where they are: connections are taken, and nobody answers. */
+  /** Suspends all of its processes: connections are accepted, but nothing is answered. */
   freeze(): void;
-  /** Copies it into a second one, which follows it, and without which it acknowledges nothing from then on. */
+  /** Copies it to a standby, which follows it. From then on, no commit is acknowledged without the standby. */
   startSynchronousStandby(t: Test, port?: number): Promise<Cluster>;
-  /** Makes the primary of a standby. Comes back when it takes writes. */
+  /** Promotes a standby to primary. Resolves when it accepts writes. */
   promote(): Promise<void>;
   ask(statement: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Makes a server with nothing in it, and starts it; gone when the test ends. */
+/** Creates an empty server, and starts it. It is removed when the test ends. */
 export async function startCluster(t: Test): Promise<Cluster> {
   const directory = makeDirectory(t);
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
@@ -60,7 +61,7 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
   };
   const signalAll = (signal: 'KILL' | 'STOP') => {
     const all = [server?.pid, ...childrenOf(server?.pid)];
-    // Some may have come to their end meanwhile.
+    // Some may have ended in the meantime.
     for (const pid of all) spawnSync('kill', [`-${signal}`, String(pid)]);
   };
   const kill = async () => {
@@ -77,14 +78,14 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
       await sql.end();
     }
   };
-  /** Waits until a question has the answer `true`. */
+  /** Waits until a condition is true. */
   const until = async (question: string) => {
     for (const end = performance.now() + 60_000; performance.now() < end; await sleep(20)) {
       const [answer] = await ask(`select ${question} as is_so`).catch(() => []);
       if (answer?.is_so === true) return;
       if (!isRunning()) throw new Error(`PostgreSQL has ended: ${readFileSync(join(directory, 'log'), 'utf8')}`);
     }
-    throw new Error(`PostgreSQL does not come to it: ${question}`);
+    throw new Error(`PostgreSQL does not reach this state: ${question}`);
   };
   const killAtExit = () => signalAll('KILL');
   process.once('exit', killAtExit);
@@ -134,7 +135,7 @@ function newestPrograms(): string | undefined {
   }
 }
 
-/** The numbers of a user of this machine and of their group. */
+/** The uid and gid of a local user. */
 export function ownerByName(name: string): { uid: number; gid: number } | undefined {
   const { stdout, status } = spawnSync('sh', ['-c', `id -u ${name} && id -g ${name}`], { encoding: 'utf8' });
   const [uid, gid] = stdout.split('\n').map(Number);
@@ -173,14 +174,14 @@ async function run(program: string, parameters: readonly string[]): Promise<void
   if (code !== 0) throw new Error(`${program} fails: ${said}`);
 }
 
-/** What the system keeps of a server that was killed: its file names it in the seventh line. */
+/** Removes the shared memory of a killed server. The seventh line of its pid file has the id. */
 function removeSharedMemory(file: string): void {
   if (!existsSync(file)) return;
   const [, id] = readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/\s+/) ?? [];
   if (id) spawnSync('ipcrm', ['-m', id]);
 }
 
-/** The processes that a process has started, by Linux's /proc. */
+/** The child processes of a process, from Linux's /proc. */
 function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined) return [];
   return readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number);

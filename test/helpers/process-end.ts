@@ -5,7 +5,7 @@ export function atEndOfProcess(work: () => unknown): void {
   waiting.push(work);
 }
 
-/** Ends what all files of this process have used. */
+/** Releases what the files of this process have used. */
 export async function endProcess(): Promise<void> {
   for (const work of waiting.splice(0).reverse()) await work();
 }

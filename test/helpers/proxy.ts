@@ -6,20 +6,20 @@ import { atEndOf } from './teardown.js';
 /** A TCP proxy that can fail as networks do. */
 export interface Proxy {
   readonly port: number;
-  /** Connections that are open now. */
+  /** The number of open connections. */
   connections(): number;
-  /** Resets all connections and refuses new ones, as a machine does whose server was stopped. */
+  /** Resets all connections and refuses new ones, like a machine whose server was stopped. */
   cut(): Promise<void>;
-  /** Resets all connections, accepts new ones, and hangs up at once, as a load balancer does with nothing behind it. */
+  /** Resets all connections, accepts new ones, and hangs up immediately, like a load balancer without a backend. */
   hangUp(): void;
-  /** Passes nothing on any more and accepts connections all the same, as a machine does that hangs. */
+  /** Accepts connections but forwards nothing, like a machine that hangs. */
   freeze(): void;
   /**
-   * Breaks the connection off when a statement with `text` in it is sent, this once: before the server gets to know of it,
-   * or after, so that it is done and nobody is told.
+   * Breaks the connection, once, when a statement that contains `text` is sent: either before the server receives it,
+   * or after, so that it is executed but never answered.
    */
   loseStatement(text: string, isDone: boolean): void;
-  /** Works again. What was frozen stays dead. */
+  /** Works again. Frozen connections stay dead. */
   restore(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export async function startProxy(t: Test, target: { host: string; port: number }
   type State = 'works' | 'hangs up' | 'frozen';
   let state: State = 'works';
   const open = new Set<Socket>();
-  /** Connections that carry nothing any more. */
+  /** Connections that no longer carry data. */
   const dead = new WeakSet<Socket>();
   const keep = (socket: Socket) => {
     open.add(socket);
@@ -49,7 +49,7 @@ export async function startProxy(t: Test, target: { host: string; port: number }
         if (losing?.isDone) upstream.write(chunk);
         losing = undefined;
         dead.add(client);
-        // As long as the statement takes, and longer.
+        // Longer than the statement takes.
         setTimeout(() => client.resetAndDestroy(), 50);
       })
       .on('close', () => upstream.destroy());

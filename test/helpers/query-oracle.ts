@@ -1,6 +1,6 @@
 /**
- * The query language, a second time: over plain arrays, one item after the other, with nothing of the
- * service in it. What it answers is what the service has to answer.
+ * A second implementation of the query language, over plain arrays, one item after another, without any code of the
+ * service. The service must return what it returns.
  */
 
 export type Name = 'users' | 'roles' | 'policies' | 'permissions';
@@ -8,7 +8,10 @@ export type Value = string | number | boolean | null | object;
 export type Item = Record<string, Value> & { id: string | number };
 export type Rule = Record<string, unknown>;
 
-/** All that is stored, by the names of the wire, dates as ISO texts; concealed fields hold any text when set. */
+/**
+ * All stored data, with the field names of the API, and dates as ISO texts; a concealed field holds any text if it is
+ * set.
+ */
 export interface World {
   users: Item[];
   roles: Item[];
@@ -36,7 +39,7 @@ export interface OracleAnswer {
   meta?: Record<string, number>;
 }
 
-/** The query is to be refused with this code. */
+/** The query must be rejected with this code. */
 export class Refusal extends Error {
   constructor(readonly code: 'FORBIDDEN' | 'INVALID_QUERY') {
     super(code);
@@ -86,7 +89,7 @@ export const shapes: Record<Name, Record<string, Shape>> = {
   },
 };
 
-/** Links that are part of the item itself: their keys show even where the policies may not be read. */
+/** Links that are part of the item itself: their keys are visible even if the policies cannot be read. */
 const held = new Set(['users.policies', 'roles.policies']);
 
 export const operators: Record<Type, string[]> = {
@@ -137,7 +140,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
               rule: row.permissions as Rule | null,
             };
           })
-          // A permission that names no field shows nothing, the item's being there included.
+          // A permission without fields shows nothing, not even that the item exists.
           .filter(({ fields }) => fields.length > 0);
         if (policies.some((policy) => policy.app_access)) {
           if (collection === 'users') granted.push({ fields: '*', rule: { id: { _eq: callerId } } });
@@ -157,7 +160,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return days === undefined ? [value] : [new Date(now.getTime() + Number(days) * 86_400_000).toISOString()];
   };
 
-  /** Whether anything in a filter is compared with a variable that stands for nothing. */
+  /** Whether a filter compares anything with a variable that has no value. */
   const standsForNothing = (part: unknown): boolean => {
     const isNothing = (values: unknown[]) => values.length === 0 || values.includes(null);
     if (typeof part === 'string') return part.startsWith('$') && isNothing(variable(part));
@@ -174,7 +177,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
   const maySee = (by: View, collection: Name, item: Item, field: string) =>
     by(collection).some((grant) => names(grant, field) && holds(grant, collection, item));
 
-  /** What a field shows of an item; null where it may not be seen, or there is no item. */
+  /** The visible value of a field; null if it may not be read, or if there is no item. */
   function see(by: View, collection: Name, item: Item | null, field: string): Value {
     if (!item || !maySee(by, collection, item, field)) return null;
     const shape = shapes[collection][field];
@@ -182,14 +185,14 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return shape && 'type' in shape && shape.type === 'secret' && value !== null ? '**********' : value;
   }
 
-  /** The item at the other end of a key, if it may be seen. */
+  /** The related item, if it may be read. */
   function follow(by: View, collection: Name, item: Item | null, field: string, to: Name): Item | null {
     const key = see(by, collection, item, field);
     const found = key === null ? undefined : find(to, key);
     return found && visible(by, to, found) ? found : null;
   }
 
-  /** All that a list links to, in the order of their ids. */
+  /** All items that a list links to, in the order of their ids. */
   function linked(collection: Name, item: Item, field: string): Item[] {
     const ids = (rows: Record<string, string>[], mine: string, other: string) =>
       rows.filter((row) => row[mine] === item.id).map((row) => row[other]);
@@ -226,7 +229,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
             (other) => visible(by, shape.list, other) && matches(by, shape.list, other, part),
           );
         const seen = item !== null && maySee(by, collection, item, key);
-        // What a variable that stands for nothing denies, `_none` does not turn into its opposite.
+        // A variable without a value makes a condition false, and `_none` does not turn that into true.
         const isDenied = rest.some(([name, part]) => name === '_none' && standsForNothing(part));
         const parts = !isDenied && rest.every(([name, part]) => seen && (name === '_some') === some(part as Rule));
         return parts && (nested.length === 0 || (seen && some(Object.fromEntries(nested))));
@@ -242,7 +245,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return holdsOf(see(by, collection, item, field), operator, operand, variable, shapes[collection][field]);
   }
 
-  /** Which names a query uses that the caller may not, or that there are not. */
+  /** Rejects a query with a field that does not exist or that the caller may not read. */
   function check(collection: Name, query: OracleQuery): void {
     if (view(collection).length === 0) throw new Refusal('FORBIDDEN');
     const need = (place: Name, field: string) => {
@@ -297,7 +300,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     }
   }
 
-  /** An item as it is answered. */
+  /** An item as returned. */
   function shown(collection: Name, item: Item, paths: string[][], lists: Name[] = []): Record<string, unknown> {
     const subpaths = new Map<string, string[][]>();
     const add = (head: string, rest: string[]) => {
@@ -427,18 +430,18 @@ export function createOracle(world: World, callerId: string, now: Date) {
   return { answer, mayName: (collection: Name, field: string) => mayName(view, collection, field), view };
 }
 
-/** The lists that a path has gone through: at most two, and one of users. */
+/** The lists that a path passes through: at most two, and at most one of users. */
 const listsOf = (lists: Name[], shape: Shape | undefined) =>
   shape && 'list' in shape ? [...lists, shape.list] : lists;
 const isBounded = (lists: Name[]) => lists.length <= 2 && lists.filter((name) => name === 'users').length <= 1;
 
-/** As PostgreSQL orders values under the collation C: texts by their bytes. */
+/** The order of PostgreSQL under the collation C: texts by their bytes. */
 function compare(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);
 }
 
-/** Null is more than any value: last when ascending, first when descending. */
+/** Null sorts after any value: last when ascending, first when descending. */
 function compareNullable(a: Value, b: Value): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return compare(a, b);

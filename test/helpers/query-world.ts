@@ -4,7 +4,7 @@ import { permissions, policies, rolePolicies, roles, userPolicies, users } from 
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import type { Item, World } from './query-oracle.js';
 
-/** Texts that careless SQL would take for something else. */
+/** Texts that careless SQL would misinterpret. */
 export const awkward = [
   '',
   ' ',
@@ -38,7 +38,7 @@ export const awkward = [
   'b',
 ];
 
-/** Moments at borders: of the day, the year, the month, the epoch, of winter time, of what a date can be. */
+/** Boundary moments: of the day, the month, the year, the epoch, daylight saving time, and the range of dates. */
 export const moments = [
   '1970-01-01T00:00:00.000Z',
   '1969-12-31T23:59:59.999Z',
@@ -56,7 +56,7 @@ export const moments = [
 export const uuidOf = (kind: number, number: number) =>
   `${(0xab000000 + kind * 0x1000 + ((number * 37) % 0xfff)).toString(16)}-0000-4000-8000-${number.toString(16).padStart(12, 'a')}`;
 
-/** Callers by static token: an administrator, and members who may see ever different things. */
+/** Callers with static tokens: an administrator, and members with different read permissions. */
 export const tokens = {
   admin: 'token-of-the-admin',
   fields: 'token-of-the-member-with-two-policies',
@@ -201,7 +201,7 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
   await db.insert(userPolicies).values(links.map(([u, p]) => ({ user: user(u), policy: policy(p) })));
 }
 
-/** All that is stored, read without the query language. */
+/** All stored data, read without the query language. */
 export async function readWorld({ db }: FastifyInstance): Promise<World> {
   const items = (rows: Record<string, unknown>[]) =>
     rows.map(

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Answered } from './contract-error.js';
 
-/** Lets an app listen on a free port of this machine, and says which. */
+/** Makes an app listen on a free port of this machine, and returns the port. */
 export async function listen(app: FastifyInstance): Promise<number> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
@@ -19,7 +19,7 @@ export interface ExchangeOptions {
 
 /**
  * Writes bytes to a socket and reads until the server hangs up or has been silent for three seconds.
- * @returns what came back, byte for byte, and the code of the error that ended the connection, if one did
+ * @returns the received bytes as Latin-1 text, and the code of the error that ended the connection, if any
  */
 export async function exchange(
   port: number,
@@ -47,7 +47,7 @@ export async function exchange(
   return { text, error };
 }
 
-/** The answers in what came back over a socket. Those with `100 Continue` are left out. */
+/** The responses in the text received over a socket, except `100 Continue`. */
 export function answersIn(text: string): Answered[] {
   const answers: Answered[] = [];
   let rest = text;
@@ -55,7 +55,7 @@ export function answersIn(text: string): Answered[] {
     const [head = '', ...others] = rest.split('\r\n\r\n');
     const [statusLine = '', ...lines] = head.split('\r\n');
     const statusCode = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (Number.isNaN(statusCode)) throw new Error(`This is no answer: ${JSON.stringify(rest)}`);
+    if (Number.isNaN(statusCode)) throw new Error(`This is not an HTTP response: ${JSON.stringify(rest)}`);
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     );

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 
-/** Rows that tests need and no route makes yet, written straight into the database. */
+/** Rows for tests, written directly to the database. */
 
 export interface TestUser {
   id: string;
@@ -40,7 +40,7 @@ export async function changeUser(
   await app.db.update(users).set(values).where(eq(users.id, id));
 }
 
-/** A policy; `read` are the fields of users that it lets its holders read. */
+/** A policy. `read` lists the fields of users that its holders may read. */
 export async function createPolicy(
   app: FastifyInstance,
   { read, ...values }: Partial<typeof policies.$inferInsert> & { read?: string[] } = {},

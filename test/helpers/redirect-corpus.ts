@@ -1,7 +1,7 @@
-/** Where people may be sent after a login, and where not, at a service that is reached at `publicUrl`. */
+/** Redirect targets that are allowed or refused after a login at a service with the URL `publicUrl`. */
 export const publicUrl = 'https://auth.example.com';
 
-/** What REDIRECT_ALLOW_LIST has. */
+/** The value of REDIRECT_ALLOW_LIST. */
 export const allowList = [
   'https://app.example.com/welcome',
   'https://app.example.com/query?from=login',
@@ -9,11 +9,11 @@ export const allowList = [
 ] as const;
 
 export type Verdict =
-  /** One is sent there. */
+  /** The browser is redirected there. */
   | 'allowed'
-  /** The login does not begin. */
+  /** The login does not start. */
   | 'refused'
-  /** The rules can be read both ways: either it does not begin, or it ends on our own origin. */
+  /** The rules allow two readings: either the login does not start, or it ends on our own origin. */
   | 'ours or refused';
 
 export interface RedirectCase {
@@ -22,7 +22,7 @@ export interface RedirectCase {
   why: string;
 }
 
-/** An address that is nobody's but a thief's. */
+/** A host controlled by an attacker. */
 const thief = 'evil.example';
 
 const groups: [verdict: Verdict, why: string, urls: string[]][] = [
@@ -59,7 +59,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'what looks like another host is in the path, the query or the fragment',
+    'the part that looks like another host is in the path, the query or the fragment',
     [
       `/@${thief}`,
       `/ada@${thief}/`,
@@ -81,7 +81,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'a browser does not decode what is encoded in a path, and neither may we',
+    'a browser does not decode the path, and neither may we',
     [
       `/%2F${thief}`,
       `/%2F/${thief}`,
@@ -135,7 +135,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'listed to the letter, or of the same origin and path',
+    'listed exactly, or with the same origin and path',
     [
       'https://app.example.com/welcome',
       'https://app.example.com/welcome?x=1',
@@ -153,7 +153,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'ours or refused',
-    'read as a browser reads it, it is ours; others may read it otherwise',
+    'ours as a browser reads it, but other parsers may read it differently',
     [
       'https:auth.example.com/x',
       'https:/auth.example.com/x',
@@ -180,7 +180,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'what begins with two slashes names a host',
+    'two slashes at the start introduce a host',
     [
       `//${thief}`,
       `//${thief}/`,
@@ -205,7 +205,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'once its dots are gone it begins with two slashes',
+    'two slashes at the start once its dots are resolved',
     [
       `/.//${thief}`,
       `/././/${thief}`,
@@ -221,7 +221,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'browsers take a backslash for a slash',
+    'browsers treat a backslash as a slash',
     [
       `/\\${thief}`,
       `\\/${thief}`,
@@ -247,7 +247,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'browsers drop tabs and line breaks, and trim what is around',
+    'browsers drop tabs and line breaks, and trim whitespace',
     [
       `/\t/${thief}`,
       `/\n/${thief}`,
@@ -304,7 +304,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'a name and a password before the host',
+    'a user name and a password before the host',
     [
       'https://ada@auth.example.com/',
       'https://ada:secret@auth.example.com/x',
@@ -322,7 +322,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'no scheme that leads to a page',
+    'a scheme that does not lead to a page',
     [
       'javascript:alert(1)',
       'JavaScript:alert(1)',
@@ -427,7 +427,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'next to what is listed, but not on it',
+    'close to a listed URL, but not listed',
     [
       'https://app.example.com',
       'https://app.example.com/welcome/',
@@ -463,7 +463,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'a path that does not begin at the root, or something else altogether',
+    'a path that does not start at the root, or something else entirely',
     [
       'account',
       './account',

@@ -7,20 +7,20 @@ import type { Test } from 'tap';
 import { createDaemon } from './daemon.js';
 import { freePort } from './ports.js';
 
-/** Why tests of Redis are skipped; false: they are not. */
+/** Why tests of Redis are skipped; false if they are not. */
 export const withoutRedis =
-  spawnSync('redis-server', ['--version']).status !== 0 && 'there is no redis-server on this machine';
+  spawnSync('redis-server', ['--version']).status !== 0 && 'redis-server is not installed on this machine';
 
-/** A Redis of a test's own, to be lost. */
+/** A Redis server of a single test, which the test may kill. */
 export interface RedisServer {
   url: string;
-  /** Answers nothing from now on, and keeps its connections. */
+  /** Stops answering, and keeps its connections open. */
   pause(): void;
   resume(): void;
   kill(): Promise<void>;
-  /** The same again, with nothing in it. */
+  /** Starts it again, empty. */
   start(): Promise<void>;
-  /** Asks it something, past the service. */
+  /** Queries it directly, without the service. */
   ask<T>(question: (client: Redis) => Promise<T>): Promise<T>;
 }
 

@@ -2,7 +2,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
 
-/** Status and extension keys of an error, besides `code`, by error code. */
+/** The status and the `extensions` keys of an error, except `code`, by error code. */
 const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_PAYLOAD: [400, 'reason'],
   INVALID_QUERY: [400, 'reason'],
@@ -28,13 +28,13 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_PROVIDER_CONFIG: [503, 'provider'],
 };
 
-/** What may come besides. */
+/** Optional keys. */
 const optional: Partial<Record<ErrorCode, string[]>> = {
   FAILED_VALIDATION: ['valid', 'invalid', 'substring'],
   FORBIDDEN: ['reason'],
 };
 
-/** Holds an answer against the contract's form of one error: status, media type and body, to the last key. */
+/** Checks a response against the contract's form of a single error: status, media type, and every key of the body. */
 export function refused(t: Test, response: LightMyRequestResponse, code: ErrorCode, what: string): void {
   const [status, ...keys] = contract[code];
   const { errors, ...rest } = response.json();

@@ -13,24 +13,24 @@ export type LoginFault =
   | 'INVALID_PROVIDER_CONFIG'
   | 'SERVICE_UNAVAILABLE';
 
-/** The names of the cookies by which an answer signs somebody in, without the prefix that they have with https. */
+/** The names of the cookies with which a response signs a user in, without the prefix used with https. */
 export const signInCookies = (response: LightMyRequestResponse): string[] =>
   Object.entries(setCookies(response))
     .map(([name, { value }]) => ({ name: name.replace(/^__Host-/, ''), value }))
     .filter(({ name, value }) => value !== '' && [refreshCookie, sessionCookie].includes(name))
     .map(({ name }) => name);
 
-/** A login is refused with an error in JSON, and signs nobody in. */
+/** Checks that a login is rejected with an error in JSON, and that no user is signed in. */
 export function refusedLogin(t: Test, response: LightMyRequestResponse, code: LoginFault, what: string): void {
   if (response.statusCode < 400) {
     t.fail(`${what}: answers ${response.statusCode} ${response.headers.location ?? response.body.slice(0, 200)}`);
     return;
   }
   refused(t, response, code as ErrorCode, what);
-  t.strictSame(signInCookies(response), [], `${what}: nobody is signed in`);
+  t.strictSame(signInCookies(response), [], `${what}: no user is signed in`);
 }
 
-/** A login is refused by sending the browser on with the reason, and signs nobody in. */
+/** Checks that a login is rejected by a redirect with the reason, and that no user is signed in. */
 export function sentBack(
   t: Test,
   response: LightMyRequestResponse,

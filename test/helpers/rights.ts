@@ -9,7 +9,7 @@ type Permission = Omit<typeof permissions.$inferInsert, 'policy'>;
 export const collections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
 export const actions = ['create', 'read', 'update', 'delete'] as const;
 
-/** A permission for everything, in each collection and for each action: what short of admin access can be granted. */
+/** A permission for every action in every collection: the most that can be granted without admin access. */
 export const everyPermission: Permission[] = collections.flatMap((collection) =>
   actions.map((action) => ({ collection, action, fields: ['*'] })),
 );
@@ -27,7 +27,7 @@ export async function policyWith(
 
 let tokens = 0;
 
-/** A user with a static token who was here just now, so that asking does not change their row. */
+/** A user with a static token who was seen just now, so that their requests do not change their row. */
 export async function tokenHolder(app: FastifyInstance, values: Parameters<typeof createUser>[1] = {}) {
   const token = `the static token ${++tokens} of a test`.replaceAll(' ', '-');
   const user = await createUser(app, { token, lastAccess: app.clock(), ...values });
@@ -37,8 +37,8 @@ export async function tokenHolder(app: FastifyInstance, values: Parameters<typeo
 export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
 
 /**
- * When somebody was last here is noted with every request, refused or not, and what was refused is recorded; and a row that
- * is written changes its place.
+ * Every request updates `last_access`, and every rejected request adds an audit record. An updated row may move within
+ * the table.
  */
 const dumped = async (app: FastifyInstance) =>
   (await dumpDatabase(app, 'changes'))
@@ -47,7 +47,7 @@ const dumped = async (app: FastifyInstance) =>
     .sort()
     .join('\n');
 
-/** Whether what happens in `work` leaves the database as it was. */
+/** Checks that `work` leaves the database unchanged. */
 export async function leavesAlone(t: Test, app: FastifyInstance, what: string, work: () => Promise<void>) {
   const before = await dumped(app);
   await work();
@@ -55,7 +55,7 @@ export async function leavesAlone(t: Test, app: FastifyInstance, what: string, w
   if (after !== before) t.fail(`${what}: the database has changed`, { found: differences(before, after) });
 }
 
-/** The lines that are in one dump only. */
+/** The lines that appear in only one of the dumps. */
 function differences(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')];
   return [
@@ -64,17 +64,17 @@ function differences(before: string, after: string): string[] {
   ];
 }
 
-/** What somebody may do, and how they prove who they are. */
+/** What a user may do, and what their permissions are based on. */
 interface Standing {
   isActive: boolean;
   isAdmin: boolean;
   role: string | null;
   policies: string[];
-  /** Each policy that counts, with all that it says. */
+  /** The contents of each policy that applies. */
   says: string[];
 }
 
-/** The rights of everybody, by user, worked out from the tables one by one; `public` are those of strangers. */
+/** The rights of every user, by id, computed row by row from the tables; `public` are those of anonymous callers. */
 export async function rightsOfEverybody(app: FastifyInstance): Promise<Map<string, Standing>> {
   const { db } = app;
   const [everyone, everyRole, everyPolicy, every, ofRoles, ofUsers, [project]] = [

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request as plainRequest } from 'node:http';
 import { type RequestOptions, request as tlsRequest } from 'node:https';
 
-/** An answer, read to its end. */
+/** A complete response. */
 export interface Received {
   status: number;
   headers: IncomingHttpHeaders;
@@ -9,9 +9,9 @@ export interface Received {
 }
 
 /**
- * Sends a request by Node's own means, which say where it comes from and on which connection: unless there is an agent, on one
- * of its own.
- * @throws when there is no whole answer
+ * Sends a request with Node's own client, which can set the local address and the connection; without an agent, each
+ * request has its own connection.
+ * @throws when the response is incomplete
  */
 export function send(url: string, options: RequestOptions, body?: string): Promise<Received> {
   const request = url.startsWith('https:') ? tlsRequest : plainRequest;

@@ -15,25 +15,25 @@ export const serverFile = fileURLToPath(new URL('../../server.js', import.meta.u
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Where a service lives: its working directory, and what it needs to be told of its database. */
+/** The working directory of a service, and the variables that it needs for its database. */
 export interface Home {
   directory: string;
-  /** Nothing on the embedded engine; on PostgreSQL a database of its own, and a secret. */
+  /** Empty on the embedded engine; on PostgreSQL the URL of its own database, and a secret. */
   variables: Readonly<Record<string, string>>;
 }
 
-/** A service in a process of its own. */
+/** A service in its own process. */
 export interface Service {
-  /** Where it listens; empty until it does. */
+  /** Where it listens; empty until then. */
   readonly url: string;
   readonly pid: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What it said when it was ready. */
+  /** The log entry that announced it was ready. */
   readonly announcement: Readonly<Record<string, unknown>>;
-  /** The password that it generated for the administrator, if it did: in the file that it names in the log. */
+  /** The generated password of the administrator, if any, from the file that the log names. */
   readonly password: string | undefined;
-  /** Ends with the process. */
+  /** Resolves when the process ends. */
   readonly ended: Promise<Ending>;
   post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
@@ -45,16 +45,17 @@ export interface Ending {
   signal: NodeJS.Signals | null;
 }
 
-/** The administrator that a first start makes when it is told nothing. */
+/** The administrator that a first start creates by default. */
 export const administrator = { email: 'admin@example.com' };
 
 const running = new Map<Home, Set<Service>>();
 
 /**
- * An empty directory and, on PostgreSQL, an empty database; gone when the test ends, with all that runs on them.
- * @param options.databaseUrl of a server of the test's own, instead of that database
- * @param options.prepared saves the first start on the embedded engine the seconds that it takes to make a database: one
- *   with empty tables is there already
+ * An empty directory and, on PostgreSQL, an empty database. Both are removed when the test ends, after all services
+ * that use them have stopped.
+ * @param options.databaseUrl uses a server of the test instead of that database
+ * @param options.prepared starts with a database with empty tables on the embedded engine, which saves the seconds
+ * needed to create one
  */
 export async function createHome(
   t: Test,
@@ -78,7 +79,7 @@ export async function createHome(
   return home;
 }
 
-/** Starts a service, and waits until it answers. @param file of another build than that of the tests */
+/** Starts a service, and waits until it responds. @param file the server of another build than that of the tests */
 export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
   const service = launchService(home, variables, {}, file);
   const patience = AbortSignal.timeout(30_000);
@@ -91,7 +92,10 @@ export async function startService(home: Home, variables: Variables = {}, file =
   return service;
 }
 
-/** Starts a service that logs no requests, as for a great many of them; so it does not say either where it listens. */
+/**
+ * Starts a service that logs no requests, for tests that send very many. Its log therefore does not say where it
+ * listens.
+ */
 export async function startQuietService(home: Home, variables: Variables = {}): Promise<Service> {
   const port = await freePort();
   const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
@@ -105,7 +109,7 @@ export async function startQuietService(home: Home, variables: Variables = {}): 
   return service;
 }
 
-/** Runs a service that is not expected to start, and gives what became of it. */
+/** Runs a service that is expected to fail at startup, and returns the result. */
 export async function refusedService(home: Home, variables: Variables = {}, user: { uid?: number; gid?: number } = {}) {
   const start = performance.now();
   const service = launchService(home, variables, user);
@@ -119,14 +123,14 @@ export async function refusedService(home: Home, variables: Variables = {}, user
   };
 }
 
-/** Starts a service on a free port and waits for nothing. Its environment is `variables` and little else. */
+/** Starts a service on a free port, without waiting for it. Its environment is `variables` and little else. */
 export function launchService(
   home: Home,
   variables: Variables = {},
   user: { uid?: number; gid?: number } = {},
   file = serverFile,
 ): Service {
-  // tap puts itself into every child process by NODE_OPTIONS; this one is to be as it is in production.
+  // tap injects itself into every child process through NODE_OPTIONS; this process should run as in production.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], {
     ...user,
     cwd: home.directory,
@@ -136,7 +140,7 @@ export function launchService(
   return follow(child, home);
 }
 
-/** The environment of a service: what a process needs to live, and `variables`; limits only where these set them. */
+/** The environment of a service: what a process needs, and `variables`; limits are off unless these set them. */
 export function environment(home: Home, variables: Variables = {}): Record<string, string | undefined> {
   const { PATH, HOME } = process.env;
   return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...noLimits, ...home.variables, ...variables };
@@ -207,7 +211,7 @@ export async function logIn(service: Service, password: string | undefined, emai
   return { status: response.status, body };
 }
 
-/** The whole lines of a log in JSON. A line that is none is thrown as an error. */
+/** The complete lines of a JSON log. @throws when a line is not JSON */
 export function logLines(log: string): Record<string, unknown>[] {
   return log
     .slice(0, log.lastIndexOf('\n') + 1)

@@ -14,17 +14,17 @@ export const sessionCookie = 'gatehouse_session_token';
 /** A session as its client holds it. */
 export interface ClientSession {
   mode: SessionMode;
-  /** What goes on with the session: the refresh token or, in mode `session`, the token in the cookie. */
+  /** What refreshes the session: the refresh token or, in mode `session`, the token in the cookie. */
   token: string;
-  /** The access token; in mode `session` that is `token` again. */
+  /** The access token; the same as `token` in mode `session`. */
   accessToken: string;
-  /** The headers of a request that is made in this session. */
+  /** The headers of a request in this session. */
   headers: Record<string, string>;
-  /** What a refresh or a logout of this session sends. */
+  /** The payload and headers of a refresh or a logout of this session. */
   carrier: { payload: object; headers: Record<string, string> };
 }
 
-/** What a refresh or a logout sends to show `token` at the place of `mode`. */
+/** The payload and headers that send `token` in the place that `mode` requires. */
 export function carry(
   mode: SessionMode,
   token: string,
@@ -34,7 +34,7 @@ export function carry(
   return { payload: { mode }, headers: { cookie: `${name}=${token}` } };
 }
 
-/** The session that an answer to login or refresh gives. */
+/** The session in the response to a login or a refresh. */
 export function sessionOf(mode: SessionMode, response: LightMyRequestResponse): ClientSession {
   if (response.statusCode !== 200) throw new Error(`No session: ${response.statusCode} ${response.body}`);
   const { data } = response.json();
@@ -51,7 +51,7 @@ export function sessionOf(mode: SessionMode, response: LightMyRequestResponse): 
   };
 }
 
-/** The cookie that an answer sets for a mode; with https it has a prefix. */
+/** The cookie that a response sets for a mode; with https its name has a prefix. */
 export const cookieOf = (response: LightMyRequestResponse, mode: 'cookie' | 'session') =>
   response.cookies.find(
     ({ name }) => name.replace(/^__Host-/, '') === (mode === 'cookie' ? refreshCookie : sessionCookie),
@@ -78,7 +78,7 @@ export const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
 /**
- * The headers of a session that was put into the database: it began just now, and its token outlives any test. Requests do not
+ * The headers of a session inserted into the database: it starts now, and its token outlives any test. Requests do not
  * change its row.
  */
 export async function openSession(app: FastifyInstance, user: string): Promise<Record<string, string>> {
@@ -90,7 +90,7 @@ export async function openSession(app: FastifyInstance, user: string): Promise<R
   return bearer(app.accessTokens.issue(claims, expiresAt));
 }
 
-/** Makes all sessions of a user stale, as if they had begun long ago. */
+/** Makes all sessions of a user stale, as if they had started long ago. */
 export async function makeStale(app: FastifyInstance, user: string): Promise<void> {
   await app.db
     .update(sessions)

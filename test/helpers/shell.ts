@@ -2,18 +2,19 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 
-/** A shell in which one block after the other is run, so that what one of them sets is there in the next. */
+/** A shell that runs one block after another, so that variables set in one block are available in the next. */
 export interface Shell {
-  /** Runs commands. @returns what they write; @throws when one of them fails, or takes longer than a minute */
+  /** Runs commands. @returns their output; @throws when one of them fails, or takes longer than a minute */
   run(commands: string): Promise<string>;
 }
 
 const patience = 60_000;
 
-/** Starts a bash that stops at the first failure, also of a part of a pipe, and at a variable that was never set. */
+/** Starts a bash that stops at the first failure, including one in a pipe, and at an unset variable. */
 export function startShell(t: Test, directory: string, variables: Readonly<Record<string, string>>): Shell {
   const { PATH, HOME } = process.env;
-  // tap puts itself into every child process by NODE_OPTIONS; what is run here is to be as it is for a reader.
+  // tap injects itself into every child process through NODE_OPTIONS; these commands should run as they do for a
+  // reader.
   const shell = spawn('env', ['-u', 'NODE_OPTIONS', 'bash', '--norc', '-eu', '-o', 'pipefail'], {
     cwd: directory,
     env: { PATH, HOME, LC_ALL: 'C.UTF-8', ...variables },
@@ -28,7 +29,7 @@ export function startShell(t: Test, directory: string, variables: Readonly<Recor
       onOutput();
     });
   }
-  // A shell that has ended takes no more commands; that it has is told by its end.
+  // Writing to a shell that has ended fails; its `close` event reports the end.
   shell.stdin.on('error', () => {});
 
   return {
@@ -50,7 +51,7 @@ export function startShell(t: Test, directory: string, variables: Readonly<Recor
           const index = written.indexOf(end);
           if (index >= 0) settle(() => resolve(written.slice(0, index)));
         };
-        // What reads its input must not read the commands that come next.
+        // Commands that read their input must not read the commands that follow.
         shell.stdin.write(`{\n${commands}\n} </dev/null\nprintf %s ${end}\n`);
       }),
   };

@@ -1,13 +1,15 @@
 import { median } from './statistics.js';
 
-/** Milliseconds that the work below took on the machine on which the bounds of time in tests were set. */
+/** Milliseconds that the work below took on the machine on which the time limits of the tests were set. */
 const usual = 4;
 
 const text = JSON.stringify(
   Array.from({ length: 5_000 }, (_, index) => ({ id: index, email: `somebody${index}@example.com`, tags: ['a', 'b'] })),
 );
 
-/** How many times slower than usual this machine is just now; 1 when it is not. A bound of time is to grow with it. */
+/**
+ * How many times slower than usual this machine currently is; at least 1. Time limits in tests should scale with it.
+ */
 export function slowness(): number {
   const times = Array.from({ length: 7 }, () => {
     const start = performance.now();

@@ -4,14 +4,14 @@ import type { Test } from 'tap';
 import { atEndOf } from './teardown.js';
 
 export interface TestSmtp {
-  /** What it has accepted. */
+  /** The emails that it has accepted. */
   readonly mails: { raw: string; to: string[] }[];
-  /** Breaks off all connections. */
+  /** Breaks all connections. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** A real SMTP server that keeps what it accepts; closed when the test ends. */
+/** A real SMTP server that keeps the emails it accepts; closed when the test ends. */
 export async function startSmtp(t: Test, port: number, options: SMTPServerOptions = {}): Promise<TestSmtp> {
   const mails: TestSmtp['mails'] = [];
   const server = new SMTPServer({

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 
-/** A statement that the service sent, as it stood. */
+/** A statement as the service has sent it. */
 export interface Sent {
   text: string;
   parameters: unknown[];
@@ -12,10 +12,10 @@ type Client = Record<string, Method>;
 
 const clientOf = (app: FastifyInstance) => (app.db as unknown as { $client: Client }).$client;
 
-/** Of PostgreSQL the driver sends with `unsafe`, that of the embedded database with `query`. */
+/** The PostgreSQL driver sends with `unsafe`, the embedded database with `query`. */
 const senderOf = (client: Client) => (typeof client.unsafe === 'function' ? 'unsafe' : 'query');
 
-/** Puts a method in the place of another. @returns what puts that back, unless there is yet another now */
+/** Replaces a method. @returns a function that restores the original, unless it has been replaced again */
 function replace(client: Client, name: string, make: (original: Method) => Method): () => void {
   const isOwn = Object.hasOwn(client, name);
   const original = client[name] as Method;
@@ -35,9 +35,9 @@ const hearOn = (client: Client, hear: (statement: Sent) => void): (() => void) =
   });
 
 /**
- * Listens in on the driver, whichever it is: hears each statement that the service sends, in transactions too. What stands in
- * for an observed client has its own idea of how to send, and is not heard.
- * @returns what ends it: the embedded database outlives the app, and is lent to the next one
+ * Observes every statement that the service sends through either driver, including those in transactions. A proxy in
+ * place of the client is not observed, because it sends statements in its own way.
+ * @returns a function that stops the observation: the embedded database outlives the app, and is reused by the next one
  */
 export function hearStatements(app: FastifyInstance, hear: (statement: Sent) => void): () => void {
   const client = clientOf(app);
@@ -62,7 +62,7 @@ export function hearStatements(app: FastifyInstance, hear: (statement: Sent) => 
   };
 }
 
-/** Counts the statements that the service sends to its database, transactions left aside. */
+/** Counts the statements that the service sends to its database, without those in transactions. */
 export function countStatements(app: FastifyInstance): () => number {
   let count = 0;
   hearOn(clientOf(app), () => {

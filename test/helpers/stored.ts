@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { runCommand } from './command.js';
 import type { Home, Variables } from './service.js';
 
-/** Asks the database of a home, behind the back of the service; on the embedded engine that must be stopped. */
+/** Queries the database of a home directly; on the embedded engine the service must be stopped. */
 export async function askStored(home: Home, statement: string): Promise<Record<string, unknown>[]> {
   const { DATABASE_URL: url } = home.variables;
   if (url === undefined) {
@@ -22,6 +22,6 @@ export async function askStored(home: Home, statement: string): Promise<Record<s
   }
 }
 
-/** What `npm run audit:verify` says of the database of a home, and how it ends. */
+/** The output and exit code of `npm run audit:verify` for the database of a home. */
 export const verifyAuditLog = (home: Home, args: readonly string[] = [], variables: Variables = {}) =>
   runCommand(home, 'audit-verify', args, variables);

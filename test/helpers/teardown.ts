@@ -5,7 +5,7 @@ const waiting: (() => unknown)[] = [];
 let isListening = false;
 
 /**
- * Runs `work` when the test ends; for the root test, when its file does, which may not be the last one of the process
+ * Runs `work` when the test ends; for the root test, when its file ends, which may not be the last one of the process
  * (see `scripts/test-worker.mjs`).
  */
 export function atEndOf(t: Test, work: () => unknown): void {
@@ -16,7 +16,7 @@ export function atEndOf(t: Test, work: () => unknown): void {
 
 /** For a process that runs several files, and calls `endFile` and `endProcess` itself. */
 export function expectSeveralFiles(): void {
-  // With a teardown of its own, the root test would end as soon as there is a pause between two files.
+  // If the root test had a teardown, it would end at the first pause between two files.
   isListening = true;
 }
 
@@ -24,12 +24,12 @@ function listenForEnd(): void {
   if (isListening) return;
   isListening = true;
   tap.teardown(async () => {
-    // A process whose database is left running would not end.
+    // A process with a running database would not end.
     await endFile().finally(endProcess);
   });
 }
 
-/** Ends what the file that has just come to its end has left running, the latest first: all of it, even when a part fails. */
+/** Ends what the current file has left running, latest first, even if a part of it fails. */
 export async function endFile(): Promise<void> {
   const failures: unknown[] = [];
   for (const work of waiting.splice(0).reverse()) {

@@ -3,7 +3,7 @@ import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import { signJwt } from './jwt.js';
 
-/** A request that is timed. */
+/** A request to be timed. */
 export interface TimedRequest {
   method: 'GET' | 'POST';
   path: string;
@@ -11,27 +11,27 @@ export interface TimedRequest {
   body?: object;
 }
 
-/** Two requests that differ in nothing but whether somebody is there. */
+/** Two requests that differ only in whether the user exists. */
 export interface TimingCase {
   what: string;
   status: number;
-  /** How many connections it is asked on at once: many where answers wait for their time, as that costs nothing. */
+  /** The number of parallel connections: many for responses that wait for a fixed time, as waiting costs nothing. */
   lanes: number;
   known(): TimedRequest;
   unknown(): TimedRequest;
 }
 
-/** What the requests of a case are about. */
+/** What the requests of a case refer to. */
 export interface TimingWorld {
   secret: string;
   adminToken: string;
   role: string;
-  /** The one who is known. */
+  /** The address of a user who exists. */
   email: string;
   id: string;
-  /** Of a provider, so that there is no password to be compared. */
+  /** The address of a user of a provider, who has no password to be compared. */
   emailOfProvider: string;
-  /** The access token of a user who can request a new address. */
+  /** The access token of a user who can request a change of their address. */
   memberToken: string;
 }
 
@@ -39,9 +39,9 @@ const password = 'not the password of anybody at all';
 const notAllowed = 'https://elsewhere.example/';
 
 /**
- * Every question of a stranger that has to do with an account, in its success and in its error. A success of an invitation
- * is not among them: it is for who may create users, to whom a creation tells whether there is one, and it writes one or
- * none.
+ * Every anonymous request that concerns an account, both when it succeeds and when it fails. Successful invitations are
+ * not included: they require the right to create users, which reveals whether a user exists anyway, and they write one
+ * row or none.
  */
 export function timingCases({ secret, adminToken, role, email, id, emailOfProvider, memberToken }: TimingWorld) {
   let count = 0;
@@ -83,7 +83,7 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
   return {
     login: ofAddress('a wrong password', 401, 1, (one) => post('/auth/login', { email: one, password })),
     'login-provider': ofAddress(
-      'a password of who has none',
+      'a password for a user who has none',
       401,
       1,
       (one) => post('/auth/login', { email: one, password }),
@@ -93,45 +93,44 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
       post('/auth/login', { email: one, password, mode: 'none' }),
     ),
     reset: ofAddress('a link to reset the password', 204, 1, (one) => post('/auth/password/request', { email: one })),
-    'reset-error': ofAddress('the same, to lead to where it may not', 400, 1, (one) =>
+    'reset-error': ofAddress('the same, with a URL that is not allowed', 400, 1, (one) =>
       post('/auth/password/request', { email: one, reset_url: notAllowed }),
     ),
-    'reset-link': ofLink('a link to reset that is used', 403, (user) =>
+    'reset-link': ofLink('a used link to reset the password', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user), password }),
     ),
-    'reset-forged': ofLink('a link to reset that is forged', 403, (user) =>
+    'reset-forged': ofLink('a forged link to reset the password', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user, 'x'), password }),
     ),
     'email-change': ofAddress('a request for a new address', 204, 1, (one) =>
       post('/users/me/email', { email: one }, asMember),
     ),
-    'email-change-link': ofLink('a link to confirm an address that is used', 403, (user) =>
+    'email-change-link': ofLink('a used link to confirm an address', 403, (user) =>
       post('/users/me/email/confirm', { token: link('email-change', user) }),
     ),
     'check-password': ofAddress('a check of a password', 200, 1, (one) =>
       post('/auth/password/check', { email: one, password }),
     ),
     resend: ofAddress('the verification email again', 204, 1, (one) => post('/users/register/resend', { email: one })),
-    // The known one is sent an email that says that they have an account. Answered after 150 ms, of which hashing takes a part: so many at once leave the processor half idle.
+    // The known user is sent an email that says that they have an account. The response takes 150 ms, of which hashing
+    // is a part: with this many in parallel, the processor is half idle.
     register: ofAddress('a registration', 204, 4, (one) => post('/users/register', { email: one, password })),
-    'register-error': ofAddress('the same, to lead to where it may not', 400, 1, (one) =>
+    'register-error': ofAddress('the same, with a URL that is not allowed', 400, 1, (one) =>
       post('/users/register', { email: one, password, verification_url: notAllowed }),
     ),
-    'invite-error': ofAddress('an invitation, to lead to where it may not', 400, 1, (one) =>
+    'invite-error': ofAddress('an invitation with a URL that is not allowed', 400, 1, (one) =>
       post('/users/invite', { email: one, role, invite_url: notAllowed }, asAdmin),
     ),
-    'invite-link': ofLink('an invitation that is used', 400, (user) =>
+    'invite-link': ofLink('a used invitation', 400, (user) =>
       post('/users/invite/accept', { token: link('invite', user), password }),
     ),
-    'invite-forged': ofLink('an invitation that is forged', 403, (user) =>
+    'invite-forged': ofLink('a forged invitation', 403, (user) =>
       post('/users/invite/accept', { token: link('invite', user, 'x'), password }),
     ),
-    confirm: ofLink('a confirmation that is used', 400, (user) =>
+    confirm: ofLink('a used confirmation', 400, (user) =>
       post('/users/register/verify-email', { token: link('pending-registration', user), password }),
     ),
-    verify: ofLink('a verification that is used', 400, (user) => verify(link('pending-registration', user))),
-    'verify-forged': ofLink('a verification that is forged', 403, (user) =>
-      verify(link('pending-registration', user, 'x')),
-    ),
+    verify: ofLink('a used verification', 400, (user) => verify(link('pending-registration', user))),
+    'verify-forged': ofLink('a forged verification', 403, (user) => verify(link('pending-registration', user, 'x'))),
   } satisfies Record<string, TimingCase>;
 }

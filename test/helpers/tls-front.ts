@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** For `localhost`, signed by itself, known to everybody: for tests only. */
+/** A self-signed certificate for `localhost` with a public private key: for tests only. */
 export const testCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNdh2Ohm711B+i1Gi
@@ -24,7 +24,7 @@ nN917HoMcEXMqMihKJftc2mFNYqvpQL3F8OjyIIHQcw=
 -----END CERTIFICATE-----`,
 };
 
-/** Stands in front of a PostgreSQL without encryption, and offers it. Gives the port; closed when the test ends. */
+/** Adds TLS in front of a PostgreSQL server without encryption. Returns the port; closed when the test ends. */
 export async function startTlsFront(t: Test, target: { host: string; port: number }): Promise<number> {
   const open = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -36,7 +36,7 @@ export async function startTlsFront(t: Test, target: { host: string; port: numbe
   };
   const server = createTcpServer((client) => {
     keep(client);
-    // The request for encryption: eight bytes that are always the same.
+    // The SSLRequest message: always the same eight bytes.
     client.once('data', () => {
       client.write('S');
       const encrypted = new TLSSocket(client, { isServer: true, ...testCertificate });

@@ -9,7 +9,7 @@ export const stepLength = 30_000;
 
 export const stepOf = (moment: Date): number => Math.floor(moment.getTime() / stepLength);
 
-/** The code of a time step (RFC 4226, 5.3; RFC 6238, 4), worked out without the library that the service uses. */
+/** The code of a time step (RFC 4226, 5.3; RFC 6238, 4), computed without the library that the service uses. */
 export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -20,12 +20,12 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
 
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 
-/** The code that an app shows just now. @param now by another clock */
+/** The code that an app currently shows. @param now the time of another clock */
 export const codeOfNow = (secret: string, now = new Date()): string => codeOfStep(stepOf(now), bytesOf(secret));
 
 /**
- * The code that an app showed before that: as each works once, a test has two and need not wait, unless the present step is
- * about to end, and that of this code with it.
+ * The code of the previous time step. Because each code works once, a test with two codes need not wait, unless the
+ * current step is about to end, which would also invalidate this code.
  */
 export async function codeOfBefore(secret: string): Promise<string> {
   const left = stepLength - (Date.now() % stepLength);
@@ -33,7 +33,9 @@ export async function codeOfBefore(secret: string): Promise<string> {
   return codeOfStep(stepOf(new Date()) - 1, bytesOf(secret));
 }
 
-/** The test vectors of RFC 6238, appendix B, for SHA-1: a moment, and the code of `rfcSecret` then in eight digits. */
+/**
+ * The test vectors of RFC 6238, appendix B, for SHA-1: a time, and the eight-digit code of `rfcSecret` at that time.
+ */
 export const rfcVectors: readonly (readonly [seconds: number, digits: string])[] = [
   [59, '94287082'],
   [1_111_111_109, '07081804'],

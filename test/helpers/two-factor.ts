@@ -12,7 +12,7 @@ import { openSession } from './sessions.js';
 import { codeOfStep, rfcSecret, stepLength, stepOf } from './totp.js';
 import { stateOf } from './writing.js';
 
-/** The right to change one's own second factor, and no other. */
+/** A policy that lets users change their own second factor, and nothing else. */
 export const ownSecretPolicy = (app: FastifyInstance, more: object = {}, policy: object = {}): Promise<string> =>
   policyWith(
     app,
@@ -28,14 +28,17 @@ export const ownSecretPolicy = (app: FastifyInstance, more: object = {}, policy:
     { appAccess: true, ...policy },
   );
 
-/** Moves on to the beginning of a time step, so that it lasts for all of a test, and gives its number. */
+/**
+ * Moves the clock to the beginning of the next time step, so that the step lasts for the whole test. Returns its
+ * number.
+ */
 export function nextStep({ clock }: Pick<TestApp, 'clock'>): number {
   const step = stepOf(clock.now()) + 1;
   clock.advance(step * stepLength - clock.now().getTime());
   return step;
 }
 
-/** A user with a session, and ways to ask for what two-factor authentication has to offer. */
+/** A user with a session, and functions for the operations of two-factor authentication. */
 export async function newPerson(service: TestApp, columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const { app, post } = service;
   const holder = await tokenHolder(app, columns);
@@ -57,7 +60,7 @@ export async function newPerson(service: TestApp, columns: NonNullable<Parameter
         ...(otp === undefined ? {} : { otp }),
         ...others,
       }),
-    /** The headers of a session that is begun now. */
+    /** The headers of a new session. */
     signIn: async (otp?: string) => {
       const { email, password } = user;
       const response = await post('/auth/login', { email, password, ...(otp === undefined ? {} : { otp }) });
@@ -70,7 +73,7 @@ export async function newPerson(service: TestApp, columns: NonNullable<Parameter
 
 export type Person = Awaited<ReturnType<typeof newPerson>>;
 
-/** The same with two-factor authentication on, by the secret of the RFC. */
+/** Like `newPerson`, with two-factor authentication enabled, using the secret of the RFC. */
 export async function newHolder(service: TestApp, columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const person = await newPerson(service, columns);
   await updateAccount(service.app, person.id, { tfaSecret: service.app.tfaSecrets.seal(rfcSecret.base32, person.id) });
@@ -83,8 +86,8 @@ export async function codesLeft(app: FastifyInstance, id: string): Promise<numbe
 }
 
 /**
- * A request must be refused, and leave everything that is stored as it was, but for the count of attempts.
- * @param attempts how many it must have counted
+ * Checks that a request is rejected, and leaves all stored data unchanged except the count of attempts.
+ * @param attempts the expected count
  */
 export async function refusedUntouched(
   t: Test,
@@ -104,7 +107,7 @@ export async function refusedUntouched(
   t.equal(await stateOf(app), before, `${what}: nothing changed`);
 }
 
-/** A code that is none of those that count at this step. */
+/** A code that is not valid at this step. */
 export function wrongCode(step: number): string {
   const right = [step - 1, step, step + 1].map((one) => codeOfStep(one));
   return ['000000', '000001', '000002', '000003'].find((code) => !right.includes(code)) ?? '';

@@ -2,10 +2,10 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { TestApp } from './app.js';
 import { type CookieJar, createJar } from './cookie-jar.js';
 
-/** A browser that asks the service without a socket. It keeps cookies, and follows no redirect by itself. */
+/** A browser that calls the service without a socket. It keeps cookies, but does not follow redirects. */
 export interface Visitor {
   readonly jar: CookieJar;
-  /** @param url at the service, absolute or from its root */
+  /** @param url at the service, absolute or relative to its root */
   visit(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
   send(options: InjectOptions & { url: string }): Promise<LightMyRequestResponse>;
   /** The `Cookie` header that the browser sends with a request for `url`. */
@@ -26,21 +26,21 @@ export function createVisitor({ request }: Pick<TestApp, 'request'>, publicUrl: 
   return { jar, send, cookies, visit: (url, headers = {}) => send({ method: 'GET', url, headers }) };
 }
 
-/** How a login is begun, by which of the two families of routes; or, with `link`, how linking starts. */
+/** How to start a login: through which of the two families of routes, or, with `link`, as linking. */
 export interface Start {
   family?: 'login' | 'oauth';
   redirect?: string;
   link?: boolean;
 }
 
-/** The path at which a login by provider begins. */
+/** The path that starts a login by provider. */
 export function startPath(provider: string, { family = 'login', redirect }: Start = {}): string {
   const query = new URLSearchParams();
   if (redirect !== undefined) query.set('redirect', redirect);
   return `/auth/${family}/${provider}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** Asks to link an account at a provider. */
+/** Requests to link an account at a provider. */
 export const startLinking = (
   { send }: Visitor,
   provider: string,
@@ -49,7 +49,7 @@ export const startLinking = (
 ): Promise<LightMyRequestResponse> =>
   send({ method: 'POST', url: `/users/me/identities/${provider}`, payload: body, headers });
 
-/** Begins a login, or linking: where the browser is sent to. */
+/** Starts a login, or linking. Returns the URL that the browser is redirected to. */
 export async function begin(visitor: Visitor, provider: string, start: Start = {}): Promise<string> {
   const { visit } = visitor;
   if (start.link) {
@@ -61,12 +61,12 @@ export async function begin(visitor: Visitor, provider: string, start: Start = {
   const response = await visit(startPath(provider, start));
   const { location } = response.headers;
   if (response.statusCode !== 302 || typeof location !== 'string') {
-    throw new Error(`The login does not begin: ${response.statusCode} ${response.body}`);
+    throw new Error(`The login does not start: ${response.statusCode} ${response.body}`);
   }
   return location;
 }
 
-/** Comes back from a provider that asks nobody and sends the browser back at once. */
+/** Returns from a provider without a login page, which redirects immediately. */
 export async function passThrough(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'manual' });
   const location = response.headers.get('location');
@@ -75,8 +75,9 @@ export async function passThrough(url: string): Promise<string> {
 }
 
 /**
- * A whole login: begun at the service, carried through at the provider, and back.
- * @param atProvider gets the URL that the browser is sent to, and gives the one that it is sent back to
+ * A complete login: started at the service, carried out at the provider, and completed at the service.
+ * @param atProvider receives the URL that the browser is redirected to, and returns the one that the provider redirects
+ * to
  */
 export async function goThrough(
   visitor: Visitor,

@@ -12,13 +12,13 @@ export interface Asked {
   method: string;
   url: URL;
   headers: IncomingMessage['headers'];
-  /** The fields of a form, if one was sent. */
+  /** The fields of the submitted form, if any. */
   form: URLSearchParams;
 }
 
-/** A web server on a free port of this machine, closed when the test ends. Gives its origin. */
+/** A web server on a free port of this machine, closed when the test ends. Returns its origin. */
 export async function startWebServer(t: Test, answer: (asked: Asked) => Answer | Promise<Answer>): Promise<string> {
-  // A client must not use a connection again that the server has closed meanwhile: on a busy machine it does.
+  // Prevents clients from reusing a connection that the server has already closed, which happens on a busy machine.
   const server = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     response.on('error', () => {});
     let body = '';
@@ -48,7 +48,7 @@ export const json =
   (response) =>
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
-/** JSON that no object can hold, or that is none. */
+/** JSON that no object can represent, or invalid JSON. */
 export const jsonText =
   (text: string | Buffer, code = 200): Answer =>
   (response) =>
@@ -67,7 +67,7 @@ export const redirectTo =
   (response) =>
     response.writeHead(302, { location }).end();
 
-/** Every way in which a server can keep a client from getting an answer that is any good. */
+/** Every way in which a server can fail to return a useful response. */
 export const failures = {
   'an error of the server': status(500, 'Internal error'),
   'an error of a gateway': status(502),

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { slowness } from './slowness.js';
 
 /**
- * How long the event loop was blocked at the worst while work went on: the most time between two turns of it. Time that
- * the processor gave to other processes does not count, nor what other threads of this one did meanwhile.
+ * The longest time that the event loop was blocked during some work, in milliseconds. Excludes the time that the
+ * processor spent on other processes, and the work of other threads of this process.
  */
 export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
   const slownessBefore = slowness();
@@ -18,7 +18,7 @@ export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T,
   };
   const turns = setInterval(turn, 1);
   const result = await work();
-  // The last block counts when the loop turns again.
+  // The last block is measured when the loop turns again.
   await sleep(20);
   clearInterval(turns);
   return [result, worst / Math.max(slownessBefore, slowness())];

@@ -25,8 +25,8 @@ export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) 
   startTestApp(t, { ADMIN_TOKEN: adminToken, ...variables });
 
 /**
- * A digest of all that is stored, but for the moments at which users were last seen, which every request may write. One
- * statement, for it is taken before and after hundreds of requests.
+ * A digest of all stored data except when users were last seen, which every request may update. A single statement,
+ * because it runs before and after hundreds of requests.
  */
 export async function stateOf(app: FastifyInstance): Promise<string> {
   const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings, recoveryCodes];
@@ -41,10 +41,12 @@ export async function stateOf(app: FastifyInstance): Promise<string> {
   return found?.state ?? '';
 }
 
-/** What an error must say besides its code; of what is not named here the keys alone are checked. */
+/**
+ * The expected extensions of an error besides its code; keys that are not listed here are checked only for presence.
+ */
 export type Extensions = Record<string, unknown>;
 
-/** A request must be refused like this, and must leave everything that is stored as it was. */
+/** Checks that a request is rejected with this error, and leaves all stored data unchanged. */
 export async function refusedUnchanged(
   t: Test,
   { app }: TestApp,

@@ -23,7 +23,7 @@ const found = async (query: string) => {
     : `${response.statusCode} ${codeOf(response)}`;
 };
 
-t.test('avatar has the operators of text and of ids', async (t) => {
+t.test('avatar has the operators of texts and of ids', async (t) => {
   const expected: Record<string, string[]> = {
     [`filter[avatar][_eq]=${file}`]: [withFile],
     [`filter[avatar][_eq]=${file.toUpperCase()}`]: [withFile],
@@ -40,7 +40,7 @@ t.test('avatar has the operators of text and of ids', async (t) => {
   t.equal(await found('filter[avatar][_gt]=a'), '400 INVALID_QUERY', 'and no others');
 });
 
-t.test('a search finds an avatar by a whole UUID only', async (t) => {
+t.test('a search finds an avatar only by a complete UUID', async (t) => {
   t.strictSame(await found(`search=${file}`), [withFile]);
   t.strictSame(await found(`search=${file.toUpperCase()}`), [withFile]);
   for (const term of ['c0ffee00', 'images.example.com', 'https://images.example.com/Ada.png']) {

@@ -8,7 +8,7 @@ import { createPolicy, createRole, createUser } from '../helpers/records.js';
 const { app, request } = await startTestApp(t);
 const member = bearer('token-of-a-member-of-the-staff');
 const administrator = bearer('token-of-an-administrator');
-/** May do everything with users that a permission can grant. */
+/** A policy with all permissions on users that can be granted. */
 const staff = await createPolicy(app);
 for (const action of ['create', 'read', 'update', 'delete'] as const) {
   await app.db.insert(permissions).values({ policy: staff, collection: 'users', action, fields: ['*'] });
@@ -25,7 +25,7 @@ await createUser(app, {
 
 type Query = Record<string, unknown>;
 
-/** Every operation that takes a query. */
+/** Every operation that accepts a query. */
 const operations: Record<string, (query: Query, headers: object) => ReturnType<typeof request>> = {
   list: (query, headers) => {
     const json = Object.fromEntries(
@@ -42,13 +42,13 @@ const operations: Record<string, (query: Query, headers: object) => ReturnType<t
 const never = { title: { _contains: 'no one has this title' } };
 const repeated = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
-/** The query is refused to members, with the bound in the reason, and not to administrators. */
+/** Checks that the query is rejected for members, with the limit in the reason, and accepted for administrators. */
 async function isBounded(t: Test, query: Query, bound: number, names = Object.keys(operations)) {
   for (const name of names) {
     const refused = await operations[name]?.(query, member);
     t.equal(refused?.statusCode, 400, `${name}: ${refused?.body}`);
     t.equal(refused && codeOf(refused), 'INVALID_QUERY');
-    t.match(refused?.json().errors[0].extensions.reason, new RegExp(`\\b${bound}\\b`), 'the reason names the bound');
+    t.match(refused?.json().errors[0].extensions.reason, new RegExp(`\\b${bound}\\b`), 'the reason names the limit');
     const allowed = await operations[name]?.(query, administrator);
     t.match(allowed?.statusCode, /^20[04]$/, `${name} for an administrator: ${allowed?.body}`);
   }
@@ -110,17 +110,17 @@ t.test('a list has at most 1000 rows', async (t) => {
   const many = { filter: { title: { _eq: 'many' } } };
   for (const name of ['update', 'delete']) {
     const refused = await operations[name]?.(many, member);
-    // The embedded engine allows fewer items in a request anyway.
+    // The embedded engine allows fewer items per request anyway.
     const code = engine === 'embedded' ? 'INVALID_PAYLOAD' : 'INVALID_QUERY';
-    t.equal(refused && codeOf(refused), code, `${name} is not done to some of them: ${refused?.body}`);
+    t.equal(refused && codeOf(refused), code, `${name} does not apply to some of them: ${refused?.body}`);
     const some = await operations[name]?.({ ...many, limit: 5, sort: 'email' }, member);
     t.match(some?.statusCode, /^20[04]$/, `${name} of a few`);
   }
   const { data } = (await operations.list?.({ 'aggregate[count]': '*', ...many }, administrator))?.json() ?? {};
-  t.strictSame(data, [{ count: 1000 }], 'the others are still there');
+  t.strictSame(data, [{ count: 1000 }], 'the others still exist');
 });
 
-t.test('aggregate and groupBy have at most 20 columns, each name counted once', async (t) => {
+t.test('aggregate and groupBy have at most 20 columns, and each name counts once', async (t) => {
   const texts = ['email', 'first_name', 'last_name', 'location', 'title', 'description', 'language', 'status'];
   const twenty = {
     aggregate: { min: texts, max: texts, count: ['*', 'id', 'id', 'id'] },

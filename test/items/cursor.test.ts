@@ -11,7 +11,7 @@ const member = bearer('token-of-a-member-of-the-staff');
 const all = await createPolicy(app, { adminAccess: true });
 const roles = [await createRole(app), await createRole(app), await createRole(app)];
 await createUser(app, { token: 'token-of-an-administrator', policies: [all], firstName: 'Bo' });
-/** Sees the names of those whose title is `open`, and nothing but the id of others. */
+/** Can read the names of users with the title `open`, and only the id and title of others. */
 const staff = await createPolicy(app);
 const open = { title: { _eq: 'open' } };
 await app.db.insert(permissions).values([
@@ -34,7 +34,7 @@ for (const [index, firstName] of [...names, ...names].entries()) {
 
 type Page = { data: { id: string }[]; meta: { next_cursor: string | null } };
 
-/** All pages, one after the other. */
+/** Returns the ids on all pages, in order. */
 async function walk(t: Test, path: string, query: string, limit: number, headers: object, between = async () => {}) {
   const ids: string[] = [];
   let cursor: string | null = null;
@@ -44,18 +44,18 @@ async function walk(t: Test, path: string, query: string, limit: number, headers
     t.equal(response.statusCode, 200, response.body.slice(0, 300));
     const { data, meta } = response.json() as Page;
     ids.push(...data.map(({ id }) => id));
-    if (data.length < limit) t.equal(meta.next_cursor, null, 'there is nothing after a page that is not full');
+    if (data.length < limit) t.equal(meta.next_cursor, null, 'a page that is not full is the last one');
     cursor = meta.next_cursor;
     if (cursor === null) return ids;
     await between();
   }
-  throw new Error('There is no end to it.');
+  throw new Error('The pages do not end.');
 }
 
 const listed = async (path: string, query: string, headers: object) =>
   ((await get(`${path}?fields=id&limit=500&${query}`, { ...headers })).json() as Page).data.map(({ id }) => id);
 
-t.test('pages by cursor are the list, whatever it is sorted by and whoever asks', async (t) => {
+t.test('pages by cursor return the whole list, with any sort order and for any caller', async (t) => {
   const sorts = ['', 'first_name', '-first_name', 'first_name,-last_access', '-last_access,title', 'title,-id', '-id'];
   const others = ['role.name', '-role.name,first_name', 'email_notifications', '-email', 'tags', 'token,-tfa_secret'];
   for (const sort of [...sorts, ...others]) {
@@ -96,7 +96,7 @@ t.test('every collection has cursors', async (t) => {
   }
 });
 
-t.test('while rows come and go, no other row is skipped or returned twice', async (t) => {
+t.test('while rows are added and deleted, no other row is skipped or returned twice', async (t) => {
   const query = 'sort=-first_name&filter[last_name][_null]=true';
   const before = await listed('/users', query, administrator);
   const passing: string[] = [];
@@ -113,7 +113,7 @@ t.test('while rows come and go, no other row is skipped or returned twice', asyn
   t.strictSame(
     seen.filter((id) => before.includes(id)),
     before,
-    'all of those that were there all the time, in order',
+    'all rows that existed throughout, in order',
   );
   for (const id of passing) await app.db.delete(users).where(eq(users.id, id));
 });
@@ -135,12 +135,12 @@ t.test('a cursor is null exactly when nothing follows, and is not part of *', as
   t.strictSame(
     first.json().data.map(({ id }: { id: string }) => id),
     (await listed('/users', '', administrator)).slice(0, 2),
-    'a page of nothing continues at the start',
+    'an empty page continues at the start',
   );
   t.equal((await get('/users/me?fields=id&meta=cursor', administrator)).json().meta.next_cursor, null);
 });
 
-t.test('a cursor tells nothing, and only the service can write one', async (t) => {
+t.test('a cursor reveals nothing, and only the service can create one', async (t) => {
   const ask = (query: string, headers = administrator) => get(`/users?fields=id&limit=3&${query}`, headers);
   const { next_cursor: cursor } = (await ask('meta=cursor&sort=email')).json().meta;
   t.notMatch(Buffer.from(cursor.split('.').at(-1), 'base64url').toString('latin1'), /example/);
@@ -172,7 +172,7 @@ t.test('a cursor tells nothing, and only the service can write one', async (t) =
   t.equal(
     codeOf(await get(`/roles?sort=email&cursor=${encoded}`, administrator)),
     'FORBIDDEN',
-    'nor of another collection',
+    'nor for another collection',
   );
   const names = (await get('/roles?limit=1&sort=id&meta=cursor', administrator)).json().meta.next_cursor;
   t.equal(codeOf(await ask(`sort=id&cursor=${names}`)), 'INVALID_QUERY');
@@ -181,7 +181,7 @@ t.test('a cursor tells nothing, and only the service can write one', async (t) =
   t.strictSame(search.json().data, (await ask(`sort=email&cursor=${encoded}`)).json().data, 'in a SEARCH, too');
 });
 
-t.test('a list that was cut off at the maximum says where it continues', async (t) => {
+t.test('a list cut off at the maximum has a link to the next page', async (t) => {
   const policy = await createPolicy(capped.app, { adminAccess: true });
   await createUser(capped.app, { token: 'token-of-an-administrator', policies: [policy] });
   for (let count = 0; count < 15; count++) await createUser(capped.app, { title: 'cut off' });
@@ -193,16 +193,16 @@ t.test('a list that was cut off at the maximum says where it continues', async (
     const response = await capped.get(url, pages === 0 ? {} : administrator);
     t.equal(response.statusCode, 200, response.body);
     ids.push(...response.json().data.map(({ id }: { id: string }) => id));
-    t.notOk(response.json().meta, 'no metadata that was not asked for');
+    t.notOk(response.json().meta, 'no metadata unless requested');
     const link = response.headers.link === undefined ? undefined : String(response.headers.link);
     if (link) t.match(link, /^<https:\/\/id\.example\.com\/users\?[^>]*cursor=[^>]*>; rel="next"$/);
-    if (link) t.notMatch(link, /token-of/, 'a token is not repeated');
+    if (link) t.notMatch(link, /token-of/, 'the token is not repeated');
     url = link === undefined ? undefined : /^<https:\/\/id\.example\.com([^>]*)>/.exec(link)?.[1];
     pages++;
   }
   t.equal(pages, 3);
   t.equal(new Set(ids).size, 15);
-  t.notOk((await capped.get('/users?limit=7', administrator)).headers.link, 'not when no more was asked for');
+  t.notOk((await capped.get('/users?limit=7', administrator)).headers.link, 'not if no more was requested');
   t.notOk((await capped.get('/users?limit=-1&filter[title]=none', administrator)).headers.link);
   const search = await capped.request({
     method: 'SEARCH',
@@ -221,7 +221,7 @@ t.test('a page at any depth takes as long as the first', async (t) => {
   const [{ id: deep } = { id: '' }] = (await get('/users?fields=id&sort=-id&limit=1&offset=150', administrator)).json()
     .data;
   const first = (await get('/users?fields=id&limit=100&meta=cursor', administrator)).json().meta.next_cursor;
-  // The cursor of a row near the end, from a list that has nothing before it.
+  // The cursor of a row near the end, from a list without other rows before it.
   const statement = 'limit=100&meta=cursor&fields=id';
   const { next_cursor: last } = (
     await request({

@@ -26,20 +26,20 @@ import {
 } from '../helpers/query-world.js';
 import { atEndOf } from '../helpers/teardown.js';
 
-/** How many queries in all; `npm run test:queries` asks 10,000. */
+/** The number of queries; `npm run test:queries` runs 10,000. */
 const runs = Number(process.env.QUERY_RUNS ?? 500);
-/** What a failure printed, to have the same queries again. */
+/** The seed printed by a failed run, to repeat its queries. */
 const seed = process.env.QUERY_SEED === undefined ? {} : { seed: Number(process.env.QUERY_SEED) };
 
 t.setTimeout(3_600_000);
-// Texts are ordered here as they are in the evaluator: by their bytes.
+// This database orders texts as the evaluator does: by their bytes.
 const database = await createTestDatabase({ collation: 'C' });
 atEndOf(t, database.drop);
 const now = new Date();
 const { app } = await startTestApp(t, {}, { database: database.location, clock: () => now });
 await fillWorld(app);
 
-// The first request of a caller writes their last_access, and with this clock no other does.
+// The first request of a caller updates their last_access; because this clock is stopped, no later one does.
 for (const name of callerNames) {
   const headers = bearer(tokens[name]);
   const noted = async () => (await readWorld(app)).users.find(({ id }) => id === callerId(name))?.last_access;
@@ -104,7 +104,7 @@ function operand(type: keyof typeof operators, operator: string, target: Name | 
   return one;
 }
 
-/** Names that a caller may use, and now and then any other. */
+/** Usually a field that the caller may read, occasionally any field. */
 function fieldOf(caller: string, collection: Name, wanted: (name: string) => boolean): fc.Arbitrary<string> {
   const names = Object.keys(shapes[collection]).filter(wanted);
   const readable = names.filter((name) => oracleOf(caller).mayName(collection, name));
@@ -121,7 +121,7 @@ const targetOf = (collection: Name, field: string): Name | undefined => {
 };
 const isList = (collection: Name, field: string) => 'list' in (shapes[collection][field] ?? {});
 
-/** Whether relations to a collection are worth following: those that may not be are refused at once. */
+/** Whether to follow relations to a collection: relations that the caller may not follow are rejected immediately. */
 const isOpen = (caller: string, to: Name | undefined) => to !== undefined && oracleOf(caller).view(to).length > 0;
 
 function condition(caller: string, collection: Name, depth: number): fc.Arbitrary<Rule> {
@@ -257,7 +257,7 @@ function queryOf(caller: string, collection: Name): fc.Arbitrary<OracleQuery> {
     { weight: 1, arbitrary: aggregated },
   );
   return either.map((query) => {
-    // What is asked of a page without a limit is not said by the contract.
+    // The contract does not define pages without a limit.
     if (query.limit !== -1) return query;
     const { page: _, ...rest } = query;
     return rest;
@@ -275,7 +275,7 @@ const asked = fc
     queryOf(caller, collection).map((query) => ({ caller, collection, form, query })),
   );
 
-/** Writes a query as a client would, in one of the three forms. */
+/** Encodes a query in one of the three forms, as a client would. */
 function encode(
   collection: Name,
   form: (typeof forms)[number],
@@ -294,7 +294,7 @@ function encode(
   return { method: 'GET' as const, url: `/${collection}?${qs.stringify(parameters, { arrayFormat: 'indices' })}` };
 }
 
-/** A query string has texts only. */
+/** A query string contains only texts. */
 function texts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(texts);
   if (typeof value === 'object' && value !== null) {
@@ -310,7 +310,7 @@ const canonical = (value: unknown): string =>
       : part,
   );
 
-t.test(`${runs} random queries answer what the evaluator answers`, { timeout: 3_600_000 }, async (t) => {
+t.test(`${runs} random queries return what the evaluator returns`, { timeout: 3_600_000 }, async (t) => {
   const statistics = { answered: 0, rows: 0, refused: 0 };
   const holds = fc.asyncProperty(asked, async ({ caller, collection, form, query }) => {
     let expected: OracleAnswer | undefined;
@@ -325,7 +325,7 @@ t.test(`${runs} random queries answer what the evaluator answers`, { timeout: 3_
     const body = response.json();
     if (!expected) {
       statistics.refused++;
-      // Where two things are wrong, either may be told.
+      // If there are two errors, either may be reported.
       const isLong = query.fields?.some((path) => path.split('.').length > 2);
       const allowed = isLong
         ? ['403 FORBIDDEN', '400 INVALID_QUERY']
@@ -357,6 +357,6 @@ t.test(`${runs} random queries answer what the evaluator answers`, { timeout: 3_
   const difference = result.errorInstance instanceof Error ? result.errorInstance.message : '';
   t.notOk(result.failed, `${fc.defaultReportMessage(result) ?? ''}\n${difference}`);
   t.comment(`seed ${result.seed}: ${JSON.stringify(statistics)}`);
-  t.ok(statistics.rows > runs / 4, 'many queries find something');
-  t.ok(statistics.refused < runs / 3, 'and few are refused');
+  t.ok(statistics.rows > runs / 4, 'many queries return rows');
+  t.ok(statistics.refused < runs / 3, 'and few are rejected');
 });

@@ -6,7 +6,7 @@ import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 
-/** What queries that cost a lot mean for others. */
+/** How expensive queries affect other callers. */
 
 const { app, get, request } = await startTestApp(t);
 const administrator = bearer('token-of-an-administrator');
@@ -50,30 +50,34 @@ const queries: Record<string, object> = {
   'a sort by relations': { sort: times(20, () => 'role.parent.parent.parent.name').join() },
 };
 
-/** Milliseconds that this process has worked: other processes on the machine take no part in it. */
+/** Processor time of this process in milliseconds, which excludes other processes on the machine. */
 const worked = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };
 
-/** Milliseconds that the slowest of many honest requests waits while an administrator and a member of the staff ask this. */
+/**
+ * The longest time in milliseconds that one of many small requests waits while an administrator and a staff member send
+ * this query.
+ */
 async function longestWait(t: Test, query: object): Promise<number> {
   let isOver = false;
   const ask = (headers: object) =>
-    // Without the helper, which evaluates responses: that takes time on this thread.
+    // Without the test helper, which validates responses: that takes time on this thread.
     app.inject({ method: 'SEARCH', url: '/users', headers: { ...headers }, payload: { query } });
   const asked = (async () => [await ask(administrator), await ask(member)])().finally(() => {
     isOver = true;
   });
   let longest = 0;
-  // To the end: otherwise all of them may be served before the first of the others has begun.
+  // Continues until the expensive queries have finished: otherwise all small requests may be answered before the first
+  // of them has started.
   for (let served = 0; served < 40 || !isOver; served++) {
     const [start, clock] = [worked(), performance.now()];
-    // It arrives as from a socket: when the thread has time for it.
+    // Arrives when the thread is free, like a request from a socket.
     await sleep(1);
     const response = await get('/users?limit=5&fields=id,email', honest);
     t.equal(response.statusCode, 200);
-    // In that time others may have been served as well, but it was no more than that.
+    // Other requests may have been processed in that time as well, so this is an upper limit.
     longest = Math.max(longest, Math.min(worked() - start, performance.now() - clock));
   }
   for (const response of await asked) {
@@ -84,42 +88,46 @@ async function longestWait(t: Test, query: object): Promise<number> {
 }
 
 for (const [name, query] of Object.entries(queries)) {
-  t.test(`while others ask for ${name}, forty honest requests are served`, async (t) => {
+  t.test(`while others request ${name}, forty small requests are answered`, async (t) => {
     const before = process.memoryUsage().rss;
     let longest = await longestWait(t, query);
-    // A busy machine may be slow once.
+    // A busy machine may occasionally be slow.
     if (engine === 'embedded' && longest >= 250) longest = Math.min(longest, await longestWait(t, query));
-    if (engine === 'embedded') t.ok(longest < 250, `an honest request waits ${Math.round(longest)} ms at most`);
+    if (engine === 'embedded') t.ok(longest < 250, `a small request waits ${Math.round(longest)} ms at most`);
     const grown = (process.memoryUsage().rss - before) / 2 ** 20;
     t.ok(grown < 500, `${Math.round(grown)} MB more`);
   });
 }
 
-t.test('a query that was split finds the same', { skip: engine === 'postgres' && 'embedded only' }, async (t) => {
-  const found = async (query: object) =>
-    (await request({ method: 'SEARCH', url: '/users', headers: administrator, payload: { query } })).json();
-  // Rows are then found in the order in which they are stored.
-  await app.db.execute(sql`set enable_indexscan = off`);
-  await app.db.execute(sql`set enable_indexonlyscan = off`);
-  t.teardown(() => app.db.execute(sql`reset all`));
-  const few = { _or: [{ first_name: { _ends_with: '7' } }, { first_name: { _ends_with: '177' } }] };
-  const many = { _or: [...few._or, ...times(60, containing)] };
-  for (const more of [
-    {},
-    { sort: '-email' },
-    { limit: 2, offset: 1 },
-    { limit: 3, meta: '*' },
-    { limit: 2, meta: 'cursor' },
-    { limit: -1 },
-  ]) {
-    const [one, other] = [
-      await found({ filter: few, fields: 'email', ...more }),
-      await found({ filter: many, fields: 'email', ...more }),
-    ];
-    t.ok(one.data.length > 0);
-    t.strictSame(other.data, one.data, JSON.stringify(more));
-    t.strictSame({ ...other.meta, next_cursor: 0 }, { ...one.meta, next_cursor: 0 });
-  }
-  const count = { aggregate: { count: '*' } };
-  t.strictSame(await found({ filter: many, ...count }), await found({ filter: few, ...count }));
-});
+t.test(
+  'a query that is split returns the same rows',
+  { skip: engine === 'postgres' && 'embedded engine only' },
+  async (t) => {
+    const found = async (query: object) =>
+      (await request({ method: 'SEARCH', url: '/users', headers: administrator, payload: { query } })).json();
+    // Without indexes, rows are found in the order in which they are stored.
+    await app.db.execute(sql`set enable_indexscan = off`);
+    await app.db.execute(sql`set enable_indexonlyscan = off`);
+    t.teardown(() => app.db.execute(sql`reset all`));
+    const few = { _or: [{ first_name: { _ends_with: '7' } }, { first_name: { _ends_with: '177' } }] };
+    const many = { _or: [...few._or, ...times(60, containing)] };
+    for (const more of [
+      {},
+      { sort: '-email' },
+      { limit: 2, offset: 1 },
+      { limit: 3, meta: '*' },
+      { limit: 2, meta: 'cursor' },
+      { limit: -1 },
+    ]) {
+      const [one, other] = [
+        await found({ filter: few, fields: 'email', ...more }),
+        await found({ filter: many, fields: 'email', ...more }),
+      ];
+      t.ok(one.data.length > 0);
+      t.strictSame(other.data, one.data, JSON.stringify(more));
+      t.strictSame({ ...other.meta, next_cursor: 0 }, { ...one.meta, next_cursor: 0 });
+    }
+    const count = { aggregate: { count: '*' } };
+    t.strictSame(await found({ filter: many, ...count }), await found({ filter: few, ...count }));
+  },
+);

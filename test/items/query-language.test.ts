@@ -31,7 +31,7 @@ for (let index = 0; index < 5; index++) await createUser(capped.app);
 const get = (query: string) => request({ method: 'GET', url: `/users?${query}`, headers });
 const search = (query: object) => request({ method: 'SEARCH', url: '/users', headers, payload: { query } });
 
-/** The first names that a query finds among the testers, in the order of their days. */
+/** The first names of the test users that a query finds, in the order of their last access. */
 async function found(query: string): Promise<unknown[]> {
   const response = await get(`fields=first_name,last_name&sort=last_access&limit=-1&${query}`);
   if (response.statusCode !== 200) throw new Error(`${query}: ${response.body}`);
@@ -45,7 +45,7 @@ async function invalid(t: Test, ...queries: string[]) {
   for (const query of queries) refused(t, await get(query), 'INVALID_QUERY', query);
 }
 
-/** A field that is none or may not be read: the contract gives a reason besides the code. */
+/** For a field that does not exist or may not be read, the contract requires a reason in addition to the code. */
 function forbidden(t: Test, response: LightMyRequestResponse, what: string) {
   const { extensions } = response.json().errors?.[0] ?? {};
   t.match({ status: response.statusCode, ...extensions }, { status: 403, code: 'FORBIDDEN', reason: String }, what);
@@ -59,7 +59,7 @@ t.test('limit, offset and page', async (t) => {
     t.equal(await count(query), length, query);
   }
   const list = (await get('limit=-1&fields=id')).json().data.map(({ id }: { id: string }) => id);
-  t.strictSame(list, [...list].sort(), 'by id, unless something else is asked for');
+  t.strictSame(list, [...list].sort(), 'sorted by id by default');
   const at = async (query: string) =>
     (await get(`fields=id&limit=2&${query}`)).json().data.map((item: { id: string }) => item.id);
   for (const [query, start] of Object.entries({
@@ -93,7 +93,7 @@ t.test('sort', async (t) => {
   t.strictSame(await sorted('title,-last_access'), [2, 1, 0, 6, 5, 4, 3]);
   t.strictSame(await sorted('title&sort=-last_access'), [2, 1, 0, 6, 5, 4, 3]);
   const byId = [...ids].sort().map((id) => ids.indexOf(id));
-  t.strictSame(await sorted('last_name'), byId, 'the id is the last key');
+  t.strictSame(await sorted('last_name'), byId, 'the id is the last sort key');
   t.strictSame(await sorted('-last_name'), byId);
   t.strictSame(await sorted('role.name'), byId);
   await invalid(t, 'sort[a]=b', 'sort=policies');
@@ -130,7 +130,7 @@ t.test('search', async (t) => {
   await invalid(t, 'search[]=a', 'search[a]=b', `search=${'x'.repeat(256)}`);
 });
 
-t.test('filters of text', async (t) => {
+t.test('filters on texts', async (t) => {
   await finds(t, {
     'filter[first_name]=Ann': ['Ann'],
     'filter[first_name][_eq]=Ann': ['Ann'],
@@ -182,7 +182,7 @@ t.test('filters of text', async (t) => {
   }
 });
 
-t.test('filters of the other types', async (t) => {
+t.test('filters on other types', async (t) => {
   await finds(t, {
     'filter[email_notifications]=false': ['Ann'],
     'filter[email_notifications][_neq]=true': ['Ann'],
@@ -293,7 +293,7 @@ t.test('aggregate and groupBy', async (t) => {
   }
 });
 
-t.test('SEARCH takes the same query', async (t) => {
+t.test('SEARCH accepts the same query', async (t) => {
   const { data, meta } = (
     await search({
       filter: { first_name: { _in: ['Ann', 'Zed'] } },
@@ -317,8 +317,12 @@ t.test('SEARCH takes the same query', async (t) => {
   ]) {
     refused(t, await search(query), 'INVALID_QUERY', JSON.stringify(query));
   }
-  forbidden(t, await search({ filter: { password: 'x' } }), 'a field that is none');
-  t.equal((await request({ method: 'SEARCH', url: '/users', headers })).json().data.length, 5, 'no body is no query');
+  forbidden(t, await search({ filter: { password: 'x' } }), 'a field that may not be used');
+  t.equal(
+    (await request({ method: 'SEARCH', url: '/users', headers })).json().data.length,
+    5,
+    'a request without a body is an empty query',
+  );
   for (const payload of [[], { query: [] }, { query: 'x' }]) {
     refused(
       t,

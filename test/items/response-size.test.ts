@@ -24,9 +24,9 @@ const addUsers = (count: number, title: string, description = '') =>
       ${description}::text || i from generate_series(1, ${count}::integer) i`,
   );
 
-t.test('a relation is read once for each key, and the same items are in every row', async (t) => {
+t.test('a relation is read once for each key, and the same items appear in every row', async (t) => {
   await addUsers(150, 'small');
-  // Not the times of use that are written, nor the count of rows that is kept for a while.
+  // Ignores updates of access times, and the row count, which is cached.
   let statements = 0;
   hearStatements(app, ({ text }) => {
     if (/^\s*select (?!count)/.test(text)) statements++;
@@ -44,7 +44,7 @@ t.test('a relation is read once for each key, and the same items are in every ro
   t.equal(many.statements, few.statements);
   t.equal(many.data.length, 100);
   const long = await ask(150);
-  t.strictSame(long.data[149], few.data[0], 'also part by part');
+  t.strictSame(long.data[149], few.data[0], 'also in parts');
   t.equal(long.statements, few.statements + 2, 'one for the keys, and one more for the rows of the second part');
   for (const item of many.data) t.strictSame(item, few.data[0]);
   const [{ role: found }] = few.data;
@@ -69,7 +69,7 @@ t.test('a response has a maximum size, however large the rows are', async (t) =>
     });
     t.equal(codeOf(search), 'INVALID_QUERY');
   }
-  t.equal(codeOf(await ask('limit=-1')), 'INVALID_QUERY', 'nor part by part');
+  t.equal(codeOf(await ask('limit=-1')), 'INVALID_QUERY', 'also in parts');
 });
 
 t.test('long values that do not fit are not read', async (t) => {
@@ -87,7 +87,7 @@ t.test('long values that do not fit are not read', async (t) => {
   t.equal(reads, 3);
 });
 
-t.test('the same items in many rows count in every one of them', async (t) => {
+t.test('items that appear in many rows count in every row', async (t) => {
   for (const [title, size] of [
     ['copies', 1_000],
     ['long copies', 30_000],
@@ -99,7 +99,7 @@ t.test('the same items in many rows count in every one of them', async (t) => {
   const ask = (title: string, limit: number) =>
     get(`/users?filter[title]=${title}&limit=${limit}&fields=role.users.*`, administrator);
   const before = process.memoryUsage().rss;
-  // 30 MB part by part, and 300 MB in one.
+  // 30 MB in parts, and 300 MB in one.
   for (const refused of [await ask('copies', 300), await ask('long copies', 100)]) {
     t.equal(codeOf(refused), 'INVALID_QUERY');
     t.match(refused.json().errors[0].extensions.reason, /MAX_RESPONSE_SIZE/);
@@ -109,7 +109,7 @@ t.test('the same items in many rows count in every one of them', async (t) => {
   t.equal((await ask('copies', 10)).statusCode, 200);
 });
 
-t.test('rows times the items inside them are at most 10,000, unless an administrator asks', async (t) => {
+t.test('rows times the items inside them are at most 10,000, except for administrators', async (t) => {
   const ask = (query: string, headers: object) => get(`/users?filter[title]=copies&${query}`, { ...headers });
   for (const fields of ['role.users.id', 'id,role.users.title']) {
     t.equal((await ask(`limit=100&fields=${fields}`, member)).statusCode, 200, `100 × 100 ${fields}`);
@@ -118,11 +118,15 @@ t.test('rows times the items inside them are at most 10,000, unless an administr
     t.match(refused.json().errors[0].extensions.reason, /10000.*page with the cursor/);
     t.equal((await ask(`limit=101&fields=${fields}`, administrator)).statusCode, 200);
   }
-  t.equal((await ask('limit=300&fields=*,role.name', member)).statusCode, 200, 'what a key points to is no list');
+  t.equal(
+    (await ask('limit=300&fields=*,role.name', member)).statusCode,
+    200,
+    'the item that a key refers to is not a list',
+  );
   t.equal((await ask('limit=300&fields=*.*', member)).statusCode, 200, 'keys alone do not count');
 });
 
-t.test('a long list is the same as its pages', async (t) => {
+t.test('a long list equals its pages', async (t) => {
   await app.db.insert(users).values(
     Array.from({ length: 1_100 }, (_, index) => ({
       email: `long-${index}@example.com`,

@@ -13,7 +13,7 @@ t.test('audit:verify', async (t) => {
   }
   const service = await startService(home, variables);
   for (let index = 0; index < 3; index++) t.equal((await logIn(service, service.password)).status, 200);
-  // As often as rows are linked, and once more.
+  // A little longer than the interval at which rows are linked.
   await new Promise((resolve) => setTimeout(resolve, 4_000));
   const beside = await verify(home);
   if (engine === 'embedded') {

@@ -17,7 +17,7 @@ const skip = engine === 'postgres' && 'the embedded database only';
 const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password', LOG_LEVEL: 'info' };
 const refusal = /The data directory \S+ is in use by another Gatehouse process\./;
 
-t.test('a second process on the same data directory is refused, and the first is unharmed', { skip }, async (t) => {
+t.test('a second process on the same data directory is rejected, and the first is unaffected', { skip }, async (t) => {
   const home = await createHome(t, { prepared: true });
   const first = await startService(home, variables);
   const { body } = await logIn(first, 'the password');
@@ -38,7 +38,7 @@ t.test('a second process on the same data directory is refused, and the first is
   await next.stop();
 });
 
-t.test('of those that start at the same instant exactly one survives', { skip }, async (t) => {
+t.test('of several processes that start simultaneously, exactly one survives', { skip }, async (t) => {
   const home = await createHome(t);
   for (let round = 0; round < 2; round++) {
     const all = [launchService(home, variables), launchService(home, variables), launchService(home, variables)];
@@ -58,7 +58,7 @@ t.test('of those that start at the same instant exactly one survives', { skip },
   }
 });
 
-t.test('a first start that was killed half way is made up for by the next', { skip }, async (t) => {
+t.test('a first start that was killed is completed by the next', { skip }, async (t) => {
   const home = await createHome(t);
   for (const ms of [500, 1500]) {
     const service = launchService(home, variables);

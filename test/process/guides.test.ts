@@ -11,7 +11,7 @@ import { startShell } from '../helpers/shell.js';
 const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
   (name) => name.endsWith('.md'),
 );
-/** What else may stand in a guide: checked elsewhere, or no command. */
+/** Other languages that may occur in a guide: they are checked elsewhere, or contain no commands. */
 const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql']);
 const configuration = readFileSync('docs/configuration.md', 'utf8');
 
@@ -21,7 +21,7 @@ for (const guide of guides) {
     for (const block of blocks) checkForm(t, block);
     const mine = blocks.filter((block) => block.engine === undefined || block.engine === engine);
     const isRun = ({ language, notRun }: Block) => (language === 'sh' || language === 'ts') && notRun === undefined;
-    // A guide without commands for PostgreSQL says the same there: once is enough.
+    // A guide without commands for PostgreSQL is the same on both engines, so once is sufficient.
     const isForThisEngine = engine === 'embedded' || blocks.some((block) => block.engine === engine);
     if (isForThisEngine && mine.some(isRun))
       await runAll(
@@ -31,7 +31,7 @@ for (const guide of guides) {
   });
 }
 
-/** What can be said of a block without running it. */
+/** Checks a block without running it. */
 function checkForm(t: Test, { language, text, place, restart, sample }: Block): void {
   if (language === 'sh') {
     const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
@@ -46,14 +46,14 @@ function checkForm(t: Test, { language, text, place, restart, sample }: Block): 
   } else if (sample && language === 'json') {
     t.doesNotThrow(() => jsonValues(text), place);
   } else {
-    t.ok(sample || otherLanguages.has(language), `${place}: blocks in "${language}" are not checked by anything`);
+    t.ok(sample || otherLanguages.has(language), `${place}: no test checks blocks in "${language}"`);
   }
-  t.ok(!restart || language === 'dotenv', `${place}: what is started anew with a block is given variables by it`);
+  t.ok(!restart || language === 'dotenv', `${place}: a block that restarts the service must set variables`);
 }
 
 const neededVariables = { DATA_DIR: '/nowhere', SECRET: 'a secret for tests, long enough to be taken' };
 
-/** As a shell reads them, quotes and all. */
+/** The variables as a shell reads them, including quotes. */
 function variablesIn(text: string): Record<string, string> {
   const script = `set -a\n${text}\nexec env -0`;
   const { stdout } = spawnSync('env', ['-i', `PATH=${process.env.PATH}`, 'bash', '--norc', '-c', script], {
@@ -69,17 +69,17 @@ const isDescribed = (name: string): boolean =>
   [name, name.replace(/^AUTH_[A-Z0-9]+_/, 'AUTH_<P>_')].some((written) =>
     configuration.includes(`| \`${written}\` |`),
   ) ||
-  // Node's own.
+  // A variable of Node.js.
   name === 'NODE_EXTRA_CA_CERTS';
 
-/** Runs the blocks of a guide in order, in one shell, against a service that is just made. */
+/** Runs the blocks of a guide in order, in one shell, against a new service. */
 async function runAll(t: Test, blocks: readonly Block[]): Promise<void> {
   const home = await createHome(t, { prepared: true });
   const port = String(await freePort());
   let variables: Variables = { PORT: port };
   let service = await startService(home, variables);
   const { password = '' } = service;
-  // What a reader puts in by hand, and what only this machine has in other places. Each start prints another key.
+  // Values that a reader inserts, and addresses that differ on this machine. Each start prints another key.
   const standIns = (): [written: string, meant: string][] => [
     ['http://localhost:8055', `http://localhost:${port}`],
     ['the password that was printed', password],
@@ -100,11 +100,11 @@ async function runAll(t: Test, blocks: readonly Block[]): Promise<void> {
   await service.stop();
 }
 
-/** The key of the mailbox, as the start printed it. */
+/** The key of the mailbox, as printed at startup. */
 const keyOf = ({ announcement }: Service): string =>
   new URL(String(announcement.mailbox ?? 'http://none')).searchParams.get('key') ?? '';
 
-/** Runs a block, and holds what it writes against what the guide shows. */
+/** Runs a block, and compares its output with the guide. */
 async function runOne(
   t: Test,
   { text, place, answer }: Block,
@@ -114,14 +114,14 @@ async function runOne(
   try {
     const written = await run(adapted(text));
     const shown = answer && { ...answer, text: adapted(answer.text) };
-    if (shown && !isAsShown(shown, written)) t.equal(written, shown.text, `${place}: it answers what is shown`);
+    if (shown && !isAsShown(shown, written)) t.equal(written, shown.text, `${place}: the output matches the guide`);
     else t.pass(place);
   } catch (error) {
     t.fail(place, { error: String(error) });
   }
 }
 
-/** As the program of this name does with `--totp --base32 SECRET`; it need not be here. */
+/** Replaces the program of this name, called with `--totp --base32 SECRET`, which may not be installed. */
 const oathtool = `oathtool() { node -e '
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   const bits = [...process.argv[1]].map((letter) => letters.indexOf(letter).toString(2).padStart(5, "0")).join("");
@@ -133,7 +133,7 @@ const oathtool = `oathtool() { node -e '
   console.log(String(code % 1000000).padStart(6, "0"));
 ' "$3"; }`;
 
-/** A module finds its libraries only from inside of this project. */
+/** A module can import its libraries only from inside this project. */
 function runModule(text: string): string {
   const folder = '.tmp/guides';
   mkdirSync(folder, { recursive: true });

@@ -10,19 +10,26 @@ import { memoryOf, processorTime } from '../helpers/proc.js';
 import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
 
 /**
- * A service in a process of its own, and clients that send whatever there is: requests by the document with something wrong in
- * them, in rows on connections that are kept; such requests with bytes changed; what is no HTTP; what breaks off, comes in
- * small pieces, or is too large. No answer is a fault of the service, every connection is answered or closed, the process
- * lives, and needs no more memory in the end than after the beginning. `npm run test:soak` sends a million.
+ * A service in its own process, and clients that send hostile input: requests drawn from the document with an error in
+ * them, in rows on persistent connections; such requests with altered bytes; input that is not HTTP; requests that
+ * break off, arrive in small pieces, or are too large. No response may be an internal error, every connection must be
+ * answered or closed, the process must survive, and its memory must not grow after a warm-up. `npm run test:soak` sends
+ * a million.
  */
 
 const amount = Number(process.env.HOSTILE_REQUESTS ?? 2_000);
 const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
 const connections = 24;
-/** Requests in one world, of which there are two at the least, and how many different ones are drawn for it. */
+/**
+ * The number of requests in one world, of which there are at least two, and the number of different requests drawn for
+ * it.
+ */
 const inWorld = Math.min(20_000, Math.ceil(amount / 2));
 const poolSize = Math.min(600, Math.ceil(inWorld / 4));
-/** Megabytes that memory may grow by after a quarter of the requests. A few thousand are over before it is warm. */
+/**
+ * Megabytes by which memory may grow after a quarter of the requests. A few thousand requests are not enough for a
+ * warm-up.
+ */
 const mostGrowth = amount >= 80_000 ? 64 : 256;
 
 const said = (line: string) => process.stderr.write(`${line}\n`);
@@ -33,7 +40,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   const service = await startQuietService(await createHome(t, { prepared: true }), {
     ...variables,
     REGISTRATION_ANSWER_TIME: '1ms',
-    // A list without a limit would be all of an audit log that only grows.
+    // Without a limit, a list could contain the whole audit log, which only grows.
     QUERY_LIMIT_MAX: '1000',
     PASSWORD_RESET_URL_ALLOW_LIST: 'https://app.example/reset',
     USER_INVITE_URL_ALLOW_LIST: 'https://app.example/invite',
@@ -56,7 +63,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
     const ms = performance.now() - began;
     if (kind !== 'slow') slowest = Math.max(slowest, ms);
     if (isStuck) faults.push(`${kind}: neither answered nor closed: ${readable(act)}`);
-    // What stood behind a request that ends the connection was not looked at, and is none of those that count.
+    // Requests behind one that ends the connection are not processed, and do not count.
     const isCutOff = ['shallow', 'drawn'].includes(kind) && answers.at(-1)?.isLast;
     const counted = isCutOff ? answers.length : act.amount;
     if (sending.ending === 'answers' && !isCutOff && answers.length < act.amount && !isEnded()) {
@@ -75,7 +82,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
     kinds.set(kind, { requests: sum.requests + counted, ms: sum.ms + ms });
   };
 
-  // Some say nothing for a while after half a line, and keep their connection all the time.
+  // Some clients pause after half a line, and keep their connections open all the time.
   const idlers = Array.from({ length: 20 }, () => createConnection(port));
   let isOver = false;
   const idling = idlers.map(async (connection) => {
@@ -120,7 +127,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
       );
     }
   } catch (error) {
-    faults.push(`The next world cannot be made: ${error}`);
+    faults.push(`The next world cannot be created: ${error}`);
   } finally {
     isOver = true;
     clearInterval(timer);
@@ -134,26 +141,26 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
   const { before, after, growth, most } = memoryGrowth(samples, amount);
   const lines = [
     `${sent} requests in ${seconds.toFixed(0)} s on the ${engine} engine: ${(sent / seconds).toFixed(0)} a second`,
-    `of the processor, ${cpu(service.pid, cpuAtStart.service)} ms a request were the service's and ${cpu(process.pid, cpuAtStart.clients)} ms the clients'`,
+    `processor time per request: ${cpu(service.pid, cpuAtStart.service)} ms for the service, ${cpu(process.pid, cpuAtStart.clients)} ms for the clients`,
     [...kinds].map(([kind, { requests, ms }]) => `${kind} ${requests} (${(ms / requests).toFixed(1)} ms)`).join(', '),
     [...statuses]
       .sort(([a], [b]) => a - b)
       .map(([status, times]) => `${times} × ${status}`)
       .join(', '),
-    `${unanswered} without an answer: they broke off, or what was changed made them wait for more; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
-    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB in the end, ${most.toFixed(0)} MB at the most; grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
+    `${unanswered} without a response: they broke off, or were altered so that they never ended; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
+    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB at the end, ${most.toFixed(0)} MB at most; grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
   ];
   for (const line of lines) said(line);
   for (const line of lines) t.comment(line);
   t.ok(sent >= amount || faults.length > 0, `${sent} were sent`);
-  for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some were answered ${status}`);
-  t.equal(overloaded, 0, 'none was too many: they come one by one on each connection');
+  for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some responses were ${status}`);
+  t.equal(overloaded, 0, 'the service was never overloaded: each connection sends one request after another');
   t.ok(growth <= mostGrowth, `memory has grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`);
 
   const health = await service.get('/server/ping');
-  t.equal(health.status, 200, 'the service is well');
+  t.equal(health.status, 200, 'the service is healthy');
   await sleep(100);
   const complaints = logLines(service.stdout).filter(({ level }) => Number(level) >= 50);
   t.strictSame(complaints.slice(0, 3), [], 'no error in the log');
-  t.strictSame(await service.stop(), { code: 0, signal: null }, 'and ends in order');
+  t.strictSame(await service.stop(), { code: 0, signal: null }, 'and it stops properly');
 });

@@ -11,17 +11,17 @@ import { createLoad } from '../helpers/load/world.js';
 import { startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
 
-/** `npm run test:soak` does it again and again. */
+/** `npm run test:soak` repeats it. */
 const rounds = Number(process.env.KILLS ?? 0);
 
-const withoutNginx = spawnSync('nginx', ['-v']).status !== 0 && 'nginx is not here';
+const withoutNginx = spawnSync('nginx', ['-v']).status !== 0 && 'nginx is not installed';
 const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutRedis || withoutNginx;
 
 const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 4, logsIn: 2 };
 const clients = Object.values(crowd).reduce((sum, count) => sum + count, 0);
-/** Requests in a minute from one address: more than any of many addresses makes here, but for one. */
+/** Requests per minute from one address: more than any address makes in this test, except one. */
 const points = 150;
-/** Any of two thousand, so that limits are in force and nobody comes upon one. */
+/** One of two thousand addresses, so that limits apply but are not reached. */
 const someAddress = () => `127.1.${Math.floor(Math.random() * 10)}.${1 + Math.floor(Math.random() * 200)}`;
 
 t.test('two instances behind nginx, one of which is killed under load', { skip }, async (t) => {
@@ -46,9 +46,9 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
   await load.begin();
   await sleep(1_000);
 
-  /** What clients have been answered since. */
+  /** The responses that clients have received since then. */
   const seen = (since: number) => load.asking.notes.filter(({ asked }) => asked >= since);
-  /** Has one go and come back, with time to be seen before, between and after. */
+  /** Stops an instance and starts it again, with pauses in which clients notice the change. */
   const replace = async (index: 0 | 1, signal: NodeJS.Signals) => {
     const since = performance.now();
     const ending = await instances[index].stop(signal);
@@ -64,15 +64,15 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     t.strictSame(
       failed.filter(({ what }) => what.startsWith('GET ')),
       [],
-      'whoever reads notices nothing',
+      'reading clients notice nothing',
     );
-    t.ok(failed.length <= clients, `${failed.length} of ${notes.length} have failed: those that it was answering`);
+    t.ok(failed.length <= clients, `${failed.length} of ${notes.length} failed: those that it was processing`);
   };
   const stop = async (index: 0 | 1) => {
     const { ending, notes, failed } = await replace(index, 'SIGTERM');
     t.strictSame(ending, { code: 0, signal: null });
-    // Now and then one is lost in the very moment that a listener closes.
-    t.ok(failed.length <= 1, `${failed.length} of ${notes.length} have failed while one was stopped`);
+    // Occasionally one is lost at the moment when a listener closes.
+    t.ok(failed.length <= 1, `${failed.length} of ${notes.length} failed while one was stopped`);
   };
 
   for (let round = 0; round < rounds; round++) {
@@ -80,7 +80,7 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     if (round < 20) await stop(((round + 1) % 2) as 0 | 1);
   }
 
-  await t.test('requests and wrong passwords are counted together, whoever goes and comes back', async (t) => {
+  await t.test('requests and wrong passwords are counted together, although instances stop and restart', async (t) => {
     const { ask } = createAsking(
       () => origin,
       () => '127.0.2.1',
@@ -93,15 +93,15 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     const reads = await many(read, points / 2);
     await kill(0);
     guesses.push(...(await many(guess, 20)));
-    t.equal(guesses.filter((status) => status === 401).length, 25, 'so many guesses are looked at, and no more');
-    t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429, 'by neither');
+    t.equal(guesses.filter((status) => status === 401).length, 25, 'exactly this many guesses are verified');
+    t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429, 'by neither instance');
     t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429);
     reads.push(...(await many(read, points)));
     const counted = reads.filter((status) => status === 200).length + guesses.length + 2;
-    t.equal(counted, points, 'so many requests are let through, and no more');
+    t.equal(counted, points, 'exactly this many requests are allowed');
   });
 
-  await t.test('nobody notices when Redis hangs, is emptied, or is lost', async (t) => {
+  await t.test('clients do not notice when Redis hangs, is flushed, or is lost', async (t) => {
     const since = performance.now();
     redis.pause();
     await sleep(700);

@@ -9,7 +9,7 @@ import { cheapHashing } from '../helpers/variables.js';
 
 const eddsa = { ...cheapHashing, ADMIN_PASSWORD: 'the password', ACCESS_TOKEN_ALGORITHM: 'EdDSA' };
 
-/** What `npm run keys:rotate` says and how it ends. */
+/** The output and exit code of `npm run keys:rotate`. */
 const rotate = (home: Home, args: string[] = [], more: Record<string, string> = {}) =>
   runCommand(home, 'keys-rotate', args, { ...eddsa, ...more });
 
@@ -23,7 +23,7 @@ t.test('keys:rotate', async (t) => {
   const token = body.data.access_token;
   const [first] = await kidsOf(service);
 
-  /** On the embedded engine the database is open to one process only. */
+  /** On the embedded engine, only one process can open the database. */
   const whileMayBe = async (work: () => Promise<void>) => {
     if (engine === 'embedded') await service.stop();
     await work();
@@ -59,11 +59,11 @@ t.test('keys:rotate', async (t) => {
     const again = await rotate(home, ['--after=0s']);
     t.match(again, { code: 0, said: `A rotation is already in progress: ${made} signs from ${moment}.` });
   });
-  // As often as an instance looks by itself.
+  // Waits for as long as the interval at which an instance reads the keys.
   for (let waited = 0; (await kidsOf(service)).length < 2 && waited < 10_000; waited += 200) await pause(200);
-  t.strictSame(await kidsOf(service), [made, first], 'the instance that runs knows of it');
+  t.strictSame(await kidsOf(service), [made, first], 'the running instance knows of it');
   const { body: next } = await logIn(service, 'the password');
-  t.equal(decodeJwt(next.data.access_token).header.kid, first, 'and signs with the old one meanwhile');
+  t.equal(decodeJwt(next.data.access_token).header.kid, first, 'and still signs with the old one');
 
   await whileMayBe(async () => {
     const { code, said } = await rotate(home, ['--revoke']);

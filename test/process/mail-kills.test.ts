@@ -9,7 +9,7 @@ const kills = Number(process.env.KILLS ?? 1);
 const token = 'the-static-token-of-the-administrator';
 const authorization = { authorization: `Bearer ${token}` };
 
-t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t) => {
+t.test(`after ${kills} times kill -9 every acknowledged email arrives`, async (t) => {
   const port = await freePort();
   const { mails } = await startSmtp(t, port);
   const home = await createHome(t, { prepared: true });
@@ -27,7 +27,7 @@ t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t)
   const acknowledged: string[] = [];
   let count = 0;
 
-  /** Each of the three kinds of mail, over and over, until the service is gone. */
+  /** Requests each of the three kinds of email repeatedly, until the service is gone. */
   const askOnAndOn = async (service: Service, role: string) => {
     for (;;) {
       const address = `somebody-${++count}@example.com`;
@@ -60,7 +60,7 @@ t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t)
     }
     const asking = [askOnAndOn(service, role), askOnAndOn(service, role)];
     await sleep(100 + ((kill * 137) % 900));
-    // On a slow machine nothing may have been answered yet, and nothing could be lost.
+    // On a slow machine, nothing may have been answered yet, so nothing could be lost.
     while (acknowledged.length <= kill) await sleep(20);
     await service.stop('SIGKILL');
     await Promise.all(asking);
@@ -75,9 +75,9 @@ t.test(`after ${kills} times kill -9 every acknowledged mail arrives`, async (t)
     }
     return left;
   };
-  // On PostgreSQL a mail that was on its way waits for its minute to be over: another process might have it.
+  // On PostgreSQL, an email that was being sent waits for a minute, because another process might be sending it.
   for (const end = performance.now() + 180_000; arrived().length > 0 && performance.now() < end; ) await sleep(250);
-  t.comment(`${acknowledged.length} acknowledged, ${mails.length} mails`);
+  t.comment(`${acknowledged.length} acknowledged, ${mails.length} emails`);
   t.ok(acknowledged.length > 0);
   t.strictSame(arrived(), []);
   t.strictSame(await last.stop(), { code: 0, signal: null });

@@ -27,41 +27,41 @@ const admin = { authorization: `Bearer ${token}` };
 
 t.comment(`PgBouncer ${pgBouncerVersion}`);
 
-t.test('as the guide has it, with fewer connections than instances want', { skip }, async (t) => {
+t.test('configured as in the guide, with fewer connections than the instances need', { skip }, async (t) => {
   const home = await createHome(t);
   const bouncer = await startPgBouncer(t, home, { default_pool_size: String(poolSize) });
-  // Both make the tables, the one that comes first; they have no more than these connections between them for it.
+  // All of them start by creating the tables, and share these few connections.
   const pair = await Promise.all([startBehind(home, bouncer), startBehind(home, bouncer), startBehind(home, bouncer)]);
   const [one, other] = pair as unknown as [Service, Service];
 
-  await t.test('registration, login, refresh, lists, a new password and mails, all at once on both', async (t) => {
+  await t.test('registration, login, refresh, lists, password resets and emails, simultaneously on both', async (t) => {
     await send(one, 'PATCH', '/settings', admin, { public_registration: true });
     const watch = watchConnections(home, bouncer);
     await Promise.all(
       Array.from({ length: people }, (_, number) =>
-        // Every step is on the other instance than the one before.
+        // Every step uses the other instance than the step before.
         number % 2 === 0 ? journey(t, number, one, other) : journey(t, number, other, one),
       ),
     );
     const { most, mostWaiting } = await watch.end();
-    t.ok(most <= poolSize, `${most} connections to PostgreSQL at the most`);
+    t.ok(most <= poolSize, `${most} connections to PostgreSQL at most`);
     t.ok(mostWaiting > 0, `up to ${mostWaiting} clients waited for one`);
   });
 
-  await t.test('nothing was done twice or got lost', async (t) => {
+  await t.test('nothing was done twice or lost', async (t) => {
     const [found] = await askStored(
       home,
       `select (select count(*)::int from users where email like 'somebody-%' and status = 'active') as users,
         (select count(*)::int from sessions join users u on u.id = "user" where email like 'somebody-%') as sessions`,
     );
     t.strictSame(found, { users: people, sessions: people });
-    // The last mails, of new passwords, are waited for by nobody.
+    // The test has not waited for the last emails, about new passwords.
     let mails = await mailJobs(home);
     for (let tries = 0; tries < 200 && mails.left > 0; tries++, mails = await mailJobs(home)) await sleep(100);
     t.strictSame(mails, { done: 3 * people, left: 0 });
   });
 
-  await t.test('no session of PostgreSQL has kept anything for the next who gets it', async (t) => {
+  await t.test('no session of PostgreSQL keeps any state for its next user', async (t) => {
     const sessions = await inEverySession(
       bouncer,
       `select pg_backend_pid() as pid, current_setting('synchronous_commit') as synchronous_commit,
@@ -78,19 +78,19 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
     t.equal(new Set(sessions.map(({ pid }) => pid)).size, poolSize);
     for (const { pid, prepared, ...session } of sessions) {
       t.strictSame(session, { ...direct, channels: 0, locks: 0 }, `session ${pid}`);
-      // Of these PgBouncer keeps track, where it can.
+      // PgBouncer tracks these, if it can.
       if (canTrack) t.ok(Number(prepared) > 10 && Number(prepared) <= 200, `${prepared} prepared statements`);
       else t.ok(Number(prepared) <= 3, `${prepared} prepared statements`);
     }
   });
 
-  await t.test('the commands go through it, too', async (t) => {
+  await t.test('the commands work through it, too', async (t) => {
     const own = { DATABASE_URL: bouncer.url.href };
     t.match(await verifyAuditLog(home, [], own), { code: 0 });
     t.match(await runCommand(home, 'keys-rotate', [], { ...own, ACCESS_TOKEN_ALGORITHM: 'EdDSA' }), { code: 0 });
   });
 
-  await t.test('it is killed and comes back', async (t) => {
+  await t.test('it is killed and restarted', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
     await bouncer.kill();
@@ -109,7 +109,7 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
     for (const service of pair) await recovers(t, service, caller);
   });
 
-  await t.test('a statement that takes too long is stopped in PostgreSQL', async (t) => {
+  await t.test('a statement that takes too long is cancelled in PostgreSQL', async (t) => {
     const limited = await startService(home, {
       ...variables,
       DATABASE_URL: bouncer.url.href,
@@ -123,14 +123,14 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
       t.ok(performance.now() - start < 4_000, `after ${Math.round(performance.now() - start)} ms`);
       const [found] = await tx`select count(*)::int as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
-      t.equal(found?.count, 0, 'no statement waits there any more');
+      t.equal(found?.count, 0, 'no statement waits there');
     });
     await sql.end();
     t.equal((await limited.get('/users/me/identities', admin)).status, 200);
     t.strictSame(await limited.stop(), { code: 0, signal: null });
   });
 
-  await t.test('nobody waits for long when all connections are taken', async (t) => {
+  await t.test('no request waits for long when all connections are in use', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
     const holders = await holdEverySession(bouncer);
@@ -138,7 +138,7 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
     const { status, headers } = await one.get('/users/me', caller);
     t.equal(status, 503);
     t.match(headers.get('retry-after'), /^\d+$/);
-    t.ok(performance.now() - start < 12_500, `told so after ${Math.round(performance.now() - start)} ms`);
+    t.ok(performance.now() - start < 12_500, `reported after ${Math.round(performance.now() - start)} ms`);
     await holders.release();
     await recovers(t, one, caller);
   });
@@ -146,7 +146,7 @@ t.test('as the guide has it, with fewer connections than instances want', { skip
   for (const service of pair) t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 
-t.test('a PgBouncer that keeps no track of prepared statements is noticed', { skip }, async (t) => {
+t.test('a PgBouncer that does not track prepared statements is detected', { skip }, async (t) => {
   const home = await createHome(t);
   const off = canTrack ? { max_prepared_statements: '0' } : {};
   const bouncer = await startPgBouncer(t, home, { default_pool_size: '3', ...off });
@@ -156,12 +156,12 @@ t.test('a PgBouncer that keeps no track of prepared statements is noticed', { sk
   const journeys = Array.from({ length: people }, (_, number) => journey(t, number, one, other));
   await Promise.all(journeys);
   const sessions = await inEverySession(bouncer, 'select count(*)::int as prepared from pg_prepared_statements', 3);
-  // Each instance has found out by one.
+  // Each instance has used one to detect this.
   t.ok(sessions.reduce((sum, { prepared }) => sum + Number(prepared), 0) <= services.length);
   for (const service of services) t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 
-t.test('a parameter of the session in the URL is refused in a sentence', { skip }, async (t) => {
+t.test('a session parameter in the URL is rejected with a message', { skip }, async (t) => {
   const home = await createHome(t);
   const bouncer = await startPgBouncer(t, home);
   const url = new URL(bouncer.url);
@@ -181,7 +181,7 @@ const startBehind = (home: Home, { url }: PgBouncer) =>
     DATABASE_URL: url.href,
   });
 
-/** All that somebody does from the registration to a forgotten password, from one instance to the other and back. */
+/** Everything that a user does from registration to a password reset, alternating between the instances. */
 async function journey(t: Test, number: number, one: Service, other: Service): Promise<void> {
   const email = `somebody-${number}@example.com`;
   const first = { email, password: 'a good long password' };
@@ -202,7 +202,7 @@ async function journey(t: Test, number: number, one: Service, other: Service): P
     session = await step(service.post('/auth/refresh', { refresh_token: session.refresh_token }));
     const { id } = claimsOf(session.access_token);
     const me = await step(service.get('/users/me?fields=id', bearer(session.access_token)));
-    t.strictSame(me, { id }, 'nobody gets the answer to another');
+    t.strictSame(me, { id }, 'no caller gets the response to another');
     const found = await step(service.get(`/users?fields=id&search=${email}`, admin));
     t.strictSame(found, [{ id }]);
     await step(send(service, 'PATCH', `/users/${id}`, admin, { title: `time ${time}` }));
@@ -222,7 +222,7 @@ const send = (service: Service, method: string, path: string, headers: Record<st
 
 const mailboxKey = 'the-key-of-the-mailbox';
 
-/** The token in the mail that came to somebody as the nth with one. */
+/** The token from the nth email with a token to a user. */
 async function tokenMailed(service: Service, email: string, nth: number): Promise<string> {
   for (const end = performance.now() + 20_000; performance.now() < end; await sleep(100)) {
     const response = await service.get(`/mailbox?key=${mailboxKey}`, { accept: 'application/json' });
@@ -231,10 +231,10 @@ async function tokenMailed(service: Service, email: string, nth: number): Promis
     const latest = links.length >= nth ? links[0] : undefined;
     if (latest) return linkIn(latest).searchParams.get('token') ?? '';
   }
-  throw new Error(`No mail comes to ${email}.`);
+  throw new Error(`No email arrives at ${email}.`);
 }
 
-/** Mails that were sent, and those that wait or have failed. */
+/** The number of emails sent, and of those that wait or have failed. */
 async function mailJobs(home: Home) {
   const [jobs] = await askStored(
     home,
@@ -244,7 +244,7 @@ async function mailJobs(home: Home) {
   return { done: Number(jobs?.done), left: Number(jobs?.left) };
 }
 
-/** Looks again and again how many sessions PostgreSQL has, and how many clients wait for one. */
+/** Watches how many sessions PostgreSQL has, and how many clients wait for one. */
 function watchConnections(home: Home, bouncer: PgBouncer) {
   let isOver = false;
   const seen = { most: 0, mostWaiting: 0 };
@@ -269,7 +269,7 @@ function watchConnections(home: Home, bouncer: PgBouncer) {
   };
 }
 
-/** Takes all sessions that PgBouncer has, each in a transaction, and asks something in each of them. */
+/** Occupies all sessions of PgBouncer, each with a transaction, and runs a query in each of them. */
 async function inEverySession(bouncer: PgBouncer, question: string, size = poolSize) {
   const { answers, release } = await holdEverySession(bouncer, question, size);
   await release();

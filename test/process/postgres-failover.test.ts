@@ -13,17 +13,19 @@ const { OUTAGES } = process.env;
 const rounds = Number(OUTAGES ?? 1);
 
 const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutPrograms;
-/** What takes long, and finds no more than the others as a rule. */
-const onlyLong = OUTAGES === undefined && 'in the long form only';
+/** Tests that take long, and normally find no more than the others. */
+const onlyLong = OUTAGES === undefined && 'only in the long form';
 const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 8, logsIn: 2 };
 
 /** Milliseconds: mostly short; the third time longer than a client waits, and than the grace period of a refresh. */
 const downtime = (round: number) => (round % 4 === 2 ? 12_000 : 300 + ((round * 700) % 2_500));
 
-/** Waits until clients are answered again. @param from when the database went away; now it is back */
+/**
+ * Waits until clients are answered again. @param from when the database became unavailable; it is available again now
+ */
 type Recovers = (what: string, from: number, within: number) => Promise<void>;
 
-/** Lets clients ask a service while its database has outages, and holds it to what it has promised them. */
+/** Runs clients of a service while its database has outages, and checks that the service keeps its promises. */
 async function holdsThrough(
   t: Test,
   databaseUrl: string,
@@ -47,7 +49,7 @@ async function holdsThrough(
   await isStoredWhole(t, home, load.variables, load.ledger);
 }
 
-/** What a load balancer sees of a service. */
+/** Polls the health check of a service, as a load balancer does. */
 function watchHealth(service: Service): { seen: { status: number; at: number }[]; stop(): void } {
   const seen: { status: number; at: number }[] = [];
   const timer = setInterval(async () => {
@@ -70,28 +72,28 @@ async function recovers(
   }
   const notes = asking.notes.filter(({ answered }) => answered >= from);
   const recovery = Math.round(recoveryAfter(notes, back));
-  // Inviting a thousand people at once may take minutes, and so nobody is told to come back before.
+  // Inviting a thousand users may take minutes, so this request has no deadline.
   const wait = Math.round(longestWait(notes.filter(({ what }) => what !== 'POST /users/invite')));
   const away = Math.round(back - from);
   t.comment(
-    `${what}: away for ${away} ms, 99 % after ${recovery} ms, longest wait ${wait} ms, ${JSON.stringify(statusesOf(notes))}`,
+    `${what}: unavailable for ${away} ms, 99 % after ${recovery} ms, longest wait ${wait} ms, ${JSON.stringify(statusesOf(notes))}`,
   );
-  t.ok(recovery <= within, `${what}: 99 of 100 requests are answered ${recovery} ms after it is back`);
-  t.ok(wait < 11_000, `nobody has waited for longer than ${wait} ms`);
+  t.ok(recovery <= within, `${what}: 99 of 100 requests are answered within ${recovery} ms after it is back`);
+  t.ok(wait < 11_000, `no request has waited for longer than ${wait} ms`);
   const failures = notes.filter(({ status }) => status === 0 || status >= 500);
   t.ok(failures.length > 0, 'clients have noticed');
   const others = failures.filter(({ status, retryAfter }) => status !== 503 || !/^\d+$/.test(retryAfter ?? ''));
-  t.strictSame(others, [], 'and were told to come back, and when');
+  t.strictSame(others, [], 'and were told to retry, and when');
   if (away > 2_500) {
     const answers = health.filter(({ at }) => at >= from).map(({ status }) => status);
-    t.ok(answers.includes(503), 'a load balancer was told');
+    t.ok(answers.includes(503), 'the health check reported it');
   }
   for (const end = performance.now() + 5_000; health.at(-1)?.status !== 200 && performance.now() < end; )
     await sleep(50);
-  t.equal(health.at(-1)?.status, 200, 'a load balancer is told that it is over');
+  t.equal(health.at(-1)?.status, 200, 'the health check reports that it is over');
 }
 
-/** What goes on in the background goes on again. */
+/** Checks that background work continues. */
 async function worksOn(t: Test, home: Home, { ledger }: Load): Promise<void> {
   const reset = () => [...ledger.resets.values()].reduce((sum, { done }) => sum + done, 0);
   const before = reset();
@@ -104,18 +106,18 @@ async function worksOn(t: Test, home: Home, { ledger }: Load): Promise<void> {
   };
   const isDone = async () => reset() > before + 1 && (await unlinked()) === 0;
   for (const end = performance.now() + 20_000; !(await isDone()) && performance.now() < end; ) await sleep(200);
-  t.ok(reset() > before + 1, 'mails are sent');
+  t.ok(reset() > before + 1, 'emails are sent');
   t.equal(await unlinked(), 0, 'the audit log is linked');
 }
 
-/** How a primary is stopped and started again, and what becomes of it, another time, before its standby is promoted. */
+/** How a primary is restarted, and what happens to it before its standby is promoted. */
 const fates = [
   { restarted: 'immediate', lost: 'killed', lose: (primary: Cluster) => primary.kill() },
   { restarted: 'fast', lost: 'hanging', lose: async (primary: Cluster) => primary.freeze() },
 ] as const;
 
 for (const { restarted, lost, lose } of fates) {
-  const title = `PostgreSQL restarted under load (${restarted}), and then lost to a synchronous standby (${lost})`;
+  const title = `PostgreSQL is restarted under load (${restarted}), and then lost to a synchronous standby (${lost})`;
   t.test(title, { skip: skip || (lost === 'hanging' && onlyLong) }, async (t) => {
     let primary = await startCluster(t);
     let freed = await freePort();
@@ -145,7 +147,7 @@ for (const { restarted, lost, lose } of fates) {
   });
 }
 
-t.test('a synchronous standby lost, without which nothing is committed', { skip: skip || onlyLong }, async (t) => {
+t.test('a synchronous standby is lost, without which nothing is committed', { skip: skip || onlyLong }, async (t) => {
   const primary = await startCluster(t);
   const standby = await primary.startSynchronousStandby(t);
   const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`).join(',');

@@ -8,11 +8,11 @@ import { administrator, engine, logIn } from '../helpers/service.js';
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
 t.test('a database that hangs', { skip }, async (t) => {
-  // Most of the time goes by waiting.
+  // The tests spend most of their time waiting.
   t.jobs = 4;
 
   for (const sslmode of ['disable', 'require']) {
-    t.test(`a database that hangs keeps nobody waiting for ever (sslmode ${sslmode})`, async (t) => {
+    t.test(`no request waits forever for a database that hangs (sslmode ${sslmode})`, async (t) => {
       const { proxy, service } = await startBehindProxy(t, sslmode);
       const { body } = await logIn(service, password);
       const token = bearer(body.data.access_token);
@@ -27,22 +27,22 @@ t.test('a database that hangs', { skip }, async (t) => {
       ]);
       const health = await service.get('/server/health');
       t.equal(health.status, 503);
-      t.ok(performance.now() - start < 5_000, 'health tells it sooner');
-      t.equal((await service.get('/server/ping')).status, 200, 'what needs no database answers');
+      t.ok(performance.now() - start < 5_000, 'the health check reports it sooner');
+      t.equal((await service.get('/server/ping')).status, 200, 'a request that needs no database is answered');
       for (const answer of await frozen) {
         t.equal(answer.status, 503);
         t.match(answer.headers.get('retry-after'), /^\d+$/);
       }
       t.ok(performance.now() - start < 15_000);
 
-      // The connections of before stay dead: the service has to give them up by itself.
+      // The old connections stay dead: the service itself has to close them.
       await proxy.restore();
       await recovers(t, service, token, 15_000);
       t.strictSame(await service.stop(), { code: 0, signal: null });
     });
   }
 
-  t.test('a table that is locked keeps nobody waiting for ever', async (t) => {
+  t.test('no request waits forever for a locked table', async (t) => {
     const { home, service } = await startBehindProxy(t);
     const { body } = await logIn(service, password);
     const token = bearer(body.data.access_token);
@@ -54,14 +54,14 @@ t.test('a database that hangs', { skip }, async (t) => {
       t.equal(answer.status, 503);
       t.match(await answer.json(), { errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] });
       t.ok(performance.now() - start < 15_000);
-      t.equal((await service.get('/server/health')).status, 200, 'the database is there');
+      t.equal((await service.get('/server/health')).status, 200, 'the database is available');
     });
     await sql.end();
     await recovers(t, service, token);
     await service.stop();
   });
 
-  t.test('a service whose database hangs still ends', async (t) => {
+  t.test('a service with a database that hangs still stops', async (t) => {
     const { proxy, service } = await startBehindProxy(t);
     proxy.freeze();
     const request = service.get('/server/info').catch(() => undefined);

@@ -17,12 +17,16 @@ import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
-t.test('five instances start at once on an empty database', { skip }, async (t) => {
+t.test('five instances start simultaneously on an empty database', { skip }, async (t) => {
   const home = await createHome(t);
   const instances = await Promise.all([0, 1, 2, 3, 4].map(() => startService(home, cheapHashing)));
   const passwords = instances.flatMap(({ password }) => password ?? []);
   t.equal(passwords.length, 1, 'one password is generated');
-  t.equal(instances.filter(({ stdout }) => stdout.includes('"passwordFile"')).length, 1, 'one tells of its file');
+  t.equal(
+    instances.filter(({ stdout }) => stdout.includes('"passwordFile"')).length,
+    1,
+    'one instance reports its file',
+  );
   const [users] = await askStored(home, 'select count(*)::int as count from users');
   const [roles] = await askStored(home, 'select count(*)::int as count from roles');
   t.strictSame([users?.count, roles?.count], [1, 1], 'one administrator, one role');
@@ -32,13 +36,14 @@ t.test('five instances start at once on an empty database', { skip }, async (t) 
 
 const withoutProc = process.platform !== 'linux' && 'there is no /proc';
 
-t.test('at rest it takes little memory', { skip: skip || withoutProc }, async (t) => {
+t.test('an idle service needs little memory', { skip: skip || withoutProc }, async (t) => {
   const home = await createHome(t);
   await (await startService(home, variables)).stop();
   const service = await startService(home, variables);
-  // 104 to 115 were measured, the most by newer versions of Node. Without what is done about it after the start it is 140.
+  // Measurements were 104 to 115, the highest with newer versions of Node.js. Without the measures taken after the
+  // start it is 140.
   const most = 125;
-  // What it compiles after the start takes memory first.
+  // Compilation after the start takes memory at first.
   await sleep(3_000);
   let megabytes = memoryOf(service.pid).now;
   for (let tries = 0; tries < 100 && megabytes > most; tries++) {
@@ -49,7 +54,7 @@ t.test('at rest it takes little memory', { skip: skip || withoutProc }, async (t
   t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 
-t.test('instances that are killed while they start leave nothing half done', { skip }, async (t) => {
+t.test('instances killed during their start leave nothing incomplete', { skip }, async (t) => {
   const home = await createHome(t);
   for (const ms of [250, 400, 550]) {
     const all = [launchService(home, variables), launchService(home, variables)];
@@ -61,7 +66,7 @@ t.test('instances that are killed while they start leave nothing half done', { s
   await service.stop();
 });
 
-t.test('a database or a role that does not exist is said in a sentence', { skip }, async (t) => {
+t.test('a database or a role that does not exist is reported with a message', { skip }, async (t) => {
   const home = await createHome(t);
   const url = (change: (url: URL) => void) => {
     const changed = databaseUrl(home);
@@ -90,7 +95,7 @@ t.test('a database or a role that does not exist is said in a sentence', { skip 
   }
 });
 
-t.test('the database goes away and comes back', { skip }, async (t) => {
+t.test('the database becomes unavailable and returns', { skip }, async (t) => {
   const { home, proxy, service } = await startBehindProxy(t);
   const { body } = await logIn(service, 'the password');
   const token = bearer(body.data.access_token);
@@ -102,7 +107,7 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  await t.test('a hundred clients at once learn it without waiting for each other', async (t) => {
+  await t.test('a hundred simultaneous clients are informed without waiting for each other', async (t) => {
     await proxy.cut();
     const start = performance.now();
     const answers = await Promise.all(Array.from({ length: 100 }, () => service.get('/users/me', token)));
@@ -112,7 +117,7 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  await t.test('it is cut while requests are under way', async (t) => {
+  await t.test('the connection is cut during requests', async (t) => {
     const requests = Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         await sleep(index * 5);
@@ -131,7 +136,7 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  await t.test('it is cut again and again under load', async (t) => {
+  await t.test('the connection is cut repeatedly under load', async (t) => {
     let slowest = 0;
     let isOver = false;
     const seen = new Set<number>();
@@ -153,10 +158,10 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
     isOver = true;
     await Promise.all(clients);
     t.strictSame([...seen].sort(), [200, 503]);
-    t.ok(slowest < 4_000, `nobody was left waiting: ${Math.round(slowest)} ms at the most`);
+    t.ok(slowest < 4_000, `no request waited for long: ${Math.round(slowest)} ms at most`);
   });
 
-  await t.test('a proxy with nothing behind it hangs up', async (t) => {
+  await t.test('a proxy without a backend hangs up', async (t) => {
     proxy.hangUp();
     await isUnavailable(t, service, token);
     await proxy.restore();
@@ -175,7 +180,7 @@ t.test('the database goes away and comes back', { skip }, async (t) => {
   t.strictSame(await service.stop(), { code: 0, signal: null });
 });
 
-/** Every kind of request says 503 and when to come back; nothing breaks. */
+/** Checks that every kind of request returns 503 with Retry-After, and that nothing breaks. */
 async function isUnavailable(t: Test, service: Service, token: Record<string, string>): Promise<void> {
   const answers = {
     login: service.post('/auth/login', { email: 'admin@example.com', password: 'the password' }),
@@ -188,7 +193,7 @@ async function isUnavailable(t: Test, service: Service, token: Record<string, st
   for (const [name, pending] of Object.entries(answers)) {
     const answer = await pending;
     if (name === 'refresh') {
-      t.match(String(answer.status), /^(401|503)$/, 'refresh: a token that is none needs no database');
+      t.match(String(answer.status), /^(401|503)$/, 'refresh: an invalid token needs no database');
       continue;
     }
     t.equal(answer.status, 503, name);
@@ -204,5 +209,5 @@ async function isUnavailable(t: Test, service: Service, token: Record<string, st
   t.equal(health.status, 503);
   t.match(health.headers.get('content-type'), 'application/health+json');
   t.strictSame(await health.json(), { status: 'error' });
-  t.equal((await service.get('/server/ping')).status, 200, 'what needs no database answers');
+  t.equal((await service.get('/server/ping')).status, 200, 'a request that needs no database is answered');
 }

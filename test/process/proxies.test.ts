@@ -8,19 +8,22 @@ import { testCertificate } from '../helpers/tls-front.js';
 import { cheapHashing } from '../helpers/variables.js';
 
 const password = 'the password';
-/** Another address of this machine than that of the proxy. */
+/** An address of this machine other than that of the proxy. */
 const client = '127.0.0.2';
 const credentials = JSON.stringify({ ...administrator, password });
 
 for (const name of ['nginx', 'caddy'] as const) {
   const { status, stdout } = spawnSync(name, [name === 'nginx' ? '-v' : 'version'], { encoding: 'utf8' });
-  const skip = status !== 0 && `${name} is not here`;
-  const forgets = name === 'caddy' && isOlder(stdout, [2, 11, 2]) && 'this Caddy forgets bodies that were refused';
+  const skip = status !== 0 && `${name} is not installed`;
+  const forgets =
+    name === 'caddy' &&
+    isOlder(stdout, [2, 11, 2]) &&
+    'this version of Caddy does not resend the bodies of refused requests';
 
-  t.test(`behind ${name} as the guide has it`, { skip }, async (t) => {
+  t.test(`behind ${name}, configured as in the guide`, { skip }, async (t) => {
     const home = await createHome(t, { prepared: true });
     const own = await freePort();
-    // The embedded database has room for one: the other upstream is down then, where the proxy can cope with that.
+    // The embedded database allows one instance, so the other upstream is down, if the proxy can cope with that.
     const upstreams: [number, number] = [own, engine === 'embedded' && forgets ? own : await freePort()];
     const port = await freePort();
     const start = (index: 0 | 1) =>
@@ -35,7 +38,7 @@ for (const name of ['nginx', 'caddy'] as const) {
     let second = engine === 'postgres' ? await start(1) : undefined;
     await startGuideProxy(t, name, { directory: home.directory, port, upstreams });
 
-    await t.test('the address of the client is the one that the proxy sees, whatever the client says', async (t) => {
+    await t.test('the address of the client is the one that the proxy sees, whatever the client sends', async (t) => {
       const forged = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-host': 'evil.example', forwarded: 'for=192.0.2.7' };
       const login = await ask(port, 'POST', '/auth/login', forged, credentials);
       t.equal(login.status, 200);
@@ -46,7 +49,7 @@ for (const name of ['nginx', 'caddy'] as const) {
     });
 
     await t.test(
-      'requests are answered while one instance after the other is started anew',
+      'requests are answered while the instances are restarted one after another',
       { skip: forgets },
       async (t) => {
         const statuses = new Map<number, number>();
@@ -69,7 +72,7 @@ for (const name of ['nginx', 'caddy'] as const) {
         isOver = true;
         await Promise.all(clients);
         const { 200: answered = 0, ...others } = Object.fromEntries(statuses);
-        // Now and then one is lost in the very moment that a listener closes.
+        // Occasionally one is lost at the moment when a listener closes.
         t.ok(answered > 2 && (others[502] ?? 0) <= 1, `${answered} logins`);
         t.strictSame(
           Object.keys(others).filter((status) => status !== '502'),
@@ -80,14 +83,14 @@ for (const name of ['nginx', 'caddy'] as const) {
   });
 }
 
-/** Whether the version that a text begins with comes before another. */
+/** Whether the version at the start of a text is older than another. */
 function isOlder(text: string, other: readonly number[]): boolean {
   const version = (/\d+(\.\d+)*/.exec(text)?.[0] ?? '').split('.').map(Number);
   const index = other.findIndex((part, place) => part !== version[place]);
   return index >= 0 && (version[index] ?? 0) < (other[index] ?? 0);
 }
 
-/** Asks over TLS, on a connection of its own. */
+/** Sends a request over TLS, on its own connection. */
 function ask(port: number, method: string, path: string, headers: Record<string, string>, body?: string) {
   const front = { servername: 'localhost', ca: testCertificate.cert, localAddress: client };
   const host = { host: `localhost:${port}` };

@@ -7,13 +7,13 @@ import { claimsOf } from '../helpers/sessions.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
-/** A session, and a client of it that tries again as it is told to. */
+/** A session, and a client that retries as the responses say. */
 async function startSession(service: Pick<Service, 'post'>) {
   const { data } = (await logIn(service as Service, password)).body;
   const session = String(claimsOf(data.access_token).session);
   let { refresh_token: token } = data;
   const ask = (from = service) => from.post('/auth/refresh', { refresh_token: token });
-  /** @returns the statuses of all tries; the last is not 503 */
+  /** @returns the statuses of all attempts; the last is not 503 */
   const refresh = async (from = service): Promise<number[]> => {
     const statuses: number[] = [];
     for (;;) {
@@ -29,7 +29,7 @@ async function startSession(service: Pick<Service, 'post'>) {
   return { session, ask, refresh, current: () => token as string };
 }
 
-/** The same, of a service whose connection to PostgreSQL can be lost. */
+/** Like `startSession`, for a service whose connection to PostgreSQL can be lost. */
 async function startOnProxy(t: Test) {
   const { home, proxy, service } = await startBehindProxy(t);
   const sql = postgres(databaseUrl(home).href, { max: 2, onnotice: () => {} });
@@ -38,26 +38,26 @@ async function startOnProxy(t: Test) {
   const goesOn = async (t: Test) => {
     t.strictSame(await client.refresh(), [200], 'the session continues');
     const [{ count } = { count: 0 }] = await sql`select count(*)::int as count from sessions`;
-    t.equal(count, 1, 'it is one session');
+    t.equal(count, 1, 'there is one session');
   };
   return { home, proxy, service, sql, goesOn, ...client };
 }
 
-t.test('whatever happens to the database, a client that tries again keeps its session', { skip }, async (t) => {
-  // Most of the time goes by waiting.
+t.test('whatever happens to the database, a client that retries keeps its session', { skip }, async (t) => {
+  // The tests spend most of their time waiting.
   t.jobs = 5;
 
   t.test('the response to the commit is lost', async (t) => {
     const { proxy, service, session, refresh, goesOn } = await startOnProxy(t);
     for (const isDone of [true, false]) {
       proxy.loseStatement(session, isDone);
-      t.strictSame(await refresh(), [503, 200], isDone ? 'it was done' : 'it was not');
+      t.strictSame(await refresh(), [503, 200], isDone ? 'it was committed' : 'it was not committed');
     }
     await goesOn(t);
     t.strictSame(await service.stop(), { code: 0, signal: null });
   });
 
-  t.test('after that, the database is unreachable for longer than the grace period', async (t) => {
+  t.test('in addition, the database is unreachable for longer than the grace period', async (t) => {
     const { proxy, session, refresh, goesOn } = await startOnProxy(t);
     proxy.loseStatement(session, true);
     const pending = refresh();
@@ -93,7 +93,7 @@ t.test('whatever happens to the database, a client that tries again keeps its se
   t.test('a commit by another instance takes longer than the grace period', async (t) => {
     const { home, sql, session, refresh, goesOn } = await startOnProxy(t);
     const other = await startService(home, { ...variables, PORT: String(await freePort()) });
-    // Held back when it has been told to commit, as a slow disk or a standby does.
+    // Blocks during the commit, like a slow disk or a slow standby.
     await sql.unsafe(`
       create function hold_back() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
       create constraint trigger hold_back after update on sessions deferrable initially deferred
@@ -102,19 +102,19 @@ t.test('whatever happens to the database, a client that tries again keeps its se
       await tx`select pg_advisory_xact_lock(1)`;
       const pending = refresh(other);
       await sleep(12_000);
-      // A second tab, on another instance: its request is there before the commit.
+      // A second tab, on another instance: its request arrives before the commit.
       const late = refresh();
       await sleep(1_500);
       return { pending: [pending] as const, late: [late] as const };
     });
-    t.equal((await pending[0]).at(-1), 200, 'the client that tries again');
+    t.equal((await pending[0]).at(-1), 200, 'the client that retries');
     t.equal((await late[0]).at(-1), 200, 'the second tab');
     t.equal((await sql`select from sessions where id = ${session}`).length, 1);
     await sql`drop trigger hold_back on sessions`;
     await goesOn(t);
   });
 
-  t.test('a replaced token that is presented after the grace period ends the session all the same', async (t) => {
+  t.test('a replaced token sent after the grace period still ends the session', async (t) => {
     const { service, sql, ask, refresh, current } = await startOnProxy(t);
     const replaced = current();
     t.strictSame(await refresh(), [200]);
@@ -125,14 +125,14 @@ t.test('whatever happens to the database, a client that tries again keeps its se
   });
 });
 
-t.test('an instance that is killed before it responds signs nobody out', async (t) => {
+t.test('an instance killed before it responds signs no user out', async (t) => {
   const home = await createHome(t, { prepared: true });
   const PORT = String(await freePort());
   let service = await startService(home, { ...variables, PORT, SESSION_REFRESH_GRACE_PERIOD: '60s' });
   const post: Service['post'] = (...request) => service.post(...request);
   const client = await startSession({ post });
   for (let kill = 0; kill < 3; kill++) {
-    // Of several pauses one or the other is between the commit and the response.
+    // One of several pauses should fall between the commit and the response.
     const pending = client.refresh();
     await sleep(kill * 3);
     await service.stop('SIGKILL');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Answer, json, startWebServer, status } from '../helpers/web-server.js';
 
-/** What a release is made by. */
+/** The parts of package-lock.json used here. */
 
 interface Package {
   version: string;
@@ -25,7 +25,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const { version } = manifest;
 const { packages }: { packages: Record<string, Package> } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
-/** A copy of what a release is made from. */
+/** A copy of the files that a release is made from. */
 function copyProject(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-release-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -35,7 +35,7 @@ function copyProject(t: Test): string {
   return folder;
 }
 
-/** Runs a script of package.json. @param registry that npm is to ask */
+/** Runs a script of package.json. @param registry the registry that npm uses */
 async function run(folder: string, script: string[], registry = 'http://127.0.0.1:1/') {
   const { PATH, HOME } = process.env;
   const child = spawn('npm', ['run', '--silent', ...script], {
@@ -57,7 +57,7 @@ async function run(folder: string, script: string[], registry = 'http://127.0.0.
 
 const nameOf = (path: string) => path.split('node_modules/').at(-1) ?? '';
 
-t.test('npm run sbom lists what the service needs, all of it and nothing else', async (t) => {
+t.test('npm run sbom lists exactly the packages that the service needs', async (t) => {
   const folder = copyProject(t);
   const { code, output } = await run(folder, ['sbom']);
   t.equal(code, 0, output);
@@ -122,6 +122,6 @@ t.test('npm run release', async (t) => {
   writeFileSync(join(folder, 'CHANGELOG.md'), `${changelog}\n## ${version} (2026-01-31)\n`);
   const { code, output } = await run(folder, ['release'], `${registry}/`);
   t.equal(code, 0, output);
-  t.equal(readFileSync(baseline, 'utf8'), readFileSync('openapi.yaml', 'utf8'), 'what later versions are held against');
+  t.equal(readFileSync(baseline, 'utf8'), readFileSync('openapi.yaml', 'utf8'), 'the baseline for later versions');
   t.ok(existsSync(join(folder, 'sbom.cdx.json')));
 });

@@ -8,17 +8,17 @@ import { createHome, engine, freePort, type Service, startService } from '../hel
 import { cheapHashing } from '../helpers/variables.js';
 
 /**
- * The keys of access tokens and SECRET are changed under load, instance by instance, as the guide says; nobody is signed out
- * and nothing is refused. The embedded engine has room for one instance: there, clients wait while it is started anew.
+ * Changes the keys for access tokens and SECRET under load, instance by instance, as the guide says. No user may be
+ * signed out, and no request rejected. The embedded engine allows one instance, so clients wait while it restarts.
  */
 
 const password = 'the password';
 const before = 'the secret of before which is long enough';
 const after = 'the secret from now on which is long enough';
-// More sessions than the load begins: past that, a new one would end the oldest.
+// More sessions than the load creates: at the limit, a new session would end the oldest.
 const base = { ...cheapHashing, ADMIN_PASSWORD: password, SESSIONS_PER_USER: '10000' };
 
-t.test('keys and SECRET change while people are signed in', async (t) => {
+t.test('keys and SECRET change while users are signed in', async (t) => {
   const home = await createHome(t, { prepared: true });
   const ports = await Promise.all((engine === 'postgres' ? [0, 1] : [0]).map(freePort));
   const start = (port: number, variables: Record<string, string>) =>
@@ -28,14 +28,14 @@ t.test('keys and SECRET change while people are signed in', async (t) => {
 
   const load = createLoad(ports);
 
-  /** Starts one instance after the other anew. */
+  /** Restarts the instances one after another. */
   const restart = async (changed: Record<string, string>, meanwhile = async () => {}) => {
     variables = changed;
     for (const [index, port] of ports.entries()) {
       await instances[index]?.stop();
       await meanwhile();
       instances[index] = await start(port, variables);
-      // For a while there is one of each kind.
+      // For a while, there is one instance of each kind.
       await load.hasDone(30);
     }
   };
@@ -61,18 +61,18 @@ t.test('keys and SECRET change while people are signed in', async (t) => {
   load.stop();
   await Promise.all(clients);
 
-  t.comment(`${load.answers.size} kinds of answers: ${JSON.stringify(Object.fromEntries(load.answers))}`);
-  t.comment(`${load.kids.size} keys, ${load.verified} tokens verified by somebody else`);
+  t.comment(`${load.answers.size} kinds of responses: ${JSON.stringify(Object.fromEntries(load.answers))}`);
+  t.comment(`${load.kids.size} keys, ${load.verified} tokens verified by another service`);
   t.strictSame(
     [...load.answers.keys()].filter((answer) => !/ 200$/.test(answer)),
     [],
-    'nothing but 200',
+    'only 200',
   );
-  t.strictSame(load.unverified, [], 'whoever verifies by the key set of an instance takes what that has just signed');
+  t.strictSame(load.unverified, [], 'the key set of an instance verifies a token that the instance has just signed');
   t.ok(load.kids.has('none') && load.kids.size >= 4, 'tokens of all keys were among them');
 });
 
-/** Clients that go to any of the instances, and to another when that is not there. */
+/** Clients that use any of the instances, and another one if that is unavailable. */
 function createLoad(ports: readonly number[]) {
   const answers = new Map<string, number>();
   const kids = new Set<string>();
@@ -90,7 +90,7 @@ function createLoad(ports: readonly number[]) {
         body && JSON.stringify(body),
       ).catch(() => undefined);
       if (!answer) {
-        // It was not there to take the request.
+        // The instance was not running.
         await sleep(20);
         continue;
       }
@@ -101,7 +101,7 @@ function createLoad(ports: readonly number[]) {
     }
   };
 
-  /** As a service does that has just read the keys. */
+  /** Verifies a token like a service that has just read the keys. */
   const look = async (token: string, port: number) => {
     const { kid } = decodeJwt(token).header;
     kids.add(String(kid ?? 'none'));
@@ -137,11 +137,11 @@ function createLoad(ports: readonly number[]) {
     stop: () => {
       isOver = true;
     },
-    /** Waits until so many more requests have been answered. */
+    /** Waits until this many more requests have been answered. */
     hasDone: async (more: number) => {
       for (const end = done + more; done < end; ) await sleep(10);
     },
-    /** Signed in once, before anything changes. */
+    /** Logs in once, before anything changes. */
     withCookie: async () => {
       const { token } = await logIn('session');
       await whileItLasts(() => ask('GET', '/users/me', { cookie: `gatehouse_session_token=${token}` }));

@@ -28,7 +28,7 @@ import {
 } from '../helpers/service.js';
 import { cheapHashing } from '../helpers/variables.js';
 
-t.test('every fault of the configuration is named, and nothing is made', async (t) => {
+t.test('every error in the configuration is named, and nothing is created', async (t) => {
   const home = await createHome(t);
   const { code, stdout, stderr } = await refusedService(home, {
     PORT: 'eighty',
@@ -57,7 +57,7 @@ t.test('every fault of the configuration is named, and nothing is made', async (
   t.strictSame(readdirSync(home.directory), []);
 });
 
-t.test('DATABASE_URL without SECRET is refused', async (t) => {
+t.test('DATABASE_URL without SECRET is rejected', async (t) => {
   const home = await createHome(t);
   const variables = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET: undefined };
   const { code, stderr } = await refusedService(home, variables);
@@ -66,7 +66,7 @@ t.test('DATABASE_URL without SECRET is refused', async (t) => {
   t.strictSame(readdirSync(home.directory), []);
 });
 
-t.test('a port in use is said in a sentence, and the generated password is not lost', async (t) => {
+t.test('a port in use is reported with a message, and the generated password is not lost', async (t) => {
   const home = await createHome(t, { prepared: true });
   const other = createServer();
   const port = await listen(other);
@@ -82,7 +82,7 @@ t.test('a port in use is said in a sentence, and the generated password is not l
   await service.stop();
 });
 
-t.test('an address that is not this machine’s is said in a sentence', async (t) => {
+t.test('an address of another machine is reported with a message', async (t) => {
   const home = await createHome(t, { prepared: true });
   const { code, stderr } = await refusedService(home, { HOST: '192.0.2.1' });
   t.equal(code, 1);
@@ -90,7 +90,7 @@ t.test('an address that is not this machine’s is said in a sentence', async (t
   t.notMatch(stderr, /^\s+at /m);
 });
 
-t.test('a database that is not there is said in a sentence, without the password, soon', async (t) => {
+t.test('an unavailable database is reported quickly with a message, without the password', async (t) => {
   const refusing = (code: string, message: string) => startFakePostgres(t, { refusal: { code, message } });
   const secret = 'hunter2-the-password';
   const cases = [
@@ -100,7 +100,7 @@ t.test('a database that is not there is said in a sentence, without the password
     { name: 'no such database', port: await refusing('3D000', 'none'), says: 'The database does not exist' },
     { name: 'it is starting up', port: await refusing('57P03', 'wait'), says: 'PostgreSQL cannot be reached' },
     { name: 'full', port: await refusing('53300', 'full'), says: 'PostgreSQL cannot be reached' },
-    { name: 'it never answers', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },
+    { name: 'it never responds', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },
     { name: 'it hangs up', port: await startFakePostgres(t, 'hangs up'), says: 'PostgreSQL cannot be reached' },
     { name: 'it is something else', port: await startFakePostgres(t, 'http'), says: 'PostgreSQL cannot be reached' },
   ];
@@ -110,7 +110,7 @@ t.test('a database that is not there is said in a sentence, without the password
       DATABASE_URL: `postgres://gatehouse:${secret}@127.0.0.1:${port}/gatehouse`,
       SECRET: 'a secret for tests, long enough to be taken',
     });
-  // Not all at once: what counts is how long the service waits, not how long it is kept waiting for a processor.
+  // Not all at the same time: the test measures how long the service waits, not how long it waits for a processor.
   const outcomes: Awaited<ReturnType<typeof start>>[] = [];
   for (let first = 0; first < cases.length; first += 3) {
     outcomes.push(...(await Promise.all(cases.slice(first, first + 3).map(({ port }) => start(port)))));
@@ -125,7 +125,7 @@ t.test('a database that is not there is said in a sentence, without the password
   }
 });
 
-t.test('a host name that means nothing is said in a sentence', async (t) => {
+t.test('an unknown host name is reported with a message', async (t) => {
   const home = await createHome(t);
   const { code, stderr } = await refusedService(home, {
     DATABASE_URL: 'postgres://gatehouse:hunter2@database.invalid/gatehouse',
@@ -138,7 +138,7 @@ t.test('a host name that means nothing is said in a sentence', async (t) => {
 
 const embeddedOnly = engine === 'postgres' && 'there is no data directory on PostgreSQL';
 
-t.test('a DATA_DIR that cannot be written is said in a sentence', { skip: embeddedOnly }, async (t) => {
+t.test('a DATA_DIR that cannot be written is reported with a message', { skip: embeddedOnly }, async (t) => {
   const home = await createHome(t);
   writeFileSync(join(home.directory, 'file'), '');
   symlinkSync('/nowhere/at/all', join(home.directory, 'broken'));
@@ -156,9 +156,10 @@ const nobody = { uid: 65_534, gid: 65_534 };
 const noStranger =
   embeddedOnly ||
   (process.getuid?.() !== 0 && 'only root can start a process as another user') ||
-  (spawnSync(process.execPath, ['--check', serverFile], nobody).status !== 0 && 'others may not read this checkout');
+  (spawnSync(process.execPath, ['--check', serverFile], nobody).status !== 0 &&
+    'other users may not read this checkout');
 
-t.test('a DATA_DIR of somebody else is said in a sentence', { skip: noStranger }, async (t) => {
+t.test('a DATA_DIR of another user is reported with a message', { skip: noStranger }, async (t) => {
   const home = await createHome(t);
   const dataDir = join(home.directory, 'data');
   mkdirSync(dataDir, { mode: 0o700 });
@@ -169,11 +170,11 @@ t.test('a DATA_DIR of somebody else is said in a sentence', { skip: noStranger }
   t.notMatch(stderr, /^\s+at /m);
 });
 
-t.test('without a terminal, and a place for the first password, ADMIN_PASSWORD must be set', async (t) => {
+t.test('ADMIN_PASSWORD is required if there is neither a terminal nor a place for the first password', async (t) => {
   const home = await createHome(t, { prepared: true });
   writeFileSync(join(home.directory, 'file'), '');
   const SECRET = 'a secret for tests, long enough to be taken';
-  // On the embedded engine the start fails before that: there is no place for the data either.
+  // On the embedded engine the start fails earlier, because there is no place for the data either.
   if (engine === 'embedded') return;
   const { code, stderr } = await refusedService(home, { DATA_DIR: './file/data', SECRET });
   t.equal(code, 1);
@@ -187,7 +188,7 @@ t.test('without a terminal, and a place for the first password, ADMIN_PASSWORD m
   await service.stop();
 });
 
-t.test('the data is private in a folder that was there before', { skip: embeddedOnly }, async (t) => {
+t.test('the data is private in an existing folder', { skip: embeddedOnly }, async (t) => {
   const home = await createHome(t);
   for (const mode of [0o755, 0o777]) {
     const dataDir = join(home.directory, `data-${mode}`);
@@ -200,7 +201,7 @@ t.test('the data is private in a folder that was there before', { skip: embedded
   }
 });
 
-t.test('the data is private in a folder of somebody else', { skip: noStranger }, async (t) => {
+t.test('the data is private in a folder of another user', { skip: noStranger }, async (t) => {
   const home = await createHome(t);
   const dataDir = join(home.directory, 'volume');
   mkdirSync(dataDir);

@@ -21,46 +21,57 @@ import { cheapHashing } from '../helpers/variables.js';
 
 const { email } = administrator;
 
-t.test('the first start creates an administrator, and keeps the password in a file for its owner alone', async (t) => {
-  const home = await createHome(t);
-  const first = await startService(home);
-  const ready = logLines(first.stdout).filter((line) => 'passwordFile' in line);
-  t.equal(ready.length, 1, 'one line says it all');
-  t.match(ready[0], {
-    listening: /^http:\/\/127\.0\.0\.1:\d+$/,
-    url: /^http:\/\/localhost:\d+$/,
-    docs: /^http:\/\/localhost:\d+\/docs$/,
-    database: engine === 'embedded' ? 'embedded, in ./data' : 'PostgreSQL',
-    administrator: email,
-    passwordFile: 'data/admin-password',
-  });
-  t.match(first.password, /^[A-Za-z0-9_-]{20,}$/);
-  t.notOk(first.stdout.includes(first.password ?? '?'), 'the log does not have it');
-  t.equal(statSync(join(home.directory, 'data/admin-password')).mode & 0o777, 0o600);
-  t.equal(new URL(String(ready[0]?.url)).port, new URL(first.url).port, 'the address names the port it listens on');
-  t.equal(first.stderr, '');
-  t.equal(statSync(join(home.directory, 'data')).mode & 0o077, 0, 'the data is private');
+t.test(
+  'the first start creates an administrator, and stores the password in a file that only its owner can read',
+  async (t) => {
+    const home = await createHome(t);
+    const first = await startService(home);
+    const ready = logLines(first.stdout).filter((line) => 'passwordFile' in line);
+    t.equal(ready.length, 1, 'one line contains everything');
+    t.match(ready[0], {
+      listening: /^http:\/\/127\.0\.0\.1:\d+$/,
+      url: /^http:\/\/localhost:\d+$/,
+      docs: /^http:\/\/localhost:\d+\/docs$/,
+      database: engine === 'embedded' ? 'embedded, in ./data' : 'PostgreSQL',
+      administrator: email,
+      passwordFile: 'data/admin-password',
+    });
+    t.match(first.password, /^[A-Za-z0-9_-]{20,}$/);
+    t.notOk(first.stdout.includes(first.password ?? '?'), 'the log does not contain it');
+    t.equal(statSync(join(home.directory, 'data/admin-password')).mode & 0o777, 0o600);
+    t.equal(
+      new URL(String(ready[0]?.url)).port,
+      new URL(first.url).port,
+      'the address contains the port on which it listens',
+    );
+    t.equal(first.stderr, '');
+    t.equal(statSync(join(home.directory, 'data')).mode & 0o077, 0, 'the data is private');
 
-  const { status, body } = await logIn(first, first.password);
-  t.equal(status, 200);
-  const me = await first.get('/users/me', bearer(body.data.access_token));
-  t.match(await me.json(), { data: { email, status: 'active' } });
-  t.equal((await first.get('/docs/')).status, 200);
-  t.strictSame(await first.stop(), { code: 0, signal: null });
+    const { status, body } = await logIn(first, first.password);
+    t.equal(status, 200);
+    const me = await first.get('/users/me', bearer(body.data.access_token));
+    t.match(await me.json(), { data: { email, status: 'active' } });
+    t.equal((await first.get('/docs/')).status, 200);
+    t.strictSame(await first.stop(), { code: 0, signal: null });
 
-  const secret = engine === 'embedded' ? readFileSync(join(home.directory, 'data/secret'), 'utf8') : '';
-  const second = await startService(home);
-  t.notOk(second.stdout.includes('password'), 'the second start says nothing of a password');
-  t.notOk(second.stdout.includes(first.password ?? '?'));
-  t.match(second.announcement, { listening: second.url, administrator: undefined });
-  t.equal((await second.get('/users/me', bearer(body.data.access_token))).status, 200, 'tokens live on: same secret');
-  t.equal((await logIn(second, first.password)).status, 200, 'the password of the first start still works');
-  if (engine === 'embedded') t.equal(readFileSync(join(home.directory, 'data/secret'), 'utf8'), secret);
-  await second.stop();
-});
+    const secret = engine === 'embedded' ? readFileSync(join(home.directory, 'data/secret'), 'utf8') : '';
+    const second = await startService(home);
+    t.notOk(second.stdout.includes('password'), 'the second start does not mention a password');
+    t.notOk(second.stdout.includes(first.password ?? '?'));
+    t.match(second.announcement, { listening: second.url, administrator: undefined });
+    t.equal(
+      (await second.get('/users/me', bearer(body.data.access_token))).status,
+      200,
+      'tokens stay valid: same secret',
+    );
+    t.equal((await logIn(second, first.password)).status, 200, 'the password of the first start still works');
+    if (engine === 'embedded') t.equal(readFileSync(join(home.directory, 'data/secret'), 'utf8'), secret);
+    await second.stop();
+  },
+);
 
 t.test(
-  'the threads that hash passwords give way to the one that answers',
+  'the threads that hash passwords have a lower priority than the main thread',
   { skip: process.platform !== 'linux' && 'Linux only' },
   async (t) => {
     const service = await startService(await createHome(t, { prepared: true }), cheapHashing);
@@ -70,13 +81,13 @@ t.test(
     };
     const giveWay = () => readdirSync(`/proc/${service.pid}/task`).filter((thread) => niceness(thread) === 10).length;
     t.equal((await logIn(service, service.password)).status, 200);
-    t.equal(giveWay(), 1, 'no more than were needed so far');
-    t.equal(niceness(service.pid), 0, 'the one that answers');
+    t.equal(giveWay(), 1, 'no more threads than needed so far');
+    t.equal(niceness(service.pid), 0, 'the main thread');
     await service.stop();
   },
 );
 
-t.test('without a terminal every line is JSON, and none repeats a secret', async (t) => {
+t.test('without a terminal every line is JSON, and none contains a secret', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home, cheapHashing);
   const { body } = await logIn(service, service.password);
@@ -93,7 +104,7 @@ t.test('without a terminal every line is JSON, and none repeats a secret', async
   t.notOk(service.stdout.includes(service.password ?? '?'));
 });
 
-t.test('the generated password is kept whatever LOG_LEVEL is', async (t) => {
+t.test('the generated password is stored whatever LOG_LEVEL is', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startQuietService(home, { LOG_LEVEL: 'silent' });
   const password = readFileSync(join(home.directory, 'data/admin-password'), 'utf8').trim();
@@ -119,12 +130,12 @@ t.test('misspelled variables are reported with the name that was probably meant'
     ],
   );
   const { stderr } = await refusedService(home, { PORT: 'x', PUBLIC_URl: 'https://a.example' });
-  t.match(stderr, 'Did you mean PUBLIC_URL?', 'also when the start is refused');
+  t.match(stderr, 'Did you mean PUBLIC_URL?', 'also when the start fails');
 });
 
-const noTerminal = spawnSync('script', ['--version']).status !== 0 && '`script` of util-linux is not here';
+const noTerminal = spawnSync('script', ['--version']).status !== 0 && '`script` from util-linux is not installed';
 
-t.test('on a terminal the text is for people', { skip: noTerminal }, async (t) => {
+t.test('on a terminal the output is readable text', { skip: noTerminal }, async (t) => {
   const home = await createHome(t, { prepared: true });
   const port = await freePort();
   const variables = { ...environment(home), PORT: String(port), TERM: 'xterm', COLUMNS: '200' };
@@ -143,7 +154,7 @@ t.test('on a terminal the text is for people', { skip: noTerminal }, async (t) =
   t.match(screen, new RegExp(`docs +http://localhost:${port}/docs\r\n`));
   t.match(screen, new RegExp(`administrator +${email}\r\n`));
   t.match(screen, 'The password is shown only once.');
-  t.notOk(existsSync(join(home.directory, 'data/admin-password')), 'and is not kept');
+  t.notOk(existsSync(join(home.directory, 'data/admin-password')), 'and is not stored');
   t.notMatch(screen, '{"level"');
   const password = screen.match(/ password +(\S+)\r\n/)?.[1];
   const login = await fetch(`http://127.0.0.1:${port}/auth/login`, {
@@ -158,7 +169,7 @@ t.test('on a terminal the text is for people', { skip: noTerminal }, async (t) =
   t.notMatch(screen, '{"level"');
 });
 
-t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN are honoured at the first start only', async (t) => {
+t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN apply only at the first start', async (t) => {
   const home = await createHome(t, { prepared: true });
   const given = {
     ADMIN_EMAIL: 'root@example.org',
@@ -188,6 +199,6 @@ t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN are honoured at the first st
   await second.stop();
 });
 
-t.test('what is loaded at the start is plain ASCII, or it would take twice the memory', async (t) => {
+t.test('the code loaded at startup is plain ASCII, because otherwise it would need twice the memory', async (t) => {
   t.notMatch(readFileSync(serverFile, 'utf8'), /[^\0-\x7f]/);
 });

@@ -7,7 +7,7 @@ import { administrator, createHome, logIn, type Service, startService } from '..
 const password = 'the password';
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`${signal}: what is under way is answered, then the service ends`, async (t) => {
+  t.test(`${signal}: pending requests are answered, then the service ends`, async (t) => {
     const home = await createHome(t, { prepared: true });
     // Hashing that takes a good part of a second.
     const service = await startService(home, { ADMIN_PASSWORD: password, PASSWORD_HASH_TIME: '15' });
@@ -30,24 +30,24 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.match(await answer, /^HTTP\/1\.1 200 /);
     for (const { status } of await Promise.all(logins)) t.equal(status, 200);
     t.strictSame(await stopped, { code: 0, signal: null });
-    t.ok(performance.now() - lastByte < 8_000, 'long before it would be made to end');
-    await t.rejects(logIn(service, password), 'nothing listens any more');
+    t.ok(performance.now() - lastByte < 8_000, 'long before it would be forced to end');
+    await t.rejects(logIn(service, password), 'nothing listens');
 
     const idle = await startService(home);
     await openIdleConnections(t, idle);
     const start = performance.now();
     t.strictSame(await idle.stop(signal), { code: 0, signal: null });
-    t.ok(performance.now() - start < 2_000, 'an idle service ends at once, with connections open');
+    t.ok(performance.now() - start < 2_000, 'an idle service ends immediately, even with open connections');
   });
 }
 
-t.test('a request that was on its way when the service was told to stop is answered', async (t) => {
+t.test('a request that arrives just after the service was told to stop is answered', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home);
-  // A proxy has connected, and what it sends arrives a moment later.
+  // A proxy has connected, and its requests arrive a moment later.
   const connections = await Promise.all([0, 1, 2, 3].map(() => openConnection(t, service)));
   const answers = connections.map(everythingFrom);
-  // Who comes later is taken later: these have been taken now.
+  // Connections are accepted in their order, so these have now been accepted.
   await service.get('/server/ping');
   const stopped = service.stop();
   await sleep(20);
@@ -56,10 +56,10 @@ t.test('a request that was on its way when the service was told to stop is answe
   t.strictSame(await stopped, { code: 0, signal: null });
 });
 
-t.test('connections that wait to be taken when the service is told to stop are not reset', async (t) => {
+t.test('connections that wait to be accepted when the service is told to stop are not reset', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home);
-  // Nothing is taken until it goes on, and then it finds all at once.
+  // The stopped process accepts nothing; when it continues, it finds all connections at the same time.
   process.kill(service.pid, 'SIGSTOP');
   const connections = await Promise.all(Array.from({ length: 20 }, () => openConnection(t, service)));
   const answers = connections.map(everythingFrom);
@@ -67,12 +67,12 @@ t.test('connections that wait to be taken when the service is told to stop are n
   const stopped = service.stop();
   process.kill(service.pid, 'SIGCONT');
   const answered = (await Promise.all(answers)).filter((answer) => answer.startsWith('HTTP/1.1 200 ')).length;
-  // Now and then one is lost in the very moment that the listener closes; without taking them first it is nearly all.
+  // Occasionally one is lost at the moment when the listener closes; without accepting them first, nearly all are.
   t.ok(answered >= 15, `${answered} of 20 are answered`);
   t.strictSame(await stopped, { code: 0, signal: null });
 });
 
-/** Connections as clients leave them open: some with an answered request behind them, one on which nothing was asked. */
+/** Connections as clients leave them open: some after an answered request, one without any request. */
 async function openIdleConnections(t: Test, service: Service): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
@@ -95,7 +95,7 @@ async function openConnection(t: Test, service: Service): Promise<Socket> {
   return socket;
 }
 
-/** All that a peer sends until it hangs up. */
+/** Everything that a peer sends until it hangs up. */
 const everythingFrom = (socket: Socket) =>
   new Promise<string>((resolve) => {
     let text = '';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { startCollector } from '../helpers/collector.js';
 import { createHome, logLines, serverFile, startService } from '../helpers/service.js';
 
-/** The service as it is started in production, with a collector that is there, away, or in its own world. */
+/** The service as started in production, with a collector that is available, unavailable, or malfunctioning. */
 
 const json = (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
 const warnings = (stdout: string) =>
@@ -12,16 +12,16 @@ const warnings = (stdout: string) =>
     .filter(({ level }) => Number(level) >= 40)
     .map(({ msg, reason }) => `${msg}: ${reason}`);
 
-t.test('what has not been sent yet is sent when the service ends', async (t) => {
+t.test('pending spans are sent when the service stops', async (t) => {
   const collector = await startCollector(t);
   const service = await startService(await createHome(t, { prepared: true }), json(collector.url));
   await service.get('/server/info');
   await service.post('/auth/login', { email: 'nobody@example.com', password: 'a fine password' });
   const start = performance.now();
   t.strictSame(await service.stop(), { code: 0, signal: null });
-  t.ok(performance.now() - start < 2_500, 'at once');
+  t.ok(performance.now() - start < 2_500, 'immediately');
   const lines = logLines(service.stdout);
-  // A body arrives on a connection of its own making, and so does the end of every answer.
+  // The body and the end of the response are handled in other asynchronous contexts.
   for (const [name, path] of [
     ['GET /server/info', '/server/info'],
     ['POST /auth/login', '/auth/login'],
@@ -40,11 +40,11 @@ t.test('what has not been sent yet is sent when the service ends', async (t) => 
   t.strictSame(warnings(service.stdout), []);
 });
 
-t.test('who hangs up is told of', async (t) => {
+t.test('a client that disconnects is reported', async (t) => {
   const collector = await startCollector(t);
   const service = await startService(await createHome(t, { prepared: true }), {
     ...json(collector.url),
-    // Hashing that takes several times as long as the client waits, on a fast machine too.
+    // Hashing that takes several times as long as the client waits, even on a fast machine.
     PASSWORD_HASH_TIME: '100',
     PASSWORD_HASH_MEMORY: '65536',
   });
@@ -58,7 +58,7 @@ t.test('who hangs up is told of', async (t) => {
   t.notOk('http.response.status_code' in (login?.attributes ?? {}));
 });
 
-t.test('Protobuf is what is sent unless it is said otherwise; with headers of their own', async (t) => {
+t.test('Protobuf is sent by default, with the configured headers', async (t) => {
   const collector = await startCollector(t);
   const service = await startService(await createHome(t, { prepared: true }), {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
@@ -72,7 +72,7 @@ t.test('Protobuf is what is sent unless it is said otherwise; with headers of th
   t.match(body?.text, 'GET /server/info');
 });
 
-t.test('a collector that is away is told of once, and harms nothing', async (t) => {
+t.test('an unavailable collector is reported once, and causes no harm', async (t) => {
   const collector = await startCollector(t, false);
   const service = await startService(await createHome(t, { prepared: true }), {
     ...json(collector.url),
@@ -89,18 +89,18 @@ t.test('a collector that is away is told of once, and harms nothing', async (t) 
     await service.get('/server/info');
     await sleep(25);
   }
-  t.ok(collector.spans.length > 0, 'it is told again when it is back');
+  t.ok(collector.spans.length > 0, 'spans are sent again when it is back');
   collector.stop();
   await service.get('/server/info');
   await sleep(1_000);
-  t.equal(warnings(service.stdout).length, 2, 'and of the next time it is away');
+  t.equal(warnings(service.stdout).length, 2, 'and the next outage is reported');
   const start = performance.now();
   t.strictSame(await service.stop(), { code: 0, signal: null });
-  t.ok(performance.now() - start < 2_000, 'nor does it hold up the end');
+  t.ok(performance.now() - start < 2_000, 'nor does it delay the stop');
 });
 
 for (const behaviour of ['silent', 'failing'] as const) {
-  t.test(`a collector that is ${behaviour} delays nobody, and the end for a moment at the most`, async (t) => {
+  t.test(`a collector that is ${behaviour} delays no request, and the stop only briefly`, async (t) => {
     const collector = await startCollector(t);
     collector.behaviour = behaviour;
     const service = await startService(await createHome(t, { prepared: true }), {
@@ -113,8 +113,8 @@ for (const behaviour of ['silent', 'failing'] as const) {
       t.equal((await service.get('/server/ping')).status, 200);
       times.push(performance.now() - start);
     }
-    t.ok((times.sort((a, b) => a - b)[25] ?? 0) < 100, 'nobody waits for it');
-    t.ok(collector.bodies.length > 0, 'it was asked');
+    t.ok((times.sort((a, b) => a - b)[25] ?? 0) < 100, 'no request waits for it');
+    t.ok(collector.bodies.length > 0, 'it was called');
     const start = performance.now();
     t.strictSame(await service.stop(), { code: 0, signal: null });
     t.ok(performance.now() - start < 3_000);
@@ -122,7 +122,7 @@ for (const behaviour of ['silent', 'failing'] as const) {
   });
 }
 
-t.test('what is wrong with the variables keeps nothing from starting', async (t) => {
+t.test('errors in the variables do not prevent a start', async (t) => {
   const home = await createHome(t, { prepared: true });
   for (const [variables, warning] of [
     [
@@ -138,8 +138,8 @@ t.test('what is wrong with the variables keeps nothing from starting', async (t)
   }
 });
 
-t.test('without it nothing of it is there', async (t) => {
+t.test('the tracing SDK is not part of the bundle', async (t) => {
   const bundle = readFileSync(serverFile, 'utf8');
-  t.match(bundle, 'tracing/sdk.js', 'it is loaded when it is asked for');
+  t.match(bundle, 'tracing/sdk.js', 'it is loaded when needed');
   t.notMatch(bundle, /BatchSpanProcessor|OTLPTraceExporter|W3CTraceContextPropagator/);
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createTogether } from '../../plugins/platform/batch-writer.js';
 
-/** Long enough that nothing else takes so long, on a slow machine too. */
+/** Longer than any other step takes, even on a slow machine. */
 const pause = 400;
 
 function createRecorded(write = async (_entries: ReadonlyMap<string, number>): Promise<string[]> => []) {
@@ -25,24 +25,24 @@ const until = async (t: Test, isReached: () => boolean) => {
   t.ok(isReached());
 };
 
-t.test('one that comes alone is written at once, many that come together are written once', async (t) => {
+t.test('a single entry is written immediately, and many simultaneous ones are written together', async (t) => {
   const { add, stop, written } = createRecorded();
   const start = performance.now();
   add('a', 1);
-  t.strictSame(written, [], 'whoever adds does not wait');
+  t.strictSame(written, [], 'adding does not wait');
   await until(t, () => written.length === 1);
-  t.ok(performance.now() - start < pause, 'at once');
+  t.ok(performance.now() - start < pause, 'immediately');
   for (let count = 0; count < 1000; count++) add(`b${count % 10}`, 1);
   t.equal(written.length, 1, 'not yet');
   await until(t, () => written.length === 2);
   t.ok(performance.now() - start > pause / 2, 'only after a pause');
   t.strictSame(written[1], Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`b${index}`, 100])), 'merged');
   await sleep(2 * pause);
-  t.equal(written.length, 2, 'and nothing twice');
+  t.equal(written.length, 2, 'and no entry is written twice');
   await stop();
 });
 
-t.test('one writing at a time: what comes meanwhile waits', async (t) => {
+t.test('entries added during a write wait for it to finish', async (t) => {
   let finish = () => {};
   const { add, stop, written } = createRecorded(
     () =>
@@ -62,7 +62,7 @@ t.test('one writing at a time: what comes meanwhile waits', async (t) => {
   t.strictSame(written, [{ a: 1 }, { b: 1 }]);
 });
 
-t.test('what could not be written is tried again, with what has come meanwhile', async (t) => {
+t.test('entries that could not be written are retried, together with new ones', async (t) => {
   const left = [['a'], []];
   const { add, stop, written } = createRecorded(async () => left.shift() ?? []);
   add('a', 1);
@@ -74,7 +74,7 @@ t.test('what could not be written is tried again, with what has come meanwhile',
   t.strictSame(written, [{ a: 1, b: 1 }, { a: 6 }]);
 });
 
-t.test('a failure is told of, and the next ones are written', async (t) => {
+t.test('a failure is reported, and later entries are written', async (t) => {
   let isBroken = true;
   const { add, stop, written, failures } = createRecorded(async () => {
     if (isBroken) throw new Error('broken');
@@ -90,7 +90,7 @@ t.test('a failure is told of, and the next ones are written', async (t) => {
   t.strictSame(written, [{ a: 1 }, { b: 1 }]);
 });
 
-t.test('at the end all that waits is written, without a pause', async (t) => {
+t.test('stopping writes all waiting entries, without a pause', async (t) => {
   const { add, stop, written } = createRecorded(async (entries) => [...entries.keys()]);
   add('a', 1);
   await until(t, () => written.length === 1);
@@ -98,5 +98,5 @@ t.test('at the end all that waits is written, without a pause', async (t) => {
   const start = performance.now();
   await stop();
   t.ok(performance.now() - start < pause);
-  t.strictSame(written, [{ a: 1 }, { a: 1, b: 1 }], 'and not tried for ever');
+  t.strictSame(written, [{ a: 1 }, { a: 1, b: 1 }], 'and does not retry forever');
 });

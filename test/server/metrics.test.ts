@@ -6,7 +6,7 @@ import { engine } from '../helpers/service.js';
 
 const token = 'the-token-that-prometheus-has';
 
-/** The value of a sample, labels and all. */
+/** The value of a sample, identified by its name and labels. */
 const sample = (text: string, name: string) =>
   Number(
     text
@@ -18,7 +18,7 @@ const sample = (text: string, name: string) =>
 
 t.test('without a token there are no metrics', async (t) => {
   const { get } = await startTestApp(t);
-  refused(t, await get('/metrics', bearer(token)), 'ROUTE_NOT_FOUND', 'not there');
+  refused(t, await get('/metrics', bearer(token)), 'ROUTE_NOT_FOUND', 'the route does not exist');
 });
 
 t.test('metrics', async (t) => {
@@ -26,7 +26,7 @@ t.test('metrics', async (t) => {
   const { app, get, post } = service;
   const read = async () => (await get('/metrics', bearer(token))).body;
 
-  t.test('are for who has the token, and for nobody else (CVE-2022-31142)', async (t) => {
+  t.test('metrics require the token (CVE-2022-31142)', async (t) => {
     const admin = await post('/auth/login', {
       email: 'admin@example.com',
       password: 'the password of the administrator',
@@ -44,14 +44,14 @@ t.test('metrics', async (t) => {
       t,
       await get(`/metrics?access_token=${token}`),
       'INVALID_CREDENTIALS',
-      'in the URL, where logs would have it',
+      'in the URL, which logs would contain',
     );
     const response = await get('/metrics', bearer(token));
     t.equal(response.statusCode, 200);
     t.match(response.headers['content-type'], /^text\/plain; version=0\.0\.4/);
     t.match(response.headers['cache-control'], 'no-store');
     for (const line of response.body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))) {
-      // What nothing was measured of yet has no number.
+      // A summary without measurements has no value.
       t.match(line, /^[a-z0-9_]+(\{([a-z_]+="[^"\n]*",?)+\})? (-?[\d.e+-]+|NaN)$/i);
     }
   });
@@ -64,10 +64,10 @@ t.test('metrics', async (t) => {
     t.equal(sample(text, 'http_request_duration_seconds_count{method="GET",route="/users/:id",status="403"}'), 3);
     t.equal(sample(text, 'http_request_duration_seconds_count{method="GET",route="none",status="404"}'), 1);
     t.notOk(text.includes(id), 'no ids');
-    t.notOk(text.includes('nowhere'), 'nor what anybody makes up');
+    t.notOk(text.includes('nowhere'), 'no unknown paths');
   });
 
-  t.test('what is under way and what waits', async (t) => {
+  t.test('running and waiting work', async (t) => {
     const hashes = app.passwords.hashMany(Array.from({ length: 200 }, () => 'a password'));
     t.ok(sample(await read(), 'gatehouse_password_hashes{state="running"}') > 0);
     await hashes;
@@ -75,10 +75,10 @@ t.test('metrics', async (t) => {
     t.equal(sample(text, 'gatehouse_password_hashes{state="running"}'), 0);
     t.ok(sample(text, 'nodejs_eventloop_lag_seconds') >= 0);
     if (engine === 'postgres') t.ok(sample(text, 'gatehouse_database_work{state="running"}') >= 0);
-    else t.notOk(text.includes('gatehouse_database_work{'), 'no connections, no number of them');
+    else t.notOk(text.includes('gatehouse_database_work{'), 'without a connection pool, there is no such metric');
   });
 
-  t.test('what users do, and what they are refused', async (t) => {
+  t.test('successful and failed actions of users', async (t) => {
     const { email, password } = await createUser(app);
     await post('/auth/login', { email, password });
     await post('/auth/login', { email, password: 'not the password' });
@@ -94,7 +94,7 @@ t.test('metrics', async (t) => {
     t.equal(sample(await read(), 'gatehouse_mails{state="waiting"}'), 1);
   });
 
-  t.test('are there when the database is not', async (t) => {
+  t.test('metrics are available when the database is not', async (t) => {
     await cutDatabase({ app });
     const response = await get('/metrics', bearer(token));
     t.equal(response.statusCode, 200);

@@ -24,14 +24,14 @@ t.test('the service itself', async (t) => {
     }
   });
 
-  t.test('health tells anyone that all is well, and nothing else', async (t) => {
+  t.test('health tells anyone only that the service is healthy', async (t) => {
     const response = await get('/server/health');
     t.equal(response.statusCode, 200);
     t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
     t.strictSame(response.json(), { status: 'ok' });
   });
 
-  t.test('health tells an admin of its parts', async (t) => {
+  t.test('health shows its checks to an administrator', async (t) => {
     const response = await get('/server/health', authorization);
     t.equal(response.statusCode, 200);
     t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
@@ -43,10 +43,10 @@ t.test('the service itself', async (t) => {
     t.equal(checks.database.status, 'ok');
     t.type(checks.database.latency_ms, 'number');
     t.ok(checks.database.latency_ms >= 0 && checks.database.latency_ms < 2_000);
-    t.notMatch(response.body, /postgres|pglite|127\.0\.0\.1|gatehouse_test/i, 'and not of places or names');
+    t.notMatch(response.body, /postgres|pglite|127\.0\.0\.1|gatehouse_test/i, 'without addresses or names');
   });
 
-  t.test('health tells a user who is no admin no more than anyone', async (t) => {
+  t.test('health shows no checks to other users', async (t) => {
     const { $client } = app.db as unknown as {
       $client: { unsafe?(sql: string): Promise<unknown>; exec?(sql: string): Promise<unknown> };
     };
@@ -56,7 +56,7 @@ t.test('the service itself', async (t) => {
     await run?.('update policies set admin_access = true');
   });
 
-  t.test('info tells the public settings', async (t) => {
+  t.test('info returns the public settings', async (t) => {
     for (const headers of [{}, authorization]) {
       const response = await get('/server/info', headers);
       t.equal(response.statusCode, 200);
@@ -75,7 +75,7 @@ t.test('the service itself', async (t) => {
     }
   });
 
-  t.test('a token that cannot be used fails here as everywhere; a session cookie is ignored and cleared', async (t) => {
+  t.test('an unusable token is rejected here as everywhere; a session cookie is ignored and cleared', async (t) => {
     for (const url of open) {
       isContractError(t, await get(url, bearer('nobody')), 'INVALID_CREDENTIALS', url);
       isContractError(t, await get(`${url}?access_token=nobody`), 'INVALID_CREDENTIALS', `${url} in the query`);
@@ -87,12 +87,12 @@ t.test('the service itself', async (t) => {
     }
   });
 
-  t.test('rubbish in the query is nobody’s business', async (t) => {
+  t.test('unknown and malformed query parameters are ignored', async (t) => {
     for (const url of open) t.equal((await get(`${url}?a[b][c]=%zz&limit=-5&fields=x`)).statusCode, 200);
   });
 });
 
-t.test('many questions after the health at once are one question to the database (GHSA-6q22-g298-grjh)', async (t) => {
+t.test('many simultaneous health checks cause one database query (GHSA-6q22-g298-grjh)', async (t) => {
   const { app, get } = await startTestApp(t);
   let asked = 0;
   const transaction = app.db.transaction.bind(app.db);
@@ -105,16 +105,16 @@ t.test('many questions after the health at once are one question to the database
   t.equal(asked, 1);
   await sleep(1_100);
   await get('/server/health');
-  t.equal(asked, 2, 'and the answer does not grow old');
+  t.equal(asked, 2, 'and the result is not reused for long');
 });
 
-t.test('when the database is gone', async (t) => {
+t.test('when the database is unavailable', async (t) => {
   const testApp = await startTestApp(t);
   const { get, post } = testApp;
   const authorization = await logIn(testApp);
   await cutDatabase(testApp);
 
-  t.equal((await get('/server/ping')).body, 'pong', 'ping answers all the same');
+  t.equal((await get('/server/ping')).body, 'pong', 'ping responds all the same');
 
   const response = await get('/server/health');
   t.equal(response.statusCode, 503);

@@ -12,11 +12,11 @@ import { atEndOf } from '../helpers/teardown.js';
 import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
-/** What is told of requests to a collector, over the wire. */
+/** What a collector receives about requests, over the wire. */
 
 const publicUrl = 'http://gatehouse.example.com';
 
-/** What the SDK reads for itself, it reads from the environment of the process. */
+/** The SDK reads its settings from the environment of the process. */
 function setVariables(t: Test, collector: Collector, variables: Record<string, string> = {}) {
   const standard = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -59,7 +59,7 @@ const service = await startTestApp(
 );
 const { app, get, post, request } = service;
 
-/** The span of the request that was answered like this, and what happened in it. */
+/** The span of the request with this response, and its child spans. */
 async function traceOf(response: { headers: Record<string, unknown> }) {
   const id = response.headers['x-request-id'];
   const of = (span: ReceivedSpan) => (span.attributes['http.response.header.x-request-id'] as string[])?.[0] === id;
@@ -70,7 +70,7 @@ async function traceOf(response: { headers: Record<string, unknown> }) {
   };
 }
 
-t.test('a request is a span, named by its route', async (t) => {
+t.test('a request is a span, named after its route', async (t) => {
   const { id } = await createUser(app);
   const response = await get(`/users/${id}?fields=id`, { ...asAdmin, 'user-agent': 'curl/8.5.0' });
   const { root, children } = await traceOf(response);
@@ -97,21 +97,21 @@ t.test('a request is a span, named by its route', async (t) => {
     },
   });
   const statements = children.filter(({ attributes }) => attributes['db.system.name'] === 'postgresql');
-  t.ok(statements.length >= 2, 'who it is, and what they asked for');
+  t.ok(statements.length >= 2, 'authentication, and the query');
   for (const { kind, name, parentSpanId, attributes } of statements) {
     t.equal(kind, 3);
     t.equal(parentSpanId, root.spanId);
     t.equal(name, attributes['db.operation.name']);
     t.match(attributes['db.query.text'], /\$1/);
-    t.notOk(String(attributes['db.query.text']).includes(id), 'values are not in it');
+    t.notOk(String(attributes['db.query.text']).includes(id), 'it contains no values');
   }
   if (redis) t.match(children, [{ name: 'EVAL', attributes: { 'db.system.name': 'redis' } }]);
 });
 
-t.test('refusals and routes that do not exist', async (t) => {
+t.test('rejected requests and unknown routes', async (t) => {
   const refused = await traceOf(await get('/users'));
   t.match(refused.root, { name: 'GET /users', status: 0, attributes: { 'http.response.status_code': 403 } });
-  t.strictSame(refused.root.events, [], 'what a client does wrong is no fault of ours');
+  t.strictSame(refused.root.events, [], 'an error of the client is not an exception');
   const unknown = await traceOf(await get('/no/such/thing'));
   t.match(unknown.root, {
     name: 'GET',
@@ -122,7 +122,7 @@ t.test('refusals and routes that do not exist', async (t) => {
   t.match(invalid.root, { name: 'POST /auth/login', attributes: { 'http.response.status_code': 400 } });
 });
 
-t.test('the trace of the caller goes on, and who is not to be traced is not', async (t) => {
+t.test('the trace of the caller is continued, and an unsampled one is not recorded', async (t) => {
   const traceId = randomUUID().replaceAll('-', '');
   const traceparent = (flags: string) => ({ traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` });
   const { root } = await traceOf(await get('/server/ping', traceparent('01')));
@@ -136,7 +136,7 @@ t.test('the trace of the caller goes on, and who is not to be traced is not', as
   t.equal(collector.spans.length, before + 1, 'only the latter');
 });
 
-t.test('log lines say which trace they belong to', async (t) => {
+t.test('log lines contain the id of their trace', async (t) => {
   const { email, password } = await createUser(app);
   const before = lines.length;
   const response = await post('/auth/login', { email, password });
@@ -148,15 +148,15 @@ t.test('log lines say which trace they belong to', async (t) => {
   t.match(
     lines.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'a registration had no effect'),
     { trace_id: /^[0-9a-f]{32}$/ },
-    'also those that a service writes, after a body and a transaction',
+    'including those logged by a service, after the body was read and a transaction has run',
   );
 });
 
-t.test('requests at the same time each have their own statements', async (t) => {
+t.test('simultaneous requests each have their own statements', async (t) => {
   const people = await Promise.all(Array.from({ length: 24 }, () => createUser(app)));
   const answers = await Promise.all(people.map(({ email, password }) => post('/auth/login', { email, password })));
   const traces = await Promise.all(answers.map(traceOf));
-  // A login that had to wait for its statement reads the user once more: how many do is for the machine to say.
+  // A login that had to wait for its statement reads the user again; how many do depends on the machine.
   const isReadAgain = ({ attributes }: ReceivedSpan) =>
     /from "sessions" s join/.test(String(attributes['db.query.text']));
   const shapes = new Set(
@@ -172,7 +172,7 @@ t.test('requests at the same time each have their own statements', async (t) => 
   t.match([...shapes][0], /INSERT.*SELECT|WITH/);
 });
 
-t.test('mails, in a trace of their own', async (t) => {
+t.test('emails, in their own traces', async (t) => {
   const { email } = await createUser(app);
   await post('/auth/password/request', { email });
   while ((await app.mail.deliverNow()) > 0);
@@ -199,7 +199,7 @@ t.test('requests to a provider', async (t) => {
   t.match(asked[1]?.attributes, { 'http.response.status_code': 200, 'server.address': '127.0.0.1' });
 });
 
-t.test('no secret is told', async (t) => {
+t.test('spans contain no secrets', async (t) => {
   const { id, email, password } = await createUser(app);
   const { expires: _expires, ...tokens } = (await post('/auth/login', { email, password })).json().data;
   const wrong = `a-wrong-password-${randomUUID()}`;
@@ -219,7 +219,7 @@ t.test('no secret is told', async (t) => {
   const everything = collector.bodies.map(({ text }) => text).join('\n');
   t.ok(
     collector.spans.some(({ attributes }) => attributes['url.path'] === '/nowhere'),
-    'they are all there',
+    'all spans have arrived',
   );
   for (const [what, secret] of Object.entries({ ...tokens, password, wrong, asked, adminToken, email, keyInUrl })) {
     t.notOk(everything.includes(String(secret)), what);
@@ -228,7 +228,7 @@ t.test('no secret is told', async (t) => {
   t.notOk(everything.includes(signature));
 });
 
-t.test('nothing is traced unless it is asked for', async (t) => {
+t.test('nothing is traced unless configured', async (t) => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
   for (const variables of [
     {},
@@ -247,7 +247,7 @@ t.test('nothing is traced unless it is asked for', async (t) => {
 const start = (variables: Record<string, string>) =>
   startTracing(testConfig(variables), { version: '1', onOutage: () => {} });
 
-t.test('sampler and name are those of the standard, and what is wrong with them is told', async (t) => {
+t.test('sampler and service name follow the standard, and errors in these settings are reported', async (t) => {
   const own = await startCollector(t);
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const traceOne = async (variables: Record<string, string>) => {
@@ -258,14 +258,14 @@ t.test('sampler and name are those of the standard, and what is wrong with them 
   };
   const sampler = { OTEL_TRACES_SAMPLER: 'traceidratio' };
   t.strictSame(await traceOne({ ...sampler, OTEL_TRACES_SAMPLER_ARG: '0' }), []);
-  t.strictSame(own.spans, [], 'none, whatever callers say');
+  t.strictSame(own.spans, [], 'none, whatever callers request');
   await traceOne({ ...sampler, OTEL_TRACES_SAMPLER_ARG: '1', OTEL_SERVICE_NAME: 'accounts' });
-  t.match(own.spans, [{ name: 'GET /', resource: { 'service.name': 'accounts' } }], 'sent when it ends, at the latest');
+  t.match(own.spans, [{ name: 'GET /', resource: { 'service.name': 'accounts' } }], 'sent at the latest on stop');
   t.match(await traceOne({ OTEL_TRACES_SAMPLER: 'sometimes' }), [/OTEL_TRACES_SAMPLER value "sometimes" invalid/]);
-  t.equal(own.spans.length, 2, 'and the rest is done');
+  t.equal(own.spans.length, 2, 'and tracing still works');
 });
 
-t.test('a fault of ours', async (t) => {
+t.test('an internal error', async (t) => {
   const { email } = await createUser(app);
   await cutDatabase(service);
   const password = `a-password-${randomUUID()}`;
@@ -277,5 +277,5 @@ t.test('a fault of ours', async (t) => {
   const failed = children.filter(({ status }) => status === 2);
   t.match(failed, [{ attributes: { 'db.system.name': 'postgresql', 'error.type': /./ } }]);
   const told = JSON.stringify([root, ...children]);
-  t.notOk(told.includes(email) || told.includes(password), 'nor does an error repeat what was asked');
+  t.notOk(told.includes(email) || told.includes(password), 'an error does not repeat the input either');
 });

@@ -19,7 +19,7 @@ const holder = () => newHolder(service, { policies: [own] });
 const rightCode = () => codeOfStep(stepOf(clock.now()));
 const wrong = () => wrongCode(stepOf(clock.now()));
 
-/** Wrong codes, one after another, each refused for being wrong. */
+/** Sends wrong codes one after another, each of which must be rejected as wrong. */
 async function fail(ada: Person, times: number) {
   for (let done = 0; done < times; done++) {
     const response = await ada.login(wrong());
@@ -27,7 +27,7 @@ async function fail(ada: Person, times: number) {
   }
 }
 
-/** An answer must tell of a lock, of which about so many seconds are left. */
+/** Checks that a response reports a lock with about this many seconds left. */
 function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what: string): void {
   refused(t, response, 'REQUESTS_EXCEEDED', what);
   const { limit, reset } = response.json().errors[0].extensions;
@@ -35,12 +35,12 @@ function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what
   t.match(reset, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, `${what}: reset`);
   const seconds = Number(response.headers['retry-after']);
   const left = (new Date(reset).getTime() - clock.now().getTime()) / second;
-  t.ok(seconds >= left && seconds < left + 2, `${what}: Retry-After ${seconds} is as long as it lasts, ${left}`);
-  // The clock goes on meanwhile, and a slow machine takes its time.
+  t.ok(seconds >= left && seconds < left + 2, `${what}: Retry-After ${seconds} matches the remaining time, ${left}`);
+  // The clock keeps running, and a slow machine takes longer.
   t.ok(left <= lasts && left > lasts - 5, `${what}: ${left} of ${lasts} seconds are left`);
 }
 
-t.test('five wrong codes in a row lock, for longer and longer, but never for good (CVE-2024-32868)', async (t) => {
+t.test('five wrong codes in a row lock, for increasing periods, but never permanently (CVE-2024-32868)', async (t) => {
   const ada = await holder();
   nextStep(service);
   await fail(ada, 4);
@@ -50,26 +50,26 @@ t.test('five wrong codes in a row lock, for longer and longer, but never for goo
     const before = await ada.row();
     isLocked(t, await ada.login(rightCode()), seconds, 'a right code');
     isLocked(t, await ada.login(wrong()), seconds, 'a wrong one');
-    t.strictSame(await ada.row(), before, 'what comes while it is locked changes nothing, nor makes it longer');
+    t.strictSame(await ada.row(), before, 'attempts during the lock change nothing, and do not extend it');
     clock.advance(seconds * second - 5 * second);
     isLocked(t, await ada.login(rightCode()), 5, 'shortly before its end');
     clock.advance(5 * second);
     await fail(ada, 1);
   }
   clock.advance(15 * minute);
-  t.equal((await ada.login(rightCode())).statusCode, 200, 'a right code at its end gets in');
+  t.equal((await ada.login(rightCode())).statusCode, 200, 'after the lock, a right code works');
   t.match(await ada.row(), { tfaFailures: 0, tfaLockedUntil: null });
   nextStep(service);
   await fail(ada, 4);
   nextStep(service);
-  t.equal((await ada.login(rightCode())).statusCode, 200, 'the count begins anew');
+  t.equal((await ada.login(rightCode())).statusCode, 200, 'the count has restarted');
 
   await updateAccount(app, ada.id, { tfaFailures: 2_000_000, tfaLockedUntil: null });
   await fail(ada, 1);
   isLocked(t, await ada.login(wrong()), 900, 'after millions of failures');
 });
 
-t.test('what is no attempt', async (t) => {
+t.test('requests that are not attempts', async (t) => {
   const ada = await holder();
   const bob = await holder();
   nextStep(service);
@@ -82,12 +82,17 @@ t.test('what is no attempt', async (t) => {
   }
   t.equal((await ada.row()).tfaFailures, 0);
   await fail(bob, 5);
-  t.equal((await ada.login(rightCode())).statusCode, 200, 'another’s lock');
-  refused(t, await bob.login(), 'INVALID_OTP', 'of a lock nothing is told before a code comes');
-  refused(t, await bob.login(rightCode(), { password: 'wrong' }), 'INVALID_CREDENTIALS', 'nor without the password');
+  t.equal((await ada.login(rightCode())).statusCode, 200, 'the lock of another user');
+  refused(t, await bob.login(), 'INVALID_OTP', 'a lock is reported only in response to a code');
+  refused(
+    t,
+    await bob.login(rightCode(), { password: 'wrong' }),
+    'INVALID_CREDENTIALS',
+    'and only with the right password',
+  );
 });
 
-t.test('all that takes codes counts together (CVE-2025-64102)', async (t) => {
+t.test('all operations that accept codes share one count (CVE-2025-64102)', async (t) => {
   const ada = await holder();
   nextStep(service);
   const session = await ada.signIn(rightCode());
@@ -95,7 +100,7 @@ t.test('all that takes codes counts together (CVE-2025-64102)', async (t) => {
   refused(t, await ada.disable({ otp: wrong() }), 'INVALID_PAYLOAD', 'disable');
   refused(t, await ada.renewCodes({ otp: wrong() }), 'INVALID_OTP', 'recovery codes');
   refused(t, await ada.login('aaaa-aaaa-aaaa-aaaa'), 'INVALID_OTP', 'login by a recovery code');
-  refused(t, await ada.disable({ otp: 'nonsense' }, session), 'INVALID_PAYLOAD', 'of any form, in any session');
+  refused(t, await ada.disable({ otp: 'nonsense' }, session), 'INVALID_PAYLOAD', 'in any form, in any session');
   for (const send of [
     () => ada.login(wrong()),
     () => ada.disable({ otp: wrong() }),
@@ -104,18 +109,18 @@ t.test('all that takes codes counts together (CVE-2025-64102)', async (t) => {
   ]) {
     isLocked(t, await send(), 30, 'locked');
   }
-  t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 200, 'a password is no code');
-  t.equal((await get('/users/me', session)).statusCode, 200, 'who is in stays in');
+  t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 200, 'a password is not a code');
+  t.equal((await get('/users/me', session)).statusCode, 200, 'existing sessions continue');
   clock.advance(30 * second);
   t.equal((await ada.disable({ otp: rightCode() })).statusCode, 204);
 });
 
-t.test('guesses at once get no further than one after another', async (t) => {
+t.test('parallel guesses get no further than sequential ones', async (t) => {
   const ada = await holder();
   nextStep(service);
   const answers = await Promise.all(Array.from({ length: 40 }, () => ada.login(wrong())));
   const codes = answers.map(codeOf);
-  t.equal(codes.filter((code) => code === 'INVALID_OTP').length, 5, 'five are looked at');
+  t.equal(codes.filter((code) => code === 'INVALID_OTP').length, 5, 'five are checked');
   t.equal(codes.filter((code) => code === 'REQUESTS_EXCEEDED').length, 35);
   t.equal((await ada.row()).tfaFailures, 5);
   clock.advance(30 * second);
@@ -123,38 +128,42 @@ t.test('guesses at once get no further than one after another', async (t) => {
   t.equal(later.filter((code) => code === 'INVALID_PAYLOAD').length, 1, 'after a lock, one');
 });
 
-t.test('on two instances that share a database', { skip: engine !== 'postgres' && 'it takes a server' }, async (t) => {
-  const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
-  t.teardown(() => twin.close());
-  const everywhere = (ada: Person, otp: string) =>
-    Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        (index % 2 === 0 ? app : twin).inject({
-          method: 'POST',
-          url: '/auth/login',
-          payload: { email: ada.email, password: ada.password, otp },
-        }),
-      ),
-    );
+t.test(
+  'on two instances that share a database',
+  { skip: engine !== 'postgres' && 'requires a database server' },
+  async (t) => {
+    const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
+    t.teardown(() => twin.close());
+    const everywhere = (ada: Person, otp: string) =>
+      Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          (index % 2 === 0 ? app : twin).inject({
+            method: 'POST',
+            url: '/auth/login',
+            payload: { email: ada.email, password: ada.password, otp },
+          }),
+        ),
+      );
 
-  const guesser = await holder();
-  nextStep(service);
-  const guesses = await everywhere(guesser, wrong());
-  t.equal(guesses.filter((response) => codeOf(response) === 'INVALID_OTP').length, 5, 'guesses are counted together');
+    const guesser = await holder();
+    nextStep(service);
+    const guesses = await everywhere(guesser, wrong());
+    t.equal(guesses.filter((response) => codeOf(response) === 'INVALID_OTP').length, 5, 'guesses are counted together');
 
-  const sessionsOf = ({ id }: Person) => app.db.$count(sessions, eq(sessions.user, id));
-  const ada = await holder();
-  const adas = await sessionsOf(ada);
-  const otp = codeOfStep(nextStep(service));
-  const winners = (await everywhere(ada, otp)).filter(({ statusCode }) => statusCode === 200);
-  t.equal(winners.length, 1, 'a code works once');
-  t.equal(await sessionsOf(ada), adas + 1);
+    const sessionsOf = ({ id }: Person) => app.db.$count(sessions, eq(sessions.user, id));
+    const ada = await holder();
+    const adas = await sessionsOf(ada);
+    const otp = codeOfStep(nextStep(service));
+    const winners = (await everywhere(ada, otp)).filter(({ statusCode }) => statusCode === 200);
+    t.equal(winners.length, 1, 'a code works once');
+    t.equal(await sessionsOf(ada), adas + 1);
 
-  const bob = await holder();
-  const bobs = await sessionsOf(bob);
-  const [code = ''] = (await bob.renewCodes({ password: bob.password })).json().data;
-  const entered = (await everywhere(bob, code)).filter(({ statusCode }) => statusCode === 200);
-  t.equal(entered.length, 1, 'a recovery code likewise');
-  t.equal(await bob.codesLeft(), 9);
-  t.equal(await sessionsOf(bob), bobs + 1);
-});
+    const bob = await holder();
+    const bobs = await sessionsOf(bob);
+    const [code = ''] = (await bob.renewCodes({ password: bob.password })).json().data;
+    const entered = (await everywhere(bob, code)).filter(({ statusCode }) => statusCode === 200);
+    t.equal(entered.length, 1, 'so does a recovery code');
+    t.equal(await bob.codesLeft(), 9);
+    t.equal(await sessionsOf(bob), bobs + 1);
+  },
+);

@@ -26,7 +26,7 @@ const holder = (columns = {}) => newHolder(service, { role: plain, policies: [ow
 const codesOf = async (ada: Person): Promise<string[]> =>
   (await ada.renewCodes({ password: ada.password })).json().data;
 
-t.test('ten codes of 80 bits, shown once and kept as hashes', async (t) => {
+t.test('ten codes of 80 bits, returned once and stored as hashes', async (t) => {
   const ada = await holder();
   const response = await ada.renewCodes({ password: ada.password });
   t.equal(response.statusCode, 200);
@@ -41,7 +41,7 @@ t.test('ten codes of 80 bits, shown once and kept as hashes', async (t) => {
   for (const code of codes) t.notOk(dump.includes(code) || dump.includes(code.replaceAll('-', '')));
 });
 
-t.test('every character comes about as often as any other', async (t) => {
+t.test('all characters are equally likely', async (t) => {
   const ada = await holder();
   const seen = new Map<string, number>();
   for (let times = 0; times < 20; times++) {
@@ -54,7 +54,7 @@ t.test('every character comes about as often as any other', async (t) => {
   for (const [character, times] of seen) t.ok(times > 50 && times < 150, `${character}: ${times}`);
 });
 
-t.test('new ones replace all earlier ones', async (t) => {
+t.test('new codes replace all earlier ones', async (t) => {
   const ada = await holder();
   const [first = ''] = await codesOf(ada);
   const [second = ''] = await codesOf(ada);
@@ -63,10 +63,10 @@ t.test('new ones replace all earlier ones', async (t) => {
   t.equal((await ada.login(second)).statusCode, 200);
 
   await Promise.all(Array.from({ length: 5 }, () => codesOf(ada)));
-  t.equal(await ada.codesLeft(), 10, 'also when they are made at once');
+  t.equal(await ada.codesLeft(), 10, 'also with simultaneous requests');
 });
 
-t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
+t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
   t.test('at login, in any spelling', async (t) => {
     const ada = await holder();
     const codes = await codesOf(ada);
@@ -87,10 +87,10 @@ t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
       t.equal(await ada.codesLeft(), 9 - index);
     }
     const step = nextStep(service);
-    t.equal((await ada.login(codeOfStep(step))).statusCode, 200, 'codes of the app go on');
+    t.equal((await ada.login(codeOfStep(step))).statusCode, 200, 'codes of the app still work');
   });
 
-  t.test('also when it was used between being looked at and being used up', async (t) => {
+  t.test('also if it is used by another request between the check and the write', async (t) => {
     const { secondFactor } = app;
     const { require } = secondFactor;
     const [ada, bob] = [await holder(), await holder()];
@@ -109,18 +109,18 @@ t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
     }
   });
 
-  t.test('at disable', async (t) => {
+  t.test('to disable two-factor authentication', async (t) => {
     const ada = await holder();
     const [mine, other] = [await ada.signIn(codeOfStep(nextStep(service))), await ada.signIn((await codesOf(ada))[0])];
     const [code = ''] = await codesOf(ada);
     t.equal((await ada.disable({ otp: code.toUpperCase() }, mine)).statusCode, 204);
     t.match(await ada.row(), { tfaSecret: null, tfaLastStep: null });
-    t.equal(await ada.codesLeft(), 0, 'the others are gone with it');
+    t.equal(await ada.codesLeft(), 0, 'the other codes are deleted');
     t.equal((await get('/users/me', mine)).statusCode, 200);
     t.equal((await get('/users/me', other)).statusCode, 401);
   });
 
-  t.test('of 20 logins at once one succeeds', async (t) => {
+  t.test('of 20 simultaneous logins one succeeds', async (t) => {
     const ada = await holder();
     const [code = ''] = await codesOf(ada);
     const responses = await Promise.all(Array.from({ length: 20 }, () => ada.login(code)));
@@ -131,7 +131,7 @@ t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
     t.equal(await app.db.$count(sessions, eq(sessions.user, ada.id)), 2, 'one more than before');
   });
 
-  t.test('of many ways to turn it off at once one succeeds', async (t) => {
+  t.test('of several simultaneous requests to disable it one succeeds', async (t) => {
     const ada = await holder();
     const [code = ''] = await codesOf(ada);
     const answers = await Promise.all(Array.from({ length: 4 }, () => ada.disable({ otp: code })));
@@ -139,7 +139,7 @@ t.test('each is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
   });
 });
 
-t.test('what is no code of the user uses nothing up', async (t) => {
+t.test('an invalid code uses up nothing', async (t) => {
   const [ada, bob] = [await holder(), await holder()];
   const [code = ''] = await codesOf(ada);
   await codesOf(bob);
@@ -157,11 +157,11 @@ t.test('what is no code of the user uses nothing up', async (t) => {
   }
   await refusedUntouched(t, service, bob, () => bob.login(code), 'INVALID_OTP', 'another’s', 1);
   const off = await newPerson(service, { role: plain, policies: [own] });
-  t.equal((await off.login(code)).statusCode, 200, 'of who has none set up none is asked');
+  t.equal((await off.login(code)).statusCode, 200, 'a user without a second factor needs no code');
   t.equal((await ada.login(code)).statusCode, 200);
 });
 
-t.test('a wrong password does not use a code up', async (t) => {
+t.test('a wrong password does not use up a code', async (t) => {
   const ada = await holder();
   const [code = ''] = await codesOf(ada);
   const send = () => ada.login(code, { password: 'wrong' });
@@ -169,7 +169,7 @@ t.test('a wrong password does not use a code up', async (t) => {
   t.equal((await ada.login(code)).statusCode, 200);
 });
 
-t.test('a fresh proof is needed', async (t) => {
+t.test('new codes require a proof of identity', async (t) => {
   const ada = await holder();
   const off = await newPerson(service, { role: plain, policies: [own] });
   const [recovery = ''] = await codesOf(ada);
@@ -200,8 +200,8 @@ t.test('a fresh proof is needed', async (t) => {
   const otp = codeOfStep(step);
   t.equal((await ada.renewCodes({ otp })).statusCode, 200);
   t.equal((await ada.row()).tfaLastStep, step);
-  refused(t, await ada.renewCodes({ otp }), 'INVALID_OTP', 'a code that made codes is used up');
-  refused(t, await ada.login(otp), 'INVALID_OTP', 'for all else too');
+  refused(t, await ada.renewCodes({ otp }), 'INVALID_OTP', 'a code used for new recovery codes is used up');
+  refused(t, await ada.login(otp), 'INVALID_OTP', 'for login too');
   t.equal((await ada.renewCodes({ password, otp: codeOfStep(nextStep(service)) })).statusCode, 200, 'both');
 
   const open = await holder({ password: null });
@@ -209,5 +209,5 @@ t.test('a fresh proof is needed', async (t) => {
   const bob = await holder();
   const twice = codeOfStep(nextStep(service));
   const answers = await Promise.all([bob.renewCodes({ otp: twice }), bob.renewCodes({ otp: twice })]);
-  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [200, 401], 'one code makes codes once');
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [200, 401], 'one code creates recovery codes once');
 });

@@ -8,7 +8,7 @@ const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(3
 const owner = randomUUID();
 
 t.test('the secret box', async (t) => {
-  t.test('opens what was sealed with any of its keys, and seals with the first', async (t) => {
+  t.test('decrypts what was encrypted with any of its keys, and encrypts with the first', async (t) => {
     const before = createSecretBox([old]).seal('secret', owner);
     const box = createSecretBox([current, old]);
     t.equal(box.open(before, owner), 'secret');
@@ -20,13 +20,13 @@ t.test('the secret box', async (t) => {
     t.throws(() => createSecretBox([]));
   });
 
-  t.test('opens for the owner alone', async (t) => {
+  t.test('decrypts only for the owner', async (t) => {
     const box = createSecretBox([current]);
     const sealed = box.seal('secret', owner);
     for (const other of [randomUUID(), '', owner.toUpperCase()]) t.throws(() => box.open(sealed, other));
   });
 
-  t.test('opens nothing that was altered', async (t) => {
+  t.test('decrypts nothing that was altered', async (t) => {
     const box = createSecretBox([current, old]);
     const sealed = box.seal('secret', owner);
     const [version, keyId, nonce, text = ''] = sealed.split('.');
@@ -57,24 +57,24 @@ t.test('the secret box', async (t) => {
   });
 });
 
-t.test('codes, held against the test vectors of RFC 6238, appendix B', async (t) => {
+t.test('codes match the test vectors of RFC 6238, appendix B', async (t) => {
   for (const [seconds, digits] of rfcVectors) {
     const step = Math.floor(seconds / 30);
     t.equal(matchStep(rfcSecret.base32, digits.slice(-6), new Date(seconds * 1000)), step, digits);
     t.equal(
       matchStep(rfcSecret.base32, digits, new Date(seconds * 1000)),
       null,
-      'all eight digits are not one of ours',
+      'the eight-digit code is not accepted',
     );
   }
 });
 
-t.test('at the borders of steps, to the millisecond', async (t) => {
+t.test('at the boundaries of steps, to the millisecond', async (t) => {
   const step = 50_000_000;
   const code = codeOfStep(step);
   const at = (moment: number) => matchStep(rfcSecret.base32, code, new Date(moment));
-  t.equal(at(step * stepLength - 1), null, 'the last moment of the step before: too early');
-  t.equal(at(step * stepLength), step, 'its first moment');
+  t.equal(at(step * stepLength - 1), null, 'the last millisecond of the previous step: too early');
+  t.equal(at(step * stepLength), step, 'the first millisecond of the step');
   t.equal(at((step + 1) * stepLength - 1), step, 'its last');
   t.equal(at((step + 1) * stepLength), step, 'the first of the next step');
   t.equal(at((step + 2) * stepLength - 1), step, 'the last of the next step');

@@ -35,7 +35,7 @@ import { patch } from '../helpers/writing.js';
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
 const { app, clock, post, get } = service;
 const own = await ownSecretPolicy(app);
-// A role, so that the public policy plays no part.
+// With a role, so that the public policy does not apply.
 const plain = await createRole(app);
 const person = (columns = {}) => newPerson(service, { role: plain, policies: [own], ...columns });
 const holder = (columns = {}) => newHolder(service, { role: plain, policies: [own], ...columns });
@@ -44,7 +44,7 @@ const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes)
 const { base32 } = rfcSecret;
 
 t.test('generate', async (t) => {
-  t.test('a secret of 160 bits and its URL, not wrapped; nothing is stored', async (t) => {
+  t.test('a secret of 160 bits and its URL, without `data`; nothing is stored', async (t) => {
     const ada = await person();
     await patch(service, '/settings', { project_name: 'Acme: R&D' }, await adminHeaders());
     const before = await ada.row();
@@ -65,7 +65,7 @@ t.test('generate', async (t) => {
       period: '30',
     });
     t.strictSame(await ada.row(), before);
-    t.not((await ada.generate({ password: ada.password })).json().secret, secret, 'each time another');
+    t.not((await ada.generate({ password: ada.password })).json().secret, secret, 'different each time');
   });
 
   t.test('refused', async (t) => {
@@ -77,7 +77,7 @@ t.test('generate', async (t) => {
       [ada, { password: 1 }, 'INVALID_PAYLOAD', 'a number'],
       [ada, { password: null }, 'INVALID_PAYLOAD', 'null'],
       [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong one'],
-      [on, { password: on.password }, 'INVALID_PAYLOAD', 'on already'],
+      [on, { password: on.password }, 'INVALID_PAYLOAD', 'already enabled'],
     ] as const;
     for (const [who, body, code, what] of cases) {
       await refusedUntouched(t, service, who, () => who.generate(body), code, what);
@@ -92,7 +92,7 @@ t.test('generate', async (t) => {
     );
   });
 
-  t.test('a user without a password needs a fresh session; without an address the label is the id', async (t) => {
+  t.test('a user without a password needs a fresh session; without an address, the label is the id', async (t) => {
     for (const provider of ['github', 'default']) {
       const ada = await person({ provider, email: null, password: null });
       const response = await ada.generate();
@@ -106,7 +106,7 @@ t.test('generate', async (t) => {
     }
   });
 
-  t.test('the correct password makes the session fresh, and that session alone', async (t) => {
+  t.test('the correct password makes only this session fresh', async (t) => {
     const ada = await person();
     const other = await ada.signIn();
     await makeStale(app, ada.id);
@@ -123,7 +123,7 @@ t.test('generate', async (t) => {
 });
 
 t.test('enable', async (t) => {
-  t.test('with what was generated: a login needs a code, and not the one that it was enabled with', async (t) => {
+  t.test('after enabling, a login requires a code other than the one used to enable it', async (t) => {
     const ada = await person();
     const [mine, other] = [await ada.signIn(), await ada.signIn()];
     const { secret } = (await ada.generate({ password: ada.password })).json();
@@ -132,8 +132,8 @@ t.test('enable', async (t) => {
     const response = await ada.enable({ secret, otp }, mine);
     t.strictSame([response.statusCode, response.body], [204, '']);
     t.match(await ada.row(), { tfaLastStep: step, tfaFailures: 0, tfaLockedUntil: null });
-    t.equal((await get('/users/me', mine)).statusCode, 200, 'the own session stays');
-    t.equal((await get('/users/me', other)).statusCode, 401, 'another ends');
+    t.equal((await get('/users/me', mine)).statusCode, 200, 'the caller’s session continues');
+    t.equal((await get('/users/me', other)).statusCode, 401, 'other sessions end');
     t.equal((await get('/users/me?fields=tfa_secret', mine)).json().data.tfa_secret, '**********');
     refused(t, await ada.login(), 'INVALID_OTP', 'without a code');
     refused(t, await ada.login(otp), 'INVALID_OTP', 'with the code that was used');
@@ -141,7 +141,7 @@ t.test('enable', async (t) => {
     t.equal((await ada.login(next)).statusCode, 200);
   });
 
-  t.test('the present and the previous step count, to the millisecond', async (t) => {
+  t.test('the codes of the current and the previous step are accepted, to the millisecond', async (t) => {
     const step = nextStep(service);
     const to = (moment: number) => clock.advance(moment - clock.now().getTime());
     for (const [offset, isAccepted] of [
@@ -161,10 +161,15 @@ t.test('enable', async (t) => {
     const [late, early] = [await person(), await person()];
     to((step + 2) * stepLength);
     refused(t, await late.enable({ secret: base32, otp: codeOfStep(step) }), 'INVALID_PAYLOAD', 'two steps later');
-    refused(t, await early.enable({ secret: base32, otp: codeOfStep(step + 3) }), 'INVALID_PAYLOAD', 'a step early');
+    refused(
+      t,
+      await early.enable({ secret: base32, otp: codeOfStep(step + 3) }),
+      'INVALID_PAYLOAD',
+      'a step too early',
+    );
   });
 
-  t.test('secrets that are taken: 128 bits or more, in any letter case, padded or not', async (t) => {
+  t.test('accepted secrets: 128 bits or more, in any letter case, padded or not', async (t) => {
     for (const secret of [
       'GEZDGNBVGY3TQOJQGEZDGNBVGY',
       'gezdgnbvgy3tqojqgezdgnbvgy',
@@ -196,12 +201,12 @@ t.test('enable', async (t) => {
       [{ secret: base32, otp: Number(otp) }, 'a number for an otp'],
       [{ secret: base32, otp: wrongCode(step) }, 'a wrong code'],
       [{ secret: base32, otp: ` ${otp}` }, 'a code with a space'],
-      [{ secret: `${base32.slice(0, -1)}1`, otp }, 'a digit that base32 has not'],
+      [{ secret: `${base32.slice(0, -1)}1`, otp }, 'a digit that is not in base32'],
       [{ secret: base32.replace('G', 'Ｇ'), otp }, 'a letter of full width'],
       [{ secret: base32.replace('E', ' '), otp }, 'a space'],
       [{ secret: `=${base32}`, otp }, 'padding in front'],
-      [{ secret: `${base32}=`, otp }, 'padding for nothing'],
-      [{ secret: `${base32}AAA`, otp }, 'no whole number of bytes'],
+      [{ secret: `${base32}=`, otp }, 'unnecessary padding'],
+      [{ secret: `${base32}AAA`, otp }, 'an incomplete byte'],
       [{ secret: '========', otp }, 'padding alone'],
       [{ secret: short, otp: codeOfStep(step, bytesOf(short)) }, '120 bits'],
       [{ secret: base32.repeat(33), otp: codeOfStep(step, bytesOf(base32.repeat(33))) }, 'over 1024 characters'],
@@ -209,7 +214,14 @@ t.test('enable', async (t) => {
     for (const [body, what] of bodies) {
       await refusedUntouched(t, service, ada, () => ada.enable(body), 'INVALID_PAYLOAD', what);
     }
-    await refusedUntouched(t, service, on, () => on.enable({ secret: base32, otp }), 'INVALID_PAYLOAD', 'on already');
+    await refusedUntouched(
+      t,
+      service,
+      on,
+      () => on.enable({ secret: base32, otp }),
+      'INVALID_PAYLOAD',
+      'already enabled',
+    );
     await refusedUntouched(
       t,
       service,
@@ -218,10 +230,10 @@ t.test('enable', async (t) => {
       'INVALID_CREDENTIALS',
       'anonymous',
     );
-    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, 'and the right one is taken');
+    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, 'and the correct one is accepted');
   });
 
-  t.test('of two at once one wins', async (t) => {
+  t.test('of two simultaneous requests one succeeds', async (t) => {
     const ada = await person();
     const secrets = await Promise.all(
       [0, 1].map(async () => (await ada.generate({ password: ada.password })).json().secret as string),
@@ -235,7 +247,7 @@ t.test('enable', async (t) => {
     t.equal((await ada.login(codeOfStep(nextStep(service), bytesOf(winner)))).statusCode, 200);
   });
 
-  t.test('nor does one that another overtook between the look and the write', async (t) => {
+  t.test('nor does one succeed that is overtaken between the check and the write', async (t) => {
     const ada = await person();
     const { db } = app;
     const { transaction } = db;
@@ -243,19 +255,19 @@ t.test('enable', async (t) => {
     const step = nextStep(service);
     db.transaction = (async (...parameters: Parameters<typeof transaction>) => {
       db.transaction = transaction;
-      t.equal((await ada.enable({ secret: base32, otp: codeOfStep(step) })).statusCode, 204, 'the quicker one');
+      t.equal((await ada.enable({ secret: base32, otp: codeOfStep(step) })).statusCode, 204, 'the faster request');
       return transaction.apply(db, parameters);
     }) as typeof transaction;
     refused(
       t,
       await ada.enable({ secret: slow, otp: codeOfStep(step, bytesOf(slow)) }),
       'INVALID_PAYLOAD',
-      'the slower',
+      'the slower request',
     );
     t.equal(app.tfaSecrets.open((await ada.row()).tfaSecret ?? '', ada.id), base32);
   });
 
-  t.test('the secret is stored sealed', async (t) => {
+  t.test('the secret is stored encrypted', async (t) => {
     const ada = await person();
     await ada.enable({ secret: base32, otp: codeOfStep(nextStep(service)) });
     const { tfaSecret } = await ada.row();
@@ -264,13 +276,13 @@ t.test('enable', async (t) => {
     const eve = await person();
     await updateAccount(app, eve.id, { tfaSecret });
     const response = await eve.login(codeOfStep(nextStep(service)));
-    t.equal(response.statusCode, 500, 'moved to another row it opens nothing');
-    t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 1, 'the one that was there');
+    t.equal(response.statusCode, 500, 'moved to another row, it cannot be decrypted');
+    t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 1, 'only the existing session');
   });
 });
 
 t.test('disable', async (t) => {
-  t.test('with the present code', async (t) => {
+  t.test('with the current code', async (t) => {
     const ada = await holder();
     const step = nextStep(service);
     const [other, mine] = [await ada.signIn(codeOfStep(step - 1)), await ada.signIn(codeOfStep(step))];
@@ -281,8 +293,8 @@ t.test('disable', async (t) => {
     t.strictSame([response.statusCode, response.body], [204, '']);
     t.match(await ada.row(), { tfaSecret: null, tfaLastStep: null, tfaFailures: 0, tfaLockedUntil: null });
     t.equal(await ada.codesLeft(), 0);
-    t.equal((await get('/users/me', mine)).statusCode, 200, 'the own session stays');
-    t.equal((await get('/users/me', other)).statusCode, 401, 'another ends');
+    t.equal((await get('/users/me', mine)).statusCode, 200, 'the caller’s session continues');
+    t.equal((await get('/users/me', other)).statusCode, 401, 'other sessions end');
     t.equal((await ada.login()).statusCode, 200);
   });
 
@@ -300,8 +312,8 @@ t.test('disable', async (t) => {
       [ada, { otp }, 'used', 1],
       [ada, { otp: codeOfStep(step - 1) }, 'older than a used one', 1],
       [ada, { otp: codeOfStep(step + 1) }, 'of the next step', 1],
-      [ada, { otp: 'aaaa-aaaa-aaaa-aaaa' }, 'a recovery code that is none', 1],
-      [off, { otp }, 'not on', 0],
+      [ada, { otp: 'aaaa-aaaa-aaaa-aaaa' }, 'an invalid recovery code', 1],
+      [off, { otp }, 'not enabled', 0],
     ];
     for (const [who, body, what, attempts] of cases) {
       await refusedUntouched(t, service, who, () => who.disable(body), 'INVALID_PAYLOAD', what, attempts);
@@ -309,7 +321,7 @@ t.test('disable', async (t) => {
     await refusedUntouched(t, service, ada, () => ada.disable({ otp }, {}), 'INVALID_CREDENTIALS', 'anonymous');
   });
 
-  t.test('of many at once with one code one wins', async (t) => {
+  t.test('of several simultaneous requests with one code one succeeds', async (t) => {
     const ada = await holder();
     const otp = codeOfStep(nextStep(service));
     const responses = await Promise.all(Array.from({ length: 4 }, () => ada.disable({ otp })));
@@ -335,7 +347,7 @@ t.test('users need no permission for their own second factor', async (t) => {
   }
 });
 
-t.test('a static token cannot be used for it, whatever its user may do', async (t) => {
+t.test('a static token cannot be used, whatever its user’s rights', async (t) => {
   for (const held of [[], [own], [await policyWith(app, [], { adminAccess: true })]]) {
     const off = await person({ policies: held });
     const on = await holder({ policies: held });
@@ -351,23 +363,23 @@ t.test('a static token cannot be used for it, whatever its user may do', async (
   }
 });
 
-t.test('enforce_tfa: from being forced to set it up to free use', async (t) => {
+t.test('enforce_tfa: access is restricted until a second factor is set up', async (t) => {
   const strict = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }], { enforceTfa: true });
   const ada = await person({ policies: [strict] });
   const headers = await ada.signIn();
   t.equal((await get('/users', headers)).statusCode, 403);
   t.equal((await get('/users/me', headers)).statusCode, 200);
-  refused(t, await ada.renewCodes({ password: ada.password }, headers), 'INVALID_PAYLOAD', 'not on yet');
+  refused(t, await ada.renewCodes({ password: ada.password }, headers), 'INVALID_PAYLOAD', 'not yet enabled');
   const { secret } = (await ada.generate({ password: ada.password }, headers)).json();
   const otp = codeOfStep(nextStep(service), bytesOf(secret));
   refused(t, await ada.enable({ secret, otp: '000000' }, headers), 'INVALID_PAYLOAD', 'a wrong code');
   t.equal((await get('/users', headers)).statusCode, 403, 'still');
   t.equal((await ada.enable({ secret, otp }, headers)).statusCode, 204);
-  t.equal((await get('/users', headers)).statusCode, 200, 'at once, in the same session');
+  t.equal((await get('/users', headers)).statusCode, 200, 'immediately, in the same session');
   t.equal((await ada.renewCodes({ password: ada.password }, headers)).json().data.length, 10);
   const last = codeOfStep(nextStep(service), bytesOf(secret));
   t.equal((await ada.disable({ otp: last }, headers)).statusCode, 204);
-  t.equal((await get('/users', headers)).statusCode, 403, 'and forced again');
+  t.equal((await get('/users', headers)).statusCode, 403, 'and restricted again');
 });
 
 t.test('users of another provider', async (t) => {
@@ -375,13 +387,13 @@ t.test('users of another provider', async (t) => {
   const { secret } = (await ada.generate()).json();
   const code = () => codeOfStep(nextStep(service), bytesOf(secret));
   t.equal((await ada.enable({ secret, otp: code() })).statusCode, 204);
-  refused(t, await ada.renewCodes(), 'INVALID_PAYLOAD', 'no proof');
-  refused(t, await ada.renewCodes({ password: 'whatever' }), 'INVALID_PAYLOAD', 'a password that they have not');
+  refused(t, await ada.renewCodes(), 'INVALID_PAYLOAD', 'no proof of identity');
+  refused(t, await ada.renewCodes({ password: 'whatever' }), 'INVALID_PAYLOAD', 'a password that they do not have');
   t.equal((await ada.renewCodes({ otp: code() })).statusCode, 200);
   t.equal((await ada.disable({ otp: code() })).statusCode, 204);
 });
 
-t.test('a new password by mail does not go past the second factor (CVE-2025-64103)', async (t) => {
+t.test('a password reset by email does not bypass the second factor (CVE-2025-64103)', async (t) => {
   const ada = await holder();
   await post('/auth/password/request', { email: ada.email });
   const reset = { token: await tokenFor(app, ada.email), password: 'another password' };
@@ -395,7 +407,7 @@ t.test('a new password by mail does not go past the second factor (CVE-2025-6410
   );
 });
 
-t.test('administrators turn it off for others', async (t) => {
+t.test('administrators can disable it for others', async (t) => {
   const headers = await adminHeaders();
   const disableOf = (id: string, who: Record<string, string> = headers) =>
     post(`/users/${id}/tfa/disable`, undefined, who);
@@ -407,7 +419,7 @@ t.test('administrators turn it off for others', async (t) => {
   const forced = await person({ policies: [await policyWith(app, [], { adminAccess: true, enforceTfa: true })] });
   const { id: adminId } = (await get('/users/me?fields=id', headers)).json().data;
 
-  await t.test('nobody for themselves, nor without the right', async (t) => {
+  await t.test('not for themselves, nor without the right', async (t) => {
     const reader = await person();
     for (const id of [ada.id, reader.id, unknownId(), 'nonsense', '1', "'"]) {
       await refusedUntouched(t, service, reader, () => disableOf(id, reader.headers), 'FORBIDDEN', `reader: ${id}`);
@@ -420,13 +432,13 @@ t.test('administrators turn it off for others', async (t) => {
       reader,
       () => disableOf(adminId),
       'FORBIDDEN',
-      'an administrator for themselves',
+      'an administrator, for themselves',
     );
     const upper = adminId.toUpperCase();
     await refusedUntouched(t, service, reader, () => disableOf(upper), 'FORBIDDEN', 'in another spelling');
   });
 
-  await t.test('an id that is none', async (t) => {
+  await t.test('an unknown id', async (t) => {
     for (const id of [unknownId(), 'nonsense', '1', 'ME', encodeURIComponent('../me')]) {
       await refusedUntouched(t, service, ada, () => disableOf(id), 'FORBIDDEN', id);
     }
@@ -438,13 +450,17 @@ t.test('administrators turn it off for others', async (t) => {
   t.equal(await ada.codesLeft(), 0);
   t.equal((await get('/users/me', session)).statusCode, 401, 'all sessions end');
   t.equal((await ada.login()).statusCode, 200);
-  t.equal((await disableOf(ada.id)).statusCode, 204, 'also when it is not on');
+  t.equal((await disableOf(ada.id)).statusCode, 204, 'also if it is not enabled');
   const gone = await createAccount(app, { status: 'suspended', tfaSecret: 'cannot be opened' });
-  t.equal((await disableOf(gone.id)).statusCode, 204, 'also of who may not log in, and of a secret that is lost');
+  t.equal(
+    (await disableOf(gone.id)).statusCode,
+    204,
+    'also for an inactive user, and for a secret that cannot be decrypted',
+  );
   t.equal((await storedUser(app, gone.id)).tfaSecret, null);
 });
 
-t.test('callers who may update tfa_secret turn it off for users who have no more rights', async (t) => {
+t.test('callers who may update tfa_secret can disable it for users who have no more rights', async (t) => {
   const everyone = { collection: 'users', action: 'update' as const, fields: ['tfa_secret'], permissions: {} };
   const more = await policyWith(app, [{ collection: 'roles', action: 'read', fields: ['*'] }]);
   const administration = await policyWith(app, [], { adminAccess: true });
@@ -464,9 +480,9 @@ t.test('callers who may update tfa_secret turn it off for users who have no more
     ['against the validation', ada.id, deskWithRule, 'FAILED_VALIDATION'],
     ['of a user with more rights', (await holder({ policies: [more] })).id, desk, 'FORBIDDEN'],
     ['of an administrator', (await holder({ policies: [administration] })).id, desk, 'FORBIDDEN'],
-    ['of oneself', desk.id, desk, 'FORBIDDEN'],
+    ['their own', desk.id, desk, 'FORBIDDEN'],
     ['of no user', unknownId(), desk, 'FORBIDDEN'],
-    ['of what is no id', 'nonsense', desk, 'FORBIDDEN'],
+    ['an invalid id', 'nonsense', desk, 'FORBIDDEN'],
   ];
   for (const [what, id, who, code] of cases) {
     await refusedUntouched(t, service, ada, () => disableOf(id, who), code, what);
@@ -478,7 +494,7 @@ t.test('callers who may update tfa_secret turn it off for users who have no more
   t.equal((await disableOf(bob.id, { headers: desk.tokenHeaders })).statusCode, 204, 'and no session');
 });
 
-t.test('the second factor of another administrator needs a fresh session, or a static token', async (t) => {
+t.test('the second factor of another administrator requires a fresh session, or a static token', async (t) => {
   const administration = await policyWith(app, [], { adminAccess: true });
   const [ada, bob] = [await holder({ policies: [administration] }), await person({ policies: [administration] })];
   const disable = (headers: Record<string, string>) => post(`/users/${ada.id}/tfa/disable`, undefined, headers);
@@ -486,7 +502,7 @@ t.test('the second factor of another administrator needs a fresh session, or a s
   await refusedUntouched(t, service, ada, () => disable(bob.headers), 'REAUTHENTICATION_REQUIRED', 'stale');
   const plainUser = await holder();
   const ofPlain = await post(`/users/${plainUser.id}/tfa/disable`, undefined, bob.headers);
-  t.equal(ofPlain.statusCode, 204, 'of anybody else it needs none');
+  t.equal(ofPlain.statusCode, 204, 'for any other user, it requires neither');
   t.equal((await disable(bob.tokenHeaders)).statusCode, 204);
   t.equal((await post('/auth/reauthenticate', { password: bob.password }, bob.headers)).statusCode, 204);
   t.equal((await disable(bob.headers)).statusCode, 204);
@@ -513,7 +529,7 @@ t.test('the SDK', async (t) => {
   t.match(await client.request(readMe({ fields: ['tfa_secret'] })), { tfa_secret: null });
 });
 
-t.test('a user who is deleted takes their codes along', async (t) => {
+t.test('deleting a user deletes their recovery codes', async (t) => {
   const ada = await holder();
   await ada.renewCodes({ password: ada.password });
   const response = await service.request({ method: 'DELETE', url: `/users/${ada.id}`, headers: await adminHeaders() });
@@ -521,7 +537,7 @@ t.test('a user who is deleted takes their codes along', async (t) => {
   t.equal(await app.db.$count(recoveryCodes, eq(recoveryCodes.user, ada.id)), 0);
 });
 
-t.test('nothing secret is logged', async (t) => {
+t.test('no secret is logged', async (t) => {
   const lines: string[] = [];
   const logged = await startTestApp(
     t,
@@ -549,7 +565,7 @@ t.test('nothing secret is logged', async (t) => {
   await ada.login(codes[0]);
   await ada.login(codes[0]);
   await ada.disable({ otp: 'aaaa-bbbb-cccc-dddd' });
-  // Also where the database fails, whose faults repeat what was sent to it.
+  // Also if the database fails: its errors repeat the parameters.
   const { transaction } = logged.app.db;
   logged.app.db.transaction = (async (work: (tx: unknown) => Promise<unknown>) =>
     transaction.call(logged.app.db, async (tx) => {
@@ -561,7 +577,7 @@ t.test('nothing secret is logged', async (t) => {
   t.equal((await ada.disable({ otp: codes[2] })).statusCode, 500);
   logged.app.db.transaction = transaction;
   await updateAccount(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
-  t.equal((await ada.login(codes[1])).statusCode, 200, 'what failed has used nothing up');
+  t.equal((await ada.login(codes[1])).statusCode, 200, 'a failed request has used up nothing');
   t.ok(lines.length > 15);
   const log = lines.join('\n').toLowerCase();
   for (const one of secrets) t.notOk(log.includes(one.toLowerCase()), one);

@@ -8,7 +8,7 @@ import { tokenFor } from '../helpers/mails.js';
 import { leavesAlone } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
 
-/** JWTs of every wrong make, at every place that takes one. */
+/** Invalid JWTs of every kind, sent to every place that accepts JWTs. */
 
 const service = await startTestApp(t);
 const { app, get, post } = service;
@@ -47,7 +47,7 @@ const special = [
   { zip: 'DEF' },
 ];
 
-/** By what they are; no two are alike. */
+/** The tokens by description, without duplicates. */
 const corpus = new Map<string, string>();
 const add = (what: string, token: string) => {
   if (![...corpus.values()].includes(token)) corpus.set(what, token);
@@ -58,7 +58,7 @@ for (const [key, secret] of Object.entries(keys)) {
       const what = `the key ${key}, alg ${alg}, typ ${typ}`;
       const header = { ...(alg === undefined ? {} : { alg }), ...(typ === undefined ? {} : { typ }) };
       const isOfLink = typ === 'link+jwt';
-      // Where all else is right the claims are those of the other kind.
+      // If everything else is valid, the claims are those of the other kind.
       const isRight =
         alg === 'HS256' && ((key === 'ours' && typ === 'at+jwt') || (key === 'that of links' && isOfLink));
       const claims = isOfLink === isRight ? ours : ofLink;
@@ -69,7 +69,7 @@ for (const [key, secret] of Object.entries(keys)) {
 }
 for (const more of special) {
   for (const [key, secret] of Object.entries(keys)) {
-    // With the right key it is good, where it only says what nobody looks at.
+    // A token with the right key is valid if its other headers are ignored.
     if (key === 'ours' && !('crit' in more)) continue;
     add(
       `${JSON.stringify(more).slice(0, 40)}, the key ${key}`,
@@ -87,9 +87,9 @@ const places: ((token: string) => ReturnType<typeof get>)[] = [
   (token) => get(`/users/register/verify-email?token=${token}`),
 ];
 
-t.test('five hundred of them and more are refused', async (t) => {
+t.test('more than five hundred invalid JWTs are rejected', async (t) => {
   t.ok(corpus.size >= 500, `${corpus.size} JWTs`);
-  t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'the right one is good');
+  t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'the valid one is accepted');
   await leavesAlone(t, app, 'hostile JWTs', async () => {
     for (const [index, [what, token]] of [...corpus].entries()) {
       const elsewhere = places[index % places.length] as (typeof places)[number];
@@ -100,7 +100,7 @@ t.test('five hundred of them and more are refused', async (t) => {
   });
 });
 
-t.test('no token is taken for another that came before it (CVE-2026-35039)', async (t) => {
+t.test('no token is mistaken for an earlier one (CVE-2026-35039)', async (t) => {
   const people = await Promise.all(Array.from({ length: 12 }, () => createAccount(app)));
   const held = await Promise.all(people.map((person) => logIn(service, 'session', person)));
   for (const round of [1, 5, 7]) {

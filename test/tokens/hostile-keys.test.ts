@@ -15,14 +15,14 @@ import { logIn } from '../helpers/sessions.js';
 import { storeOf } from '../helpers/signing-keys.js';
 import { countStatements } from '../helpers/statements.js';
 
-/** Tokens that were made to be taken for ones that a key pair has signed. */
+/** Tokens forged to look as if one of the service's key pairs had signed them. */
 
 const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
 const { app, clock, get, post } = service;
 await rotate(app.db, storeOf(app), 'ES256', clock.now(), 0);
 await app.signingKeys.reload();
 
-/** The service's own keys, which no client has. */
+/** The private keys of the service, which no client has. */
 const box = createSecretBox(keysFor(app.config, 'signing-key'));
 const ours = Object.fromEntries(
   (await app.db.select().from(signingKeys)).map(({ kid, algorithm, privateKey }) => [
@@ -45,7 +45,7 @@ const signatureOf = (algorithm: KeyPairAlgorithm, key: KeyObject, input: string)
     ? sign(null, Buffer.from(input), key)
     : sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' });
 
-/** A token with any header, signed as `algorithm` does. */
+/** A token with any header, signed with `algorithm`. */
 function forge(algorithm: KeyPairAlgorithm, key: KeyObject, header: object | string, body: object = claims): string {
   const input = `${encodePart(header)}.${encodePart(body)}`;
   return `${input}.${signatureOf(algorithm, key, input).toString('base64url')}`;
@@ -56,14 +56,14 @@ const generate = (algorithm: KeyPairAlgorithm) =>
 
 const judge = async (token: string) => codeOf(await get('/users/me', bearer(token)));
 
-/** All at once: those with a key that nobody knows wait for one look into the database together. */
+/** Sends all tokens in parallel: those with an unknown key share one database query. */
 async function allRefused(t: Test, tokens: Record<string, string>, code = 'INVALID_TOKEN') {
   const names = Object.keys(tokens);
   const codes = await Promise.all(Object.values(tokens).map(judge));
   for (const [index, name] of names.entries()) t.equal(codes[index], code, name);
 }
 
-t.test('what the tests sign with the right key is as good as the real thing', async (t) => {
+t.test('tokens that the tests sign with the right key are accepted', async (t) => {
   for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const { kid, key } = ours[algorithm];
     t.equal(await judge(forge(algorithm, key, { alg: algorithm, typ, kid })), undefined, algorithm);
@@ -80,7 +80,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
   const withSignature = (changed: Buffer) => `${head}.${body}.${changed.toString('base64url')}`;
 
   t.test(
-    `${algorithm}: the public key as a secret (CVE-2023-48223, CVE-2026-34950, GHSA-g3jj-5cmm-3hxx)`,
+    `${algorithm}: the public key as an HMAC secret is rejected (CVE-2023-48223, CVE-2026-34950, GHSA-g3jj-5cmm-3hxx)`,
     async (t) => {
       const jwk = published[algorithm];
       const pem = String(createPublicKey(key).export({ type: 'spki', format: 'pem' }));
@@ -116,18 +116,18 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     },
   );
 
-  t.test(`${algorithm}: the key made from SECRET, under the name of a key pair`, async (t) => {
+  t.test(`${algorithm}: the key derived from SECRET is rejected with the id of a key pair`, async (t) => {
     const secret = accessTokenKey(app);
-    t.equal(await judge(signJwt(secret, claims)), undefined, 'it is good for tokens that name no key');
+    t.equal(await judge(signJwt(secret, claims)), undefined, 'it is valid for tokens without a key id');
     await allRefused(t, {
       'our name': signJwt(secret, claims, { alg: 'HS256', typ, kid }),
       'our name and algorithm': signJwt(secret, claims, header),
-      'a name that nobody knows': signJwt(secret, claims, { alg: 'HS256', typ, kid: 'x'.repeat(43) }),
-      'a name that is none': signJwt(secret, claims, { alg: 'HS256', typ, kid: null }),
+      'an unknown name': signJwt(secret, claims, { alg: 'HS256', typ, kid: 'x'.repeat(43) }),
+      'null as a name': signJwt(secret, claims, { alg: 'HS256', typ, kid: null }),
     });
   });
 
-  t.test(`${algorithm}: another algorithm, or none`, async (t) => {
+  t.test(`${algorithm}: another algorithm, or none, is rejected`, async (t) => {
     const algs = ['none', 'None', 'NONE', 'nOnE', '', null, true, 0, [algorithm], [], {}, ` ${algorithm}`];
     const others = [
       'HS256',
@@ -153,7 +153,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     await allRefused(t, tokens);
   });
 
-  t.test(`${algorithm}: the name of another of our keys`, async (t) => {
+  t.test(`${algorithm}: the id of another key of ours is rejected`, async (t) => {
     const theirs = ours[other[algorithm]];
     await allRefused(t, {
       'its name, our algorithm': signedBy({ alg: algorithm, typ, kid: theirs.kid }),
@@ -163,7 +163,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     });
   });
 
-  t.test(`${algorithm}: a key of somebody else`, async (t) => {
+  t.test(`${algorithm}: a key of an attacker is rejected`, async (t) => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(request.url ?? '');
@@ -176,8 +176,8 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const jwk = await exportJWK(attacker.publicKey);
     const forged = (more: object) => forge(algorithm, attacker.privateKey, { ...header, ...more });
     const kids = {
-      'that nobody knows': 'x'.repeat(43),
-      'that is none': undefined,
+      unknown: 'x'.repeat(43),
+      missing: undefined,
       null: null,
       number: 1,
       true: true,
@@ -207,14 +207,14 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
       x5c: forged({ x5c: ['MIIB'] }),
       ...Object.fromEntries(Object.entries(kids).map(([what, kid]) => [`kid: ${what}`, forged({ kid })])),
     });
-    t.strictSame(asked, [], 'nothing is fetched from where a token says');
-    // The same names, and our own signature: a name that is not in the form of ours is not looked for at all.
-    const { 'that is none': _, ...named } = kids;
+    t.strictSame(asked, [], 'no URL in a token is fetched');
+    // The same ids, with our own signature. An id that does not have the form of ours is not looked up.
+    const { missing: _, ...named } = kids;
     const signed = Object.entries(named).map(([what, kid]) => [what, signedBy({ ...header, kid })]);
     await allRefused(t, Object.fromEntries(signed));
   });
 
-  t.test(`${algorithm}: a header that asks for something special, with our signature`, async (t) => {
+  t.test(`${algorithm}: a header with an extension or another type is rejected, even with our signature`, async (t) => {
     const tokens: Record<string, string> = {};
     for (const crit of [['exp'], ['b64'], ['kid'], ['unknown'], [], 'exp', [1], {}, true]) {
       tokens[`crit ${JSON.stringify(crit)}`] = signedBy({ ...header, crit, b64: false, unknown: 1 });
@@ -223,10 +223,10 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
       tokens[`typ ${JSON.stringify(typ)}`] = signedBy({ ...header, typ });
     }
     await allRefused(t, tokens);
-    await allRefused(t, { 'a header that is none': forge(algorithm, key, '[]') }, 'INVALID_CREDENTIALS');
+    await allRefused(t, { 'a header that is not an object': forge(algorithm, key, '[]') }, 'INVALID_CREDENTIALS');
   });
 
-  t.test(`${algorithm}: another signature (CVE-2022-21449)`, async (t) => {
+  t.test(`${algorithm}: another signature is rejected (CVE-2022-21449)`, async (t) => {
     const order = Buffer.from(
       algorithm === 'ES256'
         ? 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
@@ -263,18 +263,18 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
       tokens['its twin (RFC 8032, 5.1.7)'] = withSignature(Buffer.concat([bytes.subarray(0, 32), twin]));
     }
     for (let length = 0; length < 64; length += 7) tokens[`${length} bytes`] = withSignature(bytes.subarray(0, length));
-    // The last character holds two bits of the signature, and four that say nothing.
+    // The last character contains two bits of the signature and four unused ones.
     tokens['in another spelling'] = `${real.slice(0, -1)}${String.fromCharCode(real.charCodeAt(real.length - 1) + 1)}`;
     await allRefused(t, tokens);
     await allRefused(t, { padded: `${real}==` }, 'INVALID_CREDENTIALS');
   });
 
-  t.test(`${algorithm}: any character changed anywhere`, async (t) => {
+  t.test(`${algorithm}: a token with any character changed is rejected`, async (t) => {
     const accepted: number[] = [];
     for (let index = 0; index < real.length; index++) {
       if (real[index] === '.') continue;
       const changed = real.slice(0, index) + (real[index] === 'A' ? 'B' : 'A') + real.slice(index + 1);
-      // A changed name may be in the form of one, and is then looked for once a second.
+      // A changed id may have the form of a valid one, and is then looked up once a second.
       const named = nameIn(changed);
       if (named?.length === 43 && named !== kid) continue;
       const isRefused = await app.accessTokens.verify(changed).then(
@@ -286,7 +286,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     t.strictSame(accepted, []);
   });
 
-  t.test(`${algorithm}: claims that are not as we write them, with our signature`, async (t) => {
+  t.test(`${algorithm}: invalid claims are rejected, even with our signature`, async (t) => {
     const { session: _, ...incomplete } = claims;
     await allRefused(t, {
       'a claim missing': signedBy(header, incomplete),
@@ -299,7 +299,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     await allRefused(t, { expired: signedBy(header, { ...claims, exp: 1 }) }, 'TOKEN_EXPIRED');
   });
 
-  t.test(`${algorithm}: an access token where another kind belongs`, async (t) => {
+  t.test(`${algorithm}: an access token is rejected where another kind is expected`, async (t) => {
     const password = 'a password that is long enough';
     const places = {
       invitation: await post('/users/invite/accept', { token: real, password }),
@@ -310,7 +310,11 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const refreshed = await post('/auth/refresh', { refresh_token: real });
     t.equal(codeOf(refreshed), 'INVALID_CREDENTIALS', 'refresh');
     const cookie = await post('/auth/refresh', { mode: 'session' }, { cookie: `gatehouse_session_token=${real}` });
-    t.equal(codeOf(cookie), 'INVALID_CREDENTIALS', 'a token of mode json is not traded for a longer life');
+    t.equal(
+      codeOf(cookie),
+      'INVALID_CREDENTIALS',
+      'a token of mode json cannot be exchanged for one with a longer lifetime',
+    );
   });
 }
 
@@ -322,7 +326,7 @@ function nameIn(token: string): string | undefined {
   }
 }
 
-t.test('keys that nobody knows have the database asked once a second, however many there are', async (t) => {
+t.test('unknown keys cause one database query a second, however many there are', async (t) => {
   const { privateKey } = generate('EdDSA');
   const statements = countStatements(app);
   const codes = await Promise.all(

@@ -8,7 +8,7 @@ import { refused } from '../helpers/refusals.js';
 import { logIn, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
 
-/** Who verifies access tokens with the keys that the service publishes, and what is in that set. */
+/** Verification of access tokens with the published keys, and the contents of the key set. */
 
 const path = '/.well-known/jwks.json';
 
@@ -24,14 +24,14 @@ for (const [algorithm, members] of [
     const verify = (token: string) =>
       jwtVerify(token, keys, { issuer: 'gatehouse', typ: 'at+jwt', algorithms: [algorithm], currentDate: clock.now() });
 
-    await t.test('another service verifies tokens of all modes without asking', async (t) => {
+    await t.test('another service can verify tokens of all modes without calling this one', async (t) => {
       for (const mode of modes) {
         const session = await logIn(service, mode);
         const { payload, protectedHeader } = await verify(session.accessToken);
         t.strictSame(Object.keys(protectedHeader).sort(), ['alg', 'kid', 'typ'], mode);
         const generation = mode === 'session' ? ['generation'] : [];
         const claims = ['id', 'role', 'app_access', 'admin_access', 'session', ...generation, 'iat', 'exp', 'iss'];
-        t.strictSame(Object.keys(payload), claims, 'the claims are what they always are');
+        t.strictSame(Object.keys(payload), claims, 'the usual claims');
         t.equal((await readMe(service, session)).statusCode, 200);
         const next = sessionOf(mode, await refresh(service, session));
         t.equal((await verify(next.accessToken)).payload.session, payload.session);
@@ -39,7 +39,7 @@ for (const [algorithm, members] of [
       }
     });
 
-    await t.test('and refuses what was tampered with', async (t) => {
+    await t.test('and rejects a token that was tampered with', async (t) => {
       const { accessToken } = await logIn(service, 'json');
       const [header, , signature] = accessToken.split('.');
       const { claims } = decodeJwt(accessToken);
@@ -47,7 +47,7 @@ for (const [algorithm, members] of [
       await t.rejects(verify(`${header}.${body}.${signature}`), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
     });
 
-    await t.test('the set has the public keys and nothing else', async (t) => {
+    await t.test('the set contains only public keys', async (t) => {
       const response = await get(path);
       t.equal(response.statusCode, 200);
       t.match(response.headers, {
@@ -61,15 +61,15 @@ for (const [algorithm, members] of [
       t.strictSame(rest, { ...members, alg: algorithm, use: 'sig' });
       t.equal(Buffer.from(x, 'base64url').length, 32);
       t.equal(y === undefined, algorithm === 'EdDSA');
-      t.equal(kid, await calculateJwkThumbprint({ ...members, x, ...(y && { y }) }), 'an id by RFC 7638');
+      t.equal(kid, await calculateJwkThumbprint({ ...members, x, ...(y && { y }) }), 'an id according to RFC 7638');
       const [stored] = await app.db.select().from(signingKeys);
       t.equal(stored?.kid, kid);
-      t.match(stored?.privateKey, /^v1\.[\w-]{8}\.[\w-]+\.[\w-]+$/, 'the private key is sealed where it is kept');
+      t.match(stored?.privateKey, /^v1\.[\w-]{8}\.[\w-]+\.[\w-]+$/, 'the stored private key is encrypted');
     });
   });
 }
 
-t.test('a private key does not get out, even if it got as far as the route', async (t) => {
+t.test('the route never returns a private key, even if it is passed one', async (t) => {
   const { app, get } = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'ES256' });
   const [key] = app.signingKeys.published().keys;
   app.signingKeys.published = () => ({ keys: [{ ...key, d: 'the private key', k: 'a secret' } as never] });
@@ -77,7 +77,7 @@ t.test('a private key does not get out, even if it got as far as the route', asy
   t.strictSame(keys, [key]);
 });
 
-t.test('HS256 is the default: tokens name no key, and the set is empty', async (t) => {
+t.test('HS256 is the default: tokens have no key id, and the set is empty', async (t) => {
   const service = await startTestApp(t);
   const { app, get } = service;
   const { accessToken } = await logIn(service, 'json');
@@ -85,17 +85,17 @@ t.test('HS256 is the default: tokens name no key, and the set is empty', async (
   const response = await get(path);
   t.equal(response.body, '{"keys":[]}');
   t.match(response.headers, { 'cache-control': 'public, max-age=300' });
-  t.strictSame(await app.db.select().from(signingKeys), [], 'no key is made that nobody asked for');
+  t.strictSame(await app.db.select().from(signingKeys), [], 'no key is created unless it is needed');
 });
 
-t.test('whoever asks, and however', async (t) => {
+t.test('access to the key set', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const { app, get, request } = service;
   const { headers } = await logIn(service, 'json');
-  t.equal((await get(path, headers)).statusCode, 200, 'a credential that can be used');
+  t.equal((await get(path, headers)).statusCode, 200, 'a valid credential');
   const refusal = await get(path, bearer('x'));
-  refused(t, refusal, 'INVALID_CREDENTIALS', 'one that cannot');
-  t.equal(refusal.headers['cache-control'], 'no-store', 'an error is not kept');
+  refused(t, refusal, 'INVALID_CREDENTIALS', 'an invalid one');
+  t.equal(refusal.headers['cache-control'], 'no-store', 'an error is not cached');
   const head = await request({ method: 'HEAD', url: path });
   t.strictSame([head.statusCode, head.body], [200, '']);
   t.equal((await get(`${path}/`)).statusCode, 200);
@@ -103,14 +103,14 @@ t.test('whoever asks, and however', async (t) => {
 
   const statements = countStatements(app);
   await Promise.all(Array.from({ length: 50 }, () => get(path)));
-  t.equal(statements(), 0, 'the database is not asked');
+  t.equal(statements(), 0, 'the database is not queried');
   await get('/users/me', headers);
   const before = statements();
   await get('/users/me', headers);
-  t.ok(statements() - before <= 1, 'nor is it for the key of a token');
+  t.ok(statements() - before <= 1, 'nor for the key of a token');
 });
 
-t.test('no limit on requests keeps others from the keys', async (t) => {
+t.test('rate limits do not apply to the key set', async (t) => {
   const { get } = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1' });
   for (let asked = 0; asked < 3; asked++) t.equal((await get(path)).statusCode, 200);
 });

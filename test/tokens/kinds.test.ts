@@ -14,7 +14,7 @@ import { newHolder, ownSecretPolicy } from '../helpers/two-factor.js';
 import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-/** Every kind of token that the service makes, at every place that takes one. */
+/** Every kind of token that the service issues, sent to every place that accepts tokens. */
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
@@ -46,7 +46,7 @@ const invited = 'invited@example.com';
 const registered = 'registered@example.com';
 const role = await createRole(app);
 
-/** Somebody who has come back from the provider: first without a second factor, then with one. */
+/** A user who returns from the provider: first without a second factor, then with one. */
 server.profile = { id: 'octo', name: 'Mona', email: 'mona@example.com' };
 const atAlpha = () => createVisitor(service, publicUrl);
 const firstTime = await goThrough(atAlpha(), 'alpha', { family: 'oauth' }, passThrough);
@@ -100,7 +100,7 @@ const withState = (state: string) => {
   return get(`${url.pathname}${url.search}`, { cookie: cookies });
 };
 
-/** A place that takes tokens, and which kinds. */
+/** A place that accepts tokens, and the kinds that it accepts. */
 const places: Record<string, { takes: readonly Kind[]; show(token: string): Promise<LightMyRequestResponse> }> = {
   'the Authorization header': { takes: credentials, show: (token) => get('/users/me', bearer(token)) },
   'the query': { takes: credentials, show: (token) => get(`/users/me?access_token=${encodeURIComponent(token)}`) },
@@ -142,7 +142,7 @@ const places: Record<string, { takes: readonly Kind[]; show(token: string): Prom
   metrics: { takes: ['the token for metrics'], show: (token) => get('/metrics', bearer(token)) },
 };
 
-/** At these nothing is refused, and what is none of a session ends none. */
+/** Logouts never reject a token, but an unknown one ends no session. */
 const exits: Record<string, (token: string) => Promise<LightMyRequestResponse>> = {
   'a logout': (token) => post('/auth/logout', { refresh_token: token, mode: 'json' }),
   'a logout by cookie': (token) => post('/auth/logout', { mode: 'cookie' }, carry('cookie', token).headers),
@@ -152,7 +152,7 @@ const exits: Record<string, (token: string) => Promise<LightMyRequestResponse>> 
 
 const refuses = ({ statusCode }: LightMyRequestResponse) => [400, 401, 403].includes(statusCode);
 
-t.test('a token of one kind is none of another', async (t) => {
+t.test('a token of one kind is not accepted as another', async (t) => {
   await leavesAlone(t, app, 'tokens of other kinds', async () => {
     for (const [place, { takes, show }] of Object.entries(places)) {
       for (const [kind, token] of Object.entries(tokens) as [Kind, string][]) {
@@ -171,7 +171,7 @@ t.test('a token of one kind is none of another', async (t) => {
   });
 });
 
-t.test('nor is the beginning of a token one (CVE-2026-27840)', async (t) => {
+t.test('nor is a truncated token accepted (CVE-2026-27840)', async (t) => {
   await leavesAlone(t, app, 'the beginnings of tokens', async () => {
     for (const [place, { takes, show }] of Object.entries(places)) {
       for (const kind of takes) {
@@ -188,14 +188,14 @@ t.test('nor is the beginning of a token one (CVE-2026-27840)', async (t) => {
   });
 });
 
-t.test('each is good where it belongs', async (t) => {
+t.test('each is accepted where it belongs', async (t) => {
   for (const [place, { takes, show }] of Object.entries(places)) {
     for (const kind of takes) {
-      // A refresh uses them up, each at a place of its own.
+      // A refresh uses up its token, so each token is sent to only one place.
       if (place === 'a refresh' && kind !== 'a refresh token') continue;
       if (place === 'a refresh by cookie' && kind === 'a refresh token') continue;
       const answer = await show(tokens[kind]);
-      // Both come back to somebody who has a second factor by now.
+      // Both belong to a user who now has a second factor.
       const isAsked =
         place === 'the way back from a provider' && answer.json().errors?.[0].extensions.code === 'INVALID_OTP';
       t.ok(

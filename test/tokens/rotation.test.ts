@@ -12,7 +12,7 @@ const after = 'the secret from now on which is long enough';
 const service = await startTestApp(t, { SECRET: before });
 const { app: old, clock, post } = service;
 
-/** A service with another SECRET, to be shown what the first one has made. */
+/** A service with another SECRET, which is given the tokens of the first one. */
 const successor = async (t: Test, variables: Record<string, string>) => (await startTestApp(t, variables)).app;
 
 const claims = {
@@ -23,7 +23,7 @@ const claims = {
   session: '0198c3a0-0000-7000-8000-000000000002',
 };
 
-t.test('what was made under a previous SECRET still counts, and new things are made with SECRET', async (t) => {
+t.test('tokens issued under a previous SECRET are still valid, and new ones use SECRET', async (t) => {
   const made = {
     access: old.accessTokens.issue(claims, new Date(clock.now().getTime() + day)),
     refresh: old.refreshTokens.issue({ sessionId: claims.session, generation: 3 }),
@@ -48,24 +48,24 @@ t.test('what was made under a previous SECRET still counts, and new things are m
   await reads(old);
   await reads(rotated);
   await refuses(changed);
-  const anew = {
+  const recent = {
     access: rotated.accessTokens.issue(claims, new Date(clock.now().getTime() + day)),
     refresh: rotated.refreshTokens.issue({ sessionId: claims.session, generation: 3 }),
     link: rotated.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day),
     sealed: rotated.tfaSecrets.seal('JBSWY3DPEHPK3PXP', claims.id),
   };
-  await reads(rotated, anew);
-  await reads(changed, anew);
-  await refuses(old, anew);
-  await reads(await successor(t, { SECRET: before, PREVIOUS_SECRETS: after }), anew);
+  await reads(rotated, recent);
+  await reads(changed, recent);
+  await refuses(old, recent);
+  await reads(await successor(t, { SECRET: before, PREVIOUS_SECRETS: after }), recent);
 
-  t.equal(rotated.tfaSecrets.renew(anew.sealed, claims.id), anew.sealed, 'what is new stays');
+  t.equal(rotated.tfaSecrets.renew(recent.sealed, claims.id), recent.sealed, 'a current secret stays unchanged');
   const renewed = rotated.tfaSecrets.renew(made.sealed, claims.id);
-  t.equal(changed.tfaSecrets.open(renewed, claims.id), 'JBSWY3DPEHPK3PXP', 'what is old can be made new');
-  t.throws(() => rotated.tfaSecrets.renew(made.sealed, claims.session), 'but not for anybody else');
+  t.equal(changed.tfaSecrets.open(renewed, claims.id), 'JBSWY3DPEHPK3PXP', 'an old secret can be renewed');
+  t.throws(() => rotated.tfaSecrets.renew(made.sealed, claims.session), 'but not for another user');
 });
 
-t.test('with a previous SECRET all else is asked as strictly', async (t) => {
+t.test('with a previous SECRET all other checks still apply', async (t) => {
   const rotated = await successor(t, { SECRET: after, PREVIOUS_SECRETS: before });
   const access = old.accessTokens.issue(claims, new Date(clock.now().getTime() + day));
   const link = old.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day);
@@ -103,9 +103,9 @@ t.test('over HTTP', async (t) => {
     const payload = { email: holder.email, password: holder.password, otp: codeOfStep(nextStep(service)) };
     return app.inject({ method: 'POST', url: '/auth/login', payload });
   };
-  t.equal((await login(rotated)).statusCode, 200, 'a second factor of before');
-  t.not((await storedUser(old, holder.id)).tfaSecret, sealed, 'is sealed anew');
+  t.equal((await login(rotated)).statusCode, 200, 'a second factor stored under the previous SECRET');
+  t.not((await storedUser(old, holder.id)).tfaSecret, sealed, 'is encrypted again');
   const later = await start({ SECRET: after });
   t.equal((await login(later)).statusCode, 200, 'so that the previous SECRET can be dropped');
-  t.equal(codeOf(await later.inject(me)), 'INVALID_TOKEN', 'which then counts no more');
+  t.equal(codeOf(await later.inject(me)), 'INVALID_TOKEN', 'which is then no longer accepted');
 });

@@ -10,11 +10,14 @@ import { instancesBeside } from '../helpers/instances.js';
 import { decodeJwt } from '../helpers/jwt.js';
 import { kidsOf, storeOf } from '../helpers/signing-keys.js';
 
-/** Keys of access tokens over time: made, rotated, switched, removed. All instances are on one database. */
+/**
+ * The lifecycle of the keys for access tokens: creation, rotation, change of algorithm, removal. All instances share
+ * one database.
+ */
 
 const session = { id: '0198c3a0-0000-7000-8000-000000000001' };
 
-/** Logs in at an instance; what keeps for long is the cookie. */
+/** Logs in at an instance; the cookie of mode session has the longer lifetime. */
 async function tokenOf(app: FastifyInstance, mode: 'json' | 'session' = 'session'): Promise<string> {
   const response = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...admin, mode } });
   const cookie = response.cookies.find(({ name }) => name === 'gatehouse_session_token');
@@ -24,11 +27,11 @@ async function tokenOf(app: FastifyInstance, mode: 'json' | 'session' = 'session
 const headerOf = (token: string) => decodeJwt(token).header;
 const kidOf = (token: string) => headerOf(token).kid;
 
-/** What an instance says to a token: nothing, or a code. */
+/** The response of an instance to a token: undefined, or an error code. */
 const judge = async (app: FastifyInstance, token: string) =>
   codeOf(await app.inject({ url: '/users/me', headers: bearer(token) }));
 
-/** Each of the instances takes each of the tokens. */
+/** Checks that each instance accepts each token. */
 async function allLive(t: Test, instances: Record<string, FastifyInstance>, tokens: Record<string, string>) {
   for (const [at, app] of Object.entries(instances)) {
     for (const [what, token] of Object.entries(tokens)) t.equal(await judge(app, token), undefined, `${what} at ${at}`);
@@ -43,34 +46,34 @@ t.test('a rotation, in three phases', async (t) => {
   const { app: one, clock } = service;
   const two = await instancesBeside(t, service)({ ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const [first = ''] = await kidsOf(one);
-  t.strictSame(await kidsOf(two), [first], 'the instances share what the first of them has made');
+  t.strictSame(await kidsOf(two), [first], 'the instances share the key that the first of them has created');
   const before = await tokenOf(one);
   t.equal(kidOf(before), first);
 
   const made = await rotateBy(service);
   t.match(made, { algorithm: 'EdDSA', isUnderWay: false });
   t.equal(made.signsFrom.getTime() - clock.now().getTime() > leadTime - minute, true);
-  t.match(await rotateBy(service), { kid: made.kid, isUnderWay: true }, 'a second one waits for the first');
+  t.match(await rotateBy(service), { kid: made.kid, isUnderWay: true }, 'a second rotation waits for the first');
 
-  // Published, and not used.
+  // Published, but not yet in use.
   await one.signingKeys.reload();
   t.strictSame(await kidsOf(one), [made.kid, first]);
   clock.advance(leadTime - minute);
   const during = await tokenOf(one);
-  t.equal(kidOf(during), first, 'until others know the new one the old one signs');
+  t.equal(kidOf(during), first, 'the old key signs until others know the new one');
 
-  // It signs, also on an instance that knows of it, and has not read the keys since.
+  // Now the new one signs, even on an instance that has not read the keys again.
   clock.advance(2 * minute);
   const after = await tokenOf(one);
   t.equal(kidOf(after), made.kid);
-  t.equal(kidOf(await tokenOf(two)), first, 'an instance that missed all that goes on,');
+  t.equal(kidOf(await tokenOf(two)), first, 'an instance that missed this still signs with the old key');
   await allLive(t, { one, two }, { before, during, after });
-  t.equal(kidOf(await tokenOf(two)), made.kid, 'and learns of it by the first token that it does not know');
+  t.equal(kidOf(await tokenOf(two)), made.kid, 'and learns of the new one from the first token that it does not know');
 
-  // The old one goes when nobody can come back with what it has signed.
+  // The old key is removed when all tokens that it has signed are useless.
   clock.advance(day + minute);
   await two.signingKeys.tidy();
-  t.equal(await judge(two, during), 'TOKEN_EXPIRED', 'who comes late is told so');
+  t.equal(await judge(two, during), 'TOKEN_EXPIRED', 'an expired token is reported as such');
   t.strictSame((await kidsOf(two)).sort(), [made.kid, first].sort());
   clock.advance(6 * day + 3 * hour);
   await two.signingKeys.tidy();
@@ -80,7 +83,7 @@ t.test('a rotation, in three phases', async (t) => {
   t.equal(await judge(one, during), 'INVALID_TOKEN');
   clock.advance(30 * day);
   await one.signingKeys.tidy();
-  t.strictSame(await kidsOf(one), [made.kid], 'the one that signs is never removed');
+  t.strictSame(await kidsOf(one), [made.kid], 'the key that signs is never removed');
 
   const rows = (await recorded(one)).filter(({ collection }) => collection === 'signing_keys');
   const bySystem = { outcome: 'success', user: null, ip: null, userAgent: null, requestId: null };
@@ -93,7 +96,7 @@ t.test('a rotation, in three phases', async (t) => {
   t.match(await verify(one), { isIntact: true });
 });
 
-t.test('a switch of algorithm, there and back', async (t) => {
+t.test('a change of algorithm, and back', async (t) => {
   const service = await startTestApp(t);
   const { app: hs256, clock } = service;
   const start = instancesBeside(t, service);
@@ -101,13 +104,13 @@ t.test('a switch of algorithm, there and back', async (t) => {
 
   const eddsa = await start({ ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   tokens.EdDSA = await tokenOf(eddsa);
-  t.match(headerOf(tokens.EdDSA), { alg: 'EdDSA', typ: 'at+jwt' }, 'the first key signs at once');
+  t.match(headerOf(tokens.EdDSA), { alg: 'EdDSA', typ: 'at+jwt' }, 'the first key signs immediately');
   await allLive(t, { eddsa, 'the one that is still to be restarted': hs256 }, tokens);
-  t.strictSame(await kidsOf(hs256), [kidOf(tokens.EdDSA)], 'which tells others of the key, too');
+  t.strictSame(await kidsOf(hs256), [kidOf(tokens.EdDSA)], 'which also publishes the key');
   t.match(headerOf(await tokenOf(hs256)), { alg: 'HS256' });
 
   const es256 = await start({ ACCESS_TOKEN_ALGORITHM: 'ES256' });
-  t.equal(kidOf(await tokenOf(es256)), kidOf(tokens.EdDSA), 'where others verify, they are told of a new key first');
+  t.equal(kidOf(await tokenOf(es256)), kidOf(tokens.EdDSA), 'where others verify tokens, a new key is published first');
   t.equal((await kidsOf(es256)).length, 2);
   clock.advance(leadTime);
   tokens.ES256 = await tokenOf(es256);
@@ -118,23 +121,23 @@ t.test('a switch of algorithm, there and back', async (t) => {
   tokens.again = await tokenOf(again);
   t.match(headerOf(tokens.again), { alg: 'HS256' });
   await allLive(t, { again, es256, eddsa, hs256 }, tokens);
-  t.equal((await kidsOf(again)).length, 2, 'keys are told as long as what they have signed may live');
+  t.equal((await kidsOf(again)).length, 2, 'keys are published for as long as their tokens may be valid');
   clock.advance(7 * day + 3 * hour);
   await again.signingKeys.tidy();
   t.strictSame(await kidsOf(again), []);
 
   await eddsa.signingKeys.reload();
-  t.equal((await kidsOf(eddsa)).length, 1, 'an instance that needs one makes it');
+  t.equal((await kidsOf(eddsa)).length, 1, 'an instance that needs a key creates one');
 });
 
-t.test('of several rotations at once one is made', async (t) => {
+t.test('of several simultaneous rotations only one takes place', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const made = await Promise.all([0, 1, 2, 3].map(() => rotateBy(service)));
   t.equal(new Set(made.map(({ kid }) => kid)).size, 1);
   t.equal(made.filter(({ isUnderWay }) => !isUnderWay).length, 1);
 });
 
-t.test('several instances that start at once make one key', async (t) => {
+t.test('several instances that start simultaneously create one key', async (t) => {
   const service = await startTestApp(t);
   const start = instancesBeside(t, service);
   const instances = await Promise.all([0, 1, 2, 3].map(() => start({ ACCESS_TOKEN_ALGORITHM: 'ES256' })));
@@ -143,7 +146,7 @@ t.test('several instances that start at once make one key', async (t) => {
   for (const set of sets) t.strictSame(set, sets[0]);
 });
 
-t.test('a revocation is at once, for instances that run', async (t) => {
+t.test('a revocation takes effect immediately on running instances', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const { app, clock } = service;
   await rotateBy(service, 0);
@@ -160,13 +163,13 @@ t.test('a revocation is at once, for instances that run', async (t) => {
   t.equal(kidOf(await tokenOf(app)), made?.kid);
   const { refresh_token } = login.json().data;
   const refreshed = await app.inject({ method: 'POST', url: '/auth/refresh', payload: { refresh_token } });
-  t.equal(refreshed.statusCode, 200, 'sessions with a refresh token go on');
+  t.equal(refreshed.statusCode, 200, 'sessions with a refresh token continue');
   t.match(await revoke(app.db, storeOf(app), 'HS256', clock.now()), { removed: [made?.kid], made: undefined });
   await app.signingKeys.reload();
-  t.equal((await kidsOf(app)).length, 1, 'who needs a key does not stay without');
+  t.equal((await kidsOf(app)).length, 1, 'an instance that needs a key creates one');
 });
 
-t.test('keys at rest when SECRET changes', async (t) => {
+t.test('stored keys when SECRET changes', async (t) => {
   const before = 'the secret of before which is long enough';
   const after = 'the secret from now on which is long enough';
   const variables = { ACCESS_TOKEN_ALGORITHM: 'ES256' };
@@ -180,22 +183,22 @@ t.test('keys at rest when SECRET changes', async (t) => {
   const changed = await start({ ...variables, SECRET: after, PREVIOUS_SECRETS: before });
   await allLive(t, { known, changed }, { token, another: await tokenOf(changed) });
   await known.signingKeys.tidy();
-  t.strictSame(await kidsOf(known), [kid], 'either opens what the other has sealed');
+  t.strictSame(await kidsOf(known), [kid], 'each instance can decrypt what the other has encrypted');
   await changed.signingKeys.tidy();
   const later = await start({ ...variables, SECRET: after });
-  t.strictSame(await kidsOf(later), [kid], 'the key has a new seal, so the old SECRET can be left out');
-  t.equal(await judge(later, token), undefined, 'and its tokens count');
+  t.strictSame(await kidsOf(later), [kid], 'the key is encrypted again, so the old SECRET can be dropped');
+  t.equal(await judge(later, token), undefined, 'and its tokens are accepted');
   t.equal(kidOf(await tokenOf(later)), kid);
 
   const stranger = await start({ ...variables, SECRET: 'a secret that has nothing to do with it' });
   const [own, ...others] = await kidsOf(stranger);
-  t.not(own, kid, 'a key that cannot be opened counts no more than none');
+  t.not(own, kid, 'a key that cannot be decrypted is replaced');
   t.strictSame(others, []);
   t.equal(await judge(stranger, token), 'INVALID_TOKEN');
   t.match(headerOf(await tokenOf(stranger)), { kid: own });
 });
 
-t.test('who writes to the table cannot have a key of theirs taken for one of ours', async (t) => {
+t.test('an attacker who can write to the table cannot insert a key of their own', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const { app } = service;
   const [key] = await app.db.select().from(signingKeys);
@@ -204,7 +207,7 @@ t.test('who writes to the table cannot have a key of theirs taken for one of our
   if (!key || !other) throw new Error('There are no keys.');
   await app.db.insert(signingKeys).values([other, { ...key, kid: 'x'.repeat(43) }]);
   await app.signingKeys.reload();
-  t.strictSame(await kidsOf(app), [key.kid], 'neither one that is sealed by others, nor ours under another name');
+  t.strictSame(await kidsOf(app), [key.kid], 'neither a key encrypted by another service, nor ours under another id');
   const forged = foreign.app.accessTokens.issue(
     { ...session, role: null, app_access: true, admin_access: true, session: session.id },
     new Date(Date.now() + day),
@@ -213,11 +216,11 @@ t.test('who writes to the table cannot have a key of theirs taken for one of our
   await app.db.update(signingKeys).set({ algorithm: 'ES256' }).where(eq(signingKeys.kid, key.kid));
   const later = await instancesBeside(t, service)({ ACCESS_TOKEN_ALGORITHM: 'ES256' });
   const kids = await kidsOf(later);
-  t.notOk(kids.includes(key.kid), 'nor one with another algorithm than it is of');
-  t.equal(kids.length, 1, 'a new one is made');
+  t.notOk(kids.includes(key.kid), 'nor one with another algorithm than its own');
+  t.equal(kids.length, 1, 'a new one is created');
 });
 
-t.test('a database that is away keeps nobody out who could be let in', async (t) => {
+t.test('a database that is unavailable does not invalidate tokens', async (t) => {
   const { app } = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const kids = await kidsOf(app);
   await app.db.execute('alter table signing_keys rename to put_away');

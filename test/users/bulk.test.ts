@@ -8,12 +8,15 @@ import { worstBlock } from '../helpers/worst-block.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * Milliseconds, on a machine of the usual speed. The service keeps to 50; the client runs here too, and so does the embedded
- * database, which blocks for as long as a statement takes.
+ * Milliseconds, on a machine of normal speed. The service itself stays below 50. The client also runs in this process,
+ * and so does the embedded database, which blocks for the duration of each statement.
  */
 const longestBlock = 150;
 
-/** What one request may write on each engine. The embedded one works on this thread, so that it blocks everything else. */
+/**
+ * The number of users that one request writes on each engine. The embedded one runs on this thread, so it blocks
+ * everything else.
+ */
 const count = engine === 'embedded' ? 300 : 2_000;
 
 t.test(`${count} users`, async (t) => {
@@ -25,7 +28,7 @@ t.test(`${count} users`, async (t) => {
     provider: 'github',
     external_identifier: `${index}`,
   }));
-  // Once in small, so that what is measured is not the first run.
+  // A small warm-up, so that the first run is not measured.
   const warm = await post('/users', [{ email: 'warm@example.com', password: 'a good password' }], asAdmin);
   await remove(service, '/users', [warm.json().data[0].id]);
 
@@ -33,7 +36,7 @@ t.test(`${count} users`, async (t) => {
   const transactions = () => rows(app.db, sql`select distinct xmin::text as id from users where email like 'bulk-%'`);
   let ids: string[] = [];
 
-  /** Sends a request, and others while it is under way. */
+  /** Sends a request, and others while it is in progress. */
   const meanwhile = async (send: () => Promise<{ statusCode: number }>) => {
     let done = false;
     const sent = send().finally(() => {
@@ -45,7 +48,7 @@ t.test(`${count} users`, async (t) => {
       others++;
       await sleep(5);
     }
-    t.ok(others > 1, `others go on: ${others}`);
+    t.ok(others > 1, `other requests are answered: ${others}`);
     return sent;
   };
 
@@ -64,7 +67,7 @@ t.test(`${count} users`, async (t) => {
       },
     ],
     [
-      'updated alike',
+      'updated with the same value',
       () => patch(service, '/users?fields=title', { keys: ids, data: { title: 'All' } }),
       async (body) => {
         t.strictSame(
@@ -74,7 +77,7 @@ t.test(`${count} users`, async (t) => {
       },
     ],
     [
-      'updated each',
+      'updated individually',
       () =>
         patch(
           service,
@@ -105,7 +108,7 @@ t.test(`${count} users`, async (t) => {
   t.ok(blocked < longestBlock, `deleted: blocked for ${blocked.toFixed(1)} ms at most`);
   t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
 
-  t.test('one fault among them, and none is made', async (t) => {
+  t.test('if one item is invalid, none is created', async (t) => {
     const response = await post('/users', [...list.slice(1), { ...list[0], email: 'BULK-7@example.com' }], asAdmin);
     t.equal(response.statusCode, 400);
     t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
@@ -133,13 +136,13 @@ t.test(`${count} users`, async (t) => {
       times.push(performance.now() - start);
     }
     t.equal((await sent).statusCode, 200);
-    t.ok(times.length >= 5, `${times.length} logins meanwhile`);
+    t.ok(times.length >= 5, `${times.length} logins in the meantime`);
     const { email, password } = batch[199] ?? user;
     t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'the last of them can log in');
   });
 });
 
-t.test('bulk requests that overlap in another order wait for each other, and none fails', async (t) => {
+t.test('overlapping bulk requests in different orders wait for each other, and none fails', async (t) => {
   const service = await startWithAdmin(t);
   const emails = Array.from({ length: 300 }, (_, index) => ({ email: `cross-${index}@example.com`, provider: 'x' }));
   for (let round = 0; round < 5; round++) {

@@ -18,11 +18,11 @@ t.test('creating users as an administrator', async (t) => {
   let count = 0;
   const address = () => `new-${++count}@example.com`;
 
-  t.test('alone: an object, with the defaults of the contract', async (t) => {
+  t.test('one: returns an object, with the defaults of the contract', async (t) => {
     const email = address();
     const response = await post('/users', { email }, asAdmin);
     t.equal(response.statusCode, 200);
-    t.strictSame(Object.keys(response.json()), ['data'], 'no meta unless it is asked for');
+    t.strictSame(Object.keys(response.json()), ['data'], 'no meta unless requested');
     const { id, created_at, ...rest } = response.json().data;
     t.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000, 'created just now');
     t.match(id, /^[0-9a-f-]{36}$/);
@@ -54,13 +54,17 @@ t.test('creating users as an administrator', async (t) => {
       theme_dark_overrides: null,
       email_verified_at: null,
     });
-    t.strictSame((await get(`/users/${id}`, asAdmin)).json().data, { id, created_at, ...rest }, 'and so it is read');
+    t.strictSame(
+      (await get(`/users/${id}`, asAdmin)).json().data,
+      { id, created_at, ...rest },
+      'and is read the same way',
+    );
   });
 
-  t.test('every field is kept as it was given; the longest texts fit', async (t) => {
+  t.test('every field is stored as given; the longest texts fit', async (t) => {
     const texts = { first_name: 50, last_name: 50, title: 50, location: 255, language: 255, last_page: 255 };
     const themes = { appearance: 255, theme_dark: 255, theme_light: 255, external_identifier: 255 };
-    // Characters, not bytes nor UTF-16 units.
+    // Characters, not bytes or UTF-16 units.
     const longest = Object.fromEntries(
       Object.entries({ ...texts, ...themes }).map(([field, length]) => [field, '🙂'.repeat(length)]),
     );
@@ -100,7 +104,7 @@ t.test('creating users as an administrator', async (t) => {
     t.notMatch(response.body, 'tttt');
   });
 
-  t.test('the password and the token of a new user work, the address in any letter case', async (t) => {
+  t.test('the password and the token of a new user work, with the address in any letter case', async (t) => {
     const credentials = { email: 'Works@Example.com', password: 'the password of the new user' };
     const token = 'the-static-token-of-the-new-user';
     t.equal((await post('/users', { ...credentials, token }, asAdmin)).statusCode, 200);
@@ -110,7 +114,7 @@ t.test('creating users as an administrator', async (t) => {
     t.equal((await post('/auth/login', { ...credentials, password: 'another' })).statusCode, 401);
   });
 
-  t.test('many: as a list and as {data}, answered in their order', async (t) => {
+  t.test('many: as a list and as {data}, returned in their order', async (t) => {
     const list = ['c', 'a', 'b'].map((name) => ({ email: address(), password: 'a fine password', first_name: name }));
     const response = await post('/users?fields=first_name,email&meta=*', list, asAdmin);
     t.equal(response.statusCode, 200);
@@ -137,7 +141,7 @@ t.test('creating users as an administrator', async (t) => {
     t.equal((await post('/users', [user], asAdmin)).statusCode, 200);
   });
 
-  t.test('what is refused leaves everything as it was', async (t) => {
+  t.test('a rejected request changes nothing', async (t) => {
     const long = (length: number) => 'x'.repeat(length);
     const unique = (field: string, value: unknown): [ErrorCode, Extensions] => [
       'RECORD_NOT_UNIQUE',
@@ -155,9 +159,9 @@ t.test('creating users as an administrator', async (t) => {
 
     const alone: [what: string, payload: object, readonly [ErrorCode, Extensions?]][] = [
       ['without an address', {}, ['INVALID_PAYLOAD']],
-      ['no body but a name', { first_name: 'A' }, ['INVALID_PAYLOAD']],
+      ['only a name', { first_name: 'A' }, ['INVALID_PAYLOAD']],
       ['an unknown field', { email: address(), nickname: 'x' }, ['INVALID_PAYLOAD']],
-      ['a column that is no field', { email: address(), token_hash: 'x' }, ['INVALID_PAYLOAD']],
+      ['a column that is not a field', { email: address(), token_hash: 'x' }, ['INVALID_PAYLOAD']],
       ['constructor', { email: address(), constructor: 'x' }, ['INVALID_PAYLOAD']],
       ['toString', { email: address(), toString: 'x' }, ['INVALID_PAYLOAD']],
       ...['admin', '', 'a@b@c', 'a b@example.com', '@example.com', 'ä@example.com', 'a@example.com\n', null].map(
@@ -198,7 +202,7 @@ t.test('creating users as an administrator', async (t) => {
         { email: address(), token },
         ['FAILED_VALIDATION', { field: 'token', type: 'min_length', valid: 32, path: [] }],
       ]),
-      ['a token that no header could carry', { email: address(), token: `with a space ${long(32)}` }, wrongType],
+      ['a token that is not a valid header value', { email: address(), token: `with a space ${long(32)}` }, wrongType],
       ['tfa_secret', { email: address(), tfa_secret: 'GEZDGNBVGY3TQOJQ' }, wrongType],
       ...(
         [
@@ -288,7 +292,7 @@ t.test('creating users as an administrator', async (t) => {
       ['no password in a list', [good(), { email: address() }], ['INVALID_PAYLOAD']],
       ['password null in a list', [good(), { ...good(), password: null }], ['INVALID_PAYLOAD']],
       ['no password in data', { data: [{ email: address() }] }, ['INVALID_PAYLOAD']],
-      ['an item that is no object', [good(), 'x'], ['INVALID_PAYLOAD']],
+      ['an item that is not an object', [good(), 'x'], ['INVALID_PAYLOAD']],
       ['a list in a list', [[good()]], ['INVALID_PAYLOAD']],
       ['null in a list', [null], ['INVALID_PAYLOAD']],
       ['data and more', { data: [good()], email: address() }, ['INVALID_PAYLOAD']],
@@ -328,7 +332,7 @@ t.test('creating users as an administrator', async (t) => {
       await refusedUnchanged(t, service, () => post(`/users?${query}`, good(), asAdmin), [code], query);
     }
     const most = await post('/users', Array.from({ length: 20 }, good), asAdmin);
-    t.equal(most.statusCode, 200, 'as many as are allowed');
+    t.equal(most.statusCode, 200, 'the maximum number of users');
   });
 
   t.test('a password must match the password policy', async (t) => {
@@ -339,7 +343,7 @@ t.test('creating users as an administrator', async (t) => {
     const list = [{ email: address(), password: 'good enough 1' }, weak];
     await refusedUnchanged(t, service, () => post('/users', list, asAdmin), error, 'in a list');
     t.equal((await post('/users', { ...weak, password: 'good enough 1' }, asAdmin)).statusCode, 200);
-    t.equal((await post('/users', { email: address() }, asAdmin)).statusCode, 200, 'none is needed');
+    t.equal((await post('/users', { email: address() }, asAdmin)).statusCode, 200, 'no password is required');
     await app.db.update(settings).set({ authPasswordPolicy: null });
   });
 });
@@ -370,15 +374,15 @@ t.test('creating users by permission', async (t) => {
   );
   const stored = async (email: string) => (await app.db.select().from(users).where(eq(users.email, email)))[0];
 
-  t.test('without the right, or outside of its fields: 403, and nothing is made', async (t) => {
+  t.test('without the right, or with other fields: 403, and no user is created', async (t) => {
     const bad: [string, object, Record<string, string>][] = [
       ['no right', { email: address() }, nobody],
       ['no right, in a list', [{ email: address(), password: 'a fine password' }], nobody],
       ['no right, an empty list', [], nobody],
-      ['nobody at all', { email: address() }, {}],
-      ['a field outside', { email: address(), last_name: 'x' }, creator],
+      ['anonymous', { email: address() }, {}],
+      ['a field that is not granted', { email: address(), last_name: 'x' }, creator],
       ['a status', { email: address(), status: 'active' }, creator],
-      ['a preset field that may not be given', { email: address(), last_name: 'x' }, drafts],
+      ['a preset field that may not be written', { email: address(), last_name: 'x' }, drafts],
       ['role', { email: address(), role: null }, all],
       ['policies', { email: address(), policies: [] }, all],
       ['token', { email: address(), token: 'a-token-of-theirs-that-is-long-enough' }, all],
@@ -392,7 +396,7 @@ t.test('creating users by permission', async (t) => {
     }
   });
 
-  t.test('who may not read gets 204 for one, and an empty list for many', async (t) => {
+  t.test('a caller who may not read gets 204 for one user, and an empty list for many', async (t) => {
     const email = address();
     const one = await post('/users', { email, first_name: 'A' }, creator);
     t.equal(one.statusCode, 204);
@@ -416,7 +420,7 @@ t.test('creating users by permission', async (t) => {
     t.equal((await post('/users', { email: address(), first_name: 'A' }, drafts)).statusCode, 200);
   });
 
-  t.test('presets stand under what is given', async (t) => {
+  t.test('given values override presets', async (t) => {
     const email = address();
     await post('/users', { email, first_name: 'Given' }, drafts);
     t.match(await stored(email), { firstName: 'Given', lastName: 'Preset', status: 'draft' });
@@ -425,7 +429,7 @@ t.test('creating users by permission', async (t) => {
     t.match(await stored(other), { firstName: 'Preset', lastName: 'Preset', status: 'draft' });
   });
 
-  t.test('the validation of the permission must be met, by all of a list', async (t) => {
+  t.test('every item must pass the validation of the permission', async (t) => {
     const error = ['FAILED_VALIDATION', { field: 'first_name', path: [] }] as const;
     const bad = { email: address(), password: 'a fine password', first_name: 'Bad' };
     await refusedUnchanged(t, service, () => post('/users', bad, drafts), error, 'one');

@@ -15,7 +15,7 @@ const patch = (url: string, payload: object, headers = asAdmin) => request({ met
 const ownToken = 'a-static-token-of-a-user-with-many-rights';
 const password = 'a password that only I know';
 
-/** What the service says about a user, and how long ago that was: in minutes of its clock. */
+/** Minutes since a user was created and since their address was verified, according to the service and its clock. */
 async function timesOf(id: string) {
   const { created_at, email_verified_at } = (await get(`/users/${id}`, asAdmin)).json().data;
   const ago = (at: string | null) =>
@@ -28,7 +28,7 @@ const idOf = async (email: string): Promise<string> => {
   return data[0].id;
 };
 
-t.test('a user is created once, at the time of the service', async (t) => {
+t.test('created_at is set once, from the clock of the service', async (t) => {
   clock.advance(30 * minute);
   const { id } = (await post('/users', { email: 'one@example.com', password }, asAdmin)).json().data;
   const many = (await post('/users', [{ email: 'two@example.com', password }], asAdmin)).json().data;
@@ -38,7 +38,7 @@ t.test('a user is created once, at the time of the service', async (t) => {
   t.strictSame(await timesOf(many[0].id), { created: 5, verified: null });
 });
 
-t.test('no request writes either of them, whatever its rights', async (t) => {
+t.test('no request can write either field, whatever its rights', async (t) => {
   const own = await createUser(app, {
     token: ownToken,
     policies: [
@@ -91,7 +91,7 @@ t.test('both are sorted and filtered as times', async (t) => {
   t.strictSame(await list('filter[email_verified_at][_lt]=2010-01-01&sort=email_verified_at'), [ids[0], ids[2]]);
 });
 
-t.test('an address is verified by what only who reads the mailbox can do', async (t) => {
+t.test('an address is verified by an operation that requires access to its mailbox', async (t) => {
   const settled = await patch('/settings', { public_registration: true });
   t.equal(settled.statusCode, 200);
   await post('/users/register', { email: 'registered@example.com', password });
@@ -121,15 +121,15 @@ t.test('an address is verified by what only who reads the mailbox can do', async
   t.strictSame(
     await timesOf(await idOf('unasked@example.com')),
     { created: 0, verified: null },
-    'nobody has verified it',
+    'the address is not verified',
   );
 });
 
-t.test('an address that an administrator writes is not verified', async (t) => {
+t.test('an address set by an administrator is not verified', async (t) => {
   const emailVerifiedAt = clock.now();
   const user = await createUser(app, { emailVerifiedAt });
   await patch(`/users/${user.id}`, { email: user.email, first_name: 'Ada' });
-  t.strictSame((await storedUser(app, user.id)).emailVerifiedAt, emailVerifiedAt, 'it was the address already');
+  t.strictSame((await storedUser(app, user.id)).emailVerifiedAt, emailVerifiedAt, 'the address is unchanged');
   await patch(`/users/${user.id}`, { email: 'elsewhere@example.com' });
   t.equal((await storedUser(app, user.id)).emailVerifiedAt, null);
   for (const many of [
@@ -142,7 +142,7 @@ t.test('an address that an administrator writes is not verified', async (t) => {
   }
 });
 
-t.test('the time at which a static token was set is kept with it', async (t) => {
+t.test('the time at which a static token was set is stored with it', async (t) => {
   const token = 'a-static-token-that-is-as-long-as-they-must-be';
   const { id } = (await post('/users', { email: 'program@example.com', token }, asAdmin)).json().data;
   const set = (await storedUser(app, id)).tokenSetAt;
@@ -150,14 +150,14 @@ t.test('the time at which a static token was set is kept with it', async (t) => 
   clock.advance(10 * minute);
   await patch(`/users/${id}`, { token, title: 'the same token' });
   await patch(`/users/${id}`, { token: '**********' });
-  t.strictSame((await storedUser(app, id)).tokenSetAt, set, 'the same token is not a new one');
+  t.strictSame((await storedUser(app, id)).tokenSetAt, set, 'setting the same token again does not change the time');
   await patch(`/users/${id}`, { token: `${token}-and-another-one` });
   t.ok(Number((await storedUser(app, id)).tokenSetAt) - Number(set) > 9 * minute);
   await patch(`/users/${id}`, { token: null });
   t.equal((await storedUser(app, id)).tokenSetAt, null);
 });
 
-t.test('the administrator of a first start is a user like others', async (t) => {
+t.test('the administrator of a first start is an ordinary user', async (t) => {
   const { created } = await timesOf(await idOf(admin.email));
   t.ok(created !== null);
 });

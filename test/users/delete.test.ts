@@ -12,7 +12,7 @@ t.test('deleting users', async (t) => {
   const { app, get } = service;
   const gone = async (id: string) => (await get(`/users/${id}`, asAdmin)).statusCode === 403;
 
-  t.test('one, with all that is theirs', async (t) => {
+  t.test('one, with everything that belongs to them', async (t) => {
     const before = await stateOf(app);
     const policy = await createPolicy(app);
     const user = await createUser(app, { token: 'a-token-to-go', policies: [policy] });
@@ -25,7 +25,7 @@ t.test('deleting users', async (t) => {
     for (const session of sessions) t.equal((await readMe(service, session)).statusCode, 401, session.mode);
     t.equal((await get('/users/me', bearer('a-token-to-go'))).statusCode, 401);
     t.equal((await remove(service, `/policies/${policy}`)).statusCode, 204);
-    t.equal(await stateOf(app), before, 'nothing of them is left');
+    t.equal(await stateOf(app), before, 'nothing of them remains');
   });
 
   t.test('many, in three forms', async (t) => {
@@ -38,7 +38,7 @@ t.test('deleting users', async (t) => {
     const query = { filter: { title: { _eq: 'to go' } }, limit: 2, sort: 'id' };
     t.equal((await remove(service, '/users', { query })).statusCode, 204);
     const left = (await get('/users?fields=id&filter[title][_eq]=to go', asAdmin)).json().data;
-    t.strictSame(left, [{ id: users.slice(4).sort()[2] }], 'the limit of the query counts');
+    t.strictSame(left, [{ id: users.slice(4).sort()[2] }], 'the limit of the query applies');
   });
 
   t.test('nothing', async (t) => {
@@ -50,7 +50,7 @@ t.test('deleting users', async (t) => {
     t.equal(await stateOf(app), before);
   });
 
-  t.test('what is refused leaves everything as it was', async (t) => {
+  t.test('a rejected request changes nothing', async (t) => {
     const { id } = await createUser(app);
     const nobody = randomUUID();
     const cases: [what: string, payload: object | undefined, code: ErrorCode][] = [
@@ -78,7 +78,7 @@ t.test('deleting users', async (t) => {
     }
   });
 
-  t.test('by permission: of the rule’s rows only, and never an administrator', async (t) => {
+  t.test('by permission: only rows that match the rule, and never an administrator', async (t) => {
     const policy = await createPolicy(app);
     const rule = { status: { _eq: 'draft' } };
     await app.db.insert(permissions).values({ policy, collection: 'users', action: 'delete', permissions: rule });

@@ -32,7 +32,7 @@ async function newMember(values: Parameters<typeof createUser>[1] = {}) {
   return { ...user, headers: (await logIn(service, 'json', user)).headers };
 }
 
-t.test('an address changes when its mailbox confirms it', async (t) => {
+t.test('an address changes when it is confirmed from its mailbox', async (t) => {
   const member = await newMember({ firstName: 'Call 1 800 555 0143', language: 'de-DE' });
   const elsewhere = await logIn(service, 'session', member);
   const email = newAddress();
@@ -45,7 +45,7 @@ t.test('an address changes when its mailbox confirms it', async (t) => {
   t.strictSame(more, []);
   t.ok(
     mail && !`${mail.text}${mail.html}`.includes('Call 1'),
-    'strangers are not called what the user calls themselves',
+    'the email to an unverified address does not contain the user’s name',
   );
   t.match(mail?.subject, 'Bestätigen Sie');
   const link = linkIn(mail ?? { text: '' });
@@ -62,13 +62,13 @@ t.test('an address changes when its mailbox confirms it', async (t) => {
   t.match(
     await profileOf(member.headers),
     { email, pending_email: null, email_verified: true },
-    'this session goes on',
+    'the session that confirms continues',
   );
   t.equal((await get('/users/me', elsewhere.headers)).statusCode, 401, 'all others have ended');
   t.equal((await post('/auth/login', { email, password: member.password })).statusCode, 200);
   refused(t, await post('/auth/login', member), 'INVALID_CREDENTIALS', 'the old address');
   const told = (await mailsTo(app, member.email)).at(-1);
-  t.match(told?.subject, 'E-Mail-Adresse', 'the old address is told of the change');
+  t.match(told?.subject, 'E-Mail-Adresse', 'the old address is notified of the change');
   refused(t, await confirm(link.searchParams.get('token') ?? ''), 'FORBIDDEN', 'used');
 });
 
@@ -79,11 +79,11 @@ t.test('confirming without a session ends all of them', async (t) => {
   await ask(member.headers, email);
   t.equal((await confirm(await tokenFor(app, email), other.headers)).statusCode, 204);
   refused(t, await get('/users/me', member.headers), 'INVALID_CREDENTIALS', 'ended');
-  t.equal((await get('/users/me', other.headers)).statusCode, 200, 'another user’s session is none of its business');
+  t.equal((await get('/users/me', other.headers)).statusCode, 200, 'the session of another user is unaffected');
   t.equal((await storedUser(app, other.id)).email, other.email);
 });
 
-t.test('a link is confirmed with a dead cookie, too', async (t) => {
+t.test('a link can be confirmed in spite of an unusable cookie', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -91,7 +91,7 @@ t.test('a link is confirmed with a dead cookie, too', async (t) => {
   t.equal((await confirm(await tokenFor(app, email), { cookie })).statusCode, 204);
 });
 
-t.test('a token that is no good', async (t) => {
+t.test('an invalid token is rejected', async (t) => {
   const member = await newMember();
   const fresh = async () => {
     const email = newAddress();
@@ -119,7 +119,7 @@ t.test('a token that is no good', async (t) => {
   }
 });
 
-t.test('a taken address gets the same response, and its owner a mail that confirms nothing', async (t) => {
+t.test('a taken address gets the same response, and its owner an email that cannot confirm anything', async (t) => {
   const member = await newMember({ firstName: 'Mallory' });
   const owner = await createUser(app, { firstName: 'Ada', email: 'Owner.Of.It@Example.com' });
   const free = await ask((await newMember()).headers, newAddress());
@@ -142,14 +142,14 @@ t.test('a taken address gets the same response, and its owner a mail that confir
   }
 });
 
-t.test('one’s current address is no change', async (t) => {
+t.test('a request for the current address changes nothing', async (t) => {
   const member = await newMember({ email: 'Same.Address@example.com' });
   const email = newAddress();
   await ask(member.headers, email);
   const before = (await mailsTo(app, member.email)).length;
   t.equal((await ask(member.headers, 'same.address@EXAMPLE.com')).statusCode, 204);
   t.equal((await mailsTo(app, member.email)).length, before, 'no email');
-  t.equal((await profileOf(member.headers)).pending_email, null, 'and it is the latest request');
+  t.equal((await profileOf(member.headers)).pending_email, null, 'and it replaces the earlier request');
 });
 
 t.test('a newer request voids the older one', async (t) => {
@@ -163,9 +163,9 @@ t.test('a newer request voids the older one', async (t) => {
   t.equal((await storedUser(app, member.id)).email, second);
 });
 
-t.test('a request is withdrawn by its user, and by whoever reads the old mailbox', async (t) => {
+t.test('a request can be withdrawn by its user, and cancelled from the old mailbox', async (t) => {
   const member = await newMember();
-  t.equal((await withdraw(member.headers)).statusCode, 204, 'when there is none');
+  t.equal((await withdraw(member.headers)).statusCode, 204, 'without a request');
   const email = newAddress();
   await ask(member.headers, email);
   const withdrawn = await tokenFor(app, email);
@@ -179,7 +179,7 @@ t.test('a request is withdrawn by its user, and by whoever reads the old mailbox
   const another = newAddress();
   await ask(member.headers, another);
   const cancelled = await tokenFor(app, another);
-  t.equal((await cancel(cancelling)).statusCode, 204, 'whichever request is pending by now');
+  t.equal((await cancel(cancelling)).statusCode, 204, 'whichever request is pending');
   t.equal((await profileOf(member.headers)).pending_email, null);
   t.equal((await cancel(cancelling)).statusCode, 204, 'again');
   refused(t, await confirm(cancelled), 'FORBIDDEN', 'cancelled');
@@ -189,7 +189,7 @@ t.test('a request is withdrawn by its user, and by whoever reads the old mailbox
   const confirming = await tokenFor(app, last);
   refused(t, await cancel(confirming), 'FORBIDDEN', 'a token to confirm');
   await confirm(confirming);
-  refused(t, await cancel(cancelling), 'FORBIDDEN', 'it is not the address any longer');
+  refused(t, await cancel(cancelling), 'FORBIDDEN', 'the address has changed');
   const slow = await newMember();
   await ask(slow.headers, newAddress());
   const late = await tokenFor(app, slow.email);
@@ -197,11 +197,11 @@ t.test('a request is withdrawn by its user, and by whoever reads the old mailbox
   refused(t, await cancel(late), 'TOKEN_EXPIRED', 'too late');
 });
 
-t.test('a link dies with what it was made for', async (t) => {
+t.test('a link becomes void when the account changes', async (t) => {
   const changes = {
     suspended: { status: 'suspended' },
     'another address': { email: 'changed-by-an-administrator@example.com' },
-    'a link that was used since': { usedLinks: 7 },
+    'another link was used': { usedLinks: 7 },
   };
   for (const [what, change] of Object.entries(changes)) {
     const { id, headers } = await newMember();
@@ -216,14 +216,18 @@ t.test('a link dies with what it was made for', async (t) => {
   await ask(member.headers, email);
   const token = await tokenFor(app, email);
   t.equal((await patch(`/users/${member.id}`, { email: newAddress() }, asAdmin)).statusCode, 200);
-  t.strictSame(await app.db.$count(emailChanges), await pendingExcept(member.id), 'an administrator’s address ends it');
-  refused(t, await confirm(token), 'FORBIDDEN', 'an administrator has written another address');
+  t.strictSame(
+    await app.db.$count(emailChanges),
+    await pendingExcept(member.id),
+    'a new address set by an administrator ends the request',
+  );
+  refused(t, await confirm(token), 'FORBIDDEN', 'an administrator has set another address');
 });
 
 const pendingExcept = async (id: string) =>
   (await app.db.select().from(emailChanges)).filter(({ user }) => user !== id).length;
 
-t.test('an address that was taken meanwhile stays its owner’s', async (t) => {
+t.test('an address taken in the meantime stays with its owner', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -234,7 +238,7 @@ t.test('an address that was taken meanwhile stays its owner’s', async (t) => {
   t.equal((await storedUser(app, owner.id)).email, email.toUpperCase());
 });
 
-t.test('of twenty confirmations at once, one succeeds', async (t) => {
+t.test('of twenty simultaneous confirmations, one succeeds', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -243,7 +247,7 @@ t.test('of twenty confirmations at once, one succeeds', async (t) => {
   t.strictSame(responses.map(({ statusCode }) => statusCode).sort(), [204, ...Array(19).fill(403)]);
 });
 
-t.test('of two users who confirm one address at once, one gets it', async (t) => {
+t.test('of two users who confirm one address simultaneously, one gets it', async (t) => {
   for (let round = 0; round < 5; round++) {
     const email = newAddress();
     const people = [await newMember(), await newMember()];
@@ -258,7 +262,7 @@ t.test('of two users who confirm one address at once, one gets it', async (t) =>
   }
 });
 
-t.test('an update of one’s own row starts the same change', async (t) => {
+t.test('an update of the caller’s own row starts the same change', async (t) => {
   const policy = await policyWith(app, [
     { collection: 'users', action: 'read', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
     {
@@ -291,7 +295,7 @@ t.test('an update of one’s own row starts the same change', async (t) => {
         t.equal((await confirm(await tokenFor(app, email), member.headers)).statusCode, 204);
         t.equal((await storedUser(app, member.id)).email, email);
         const me = (await get('/users/me', member.headers)).json().data;
-        t.notOk('pending_email' in me, 'it is nowhere else');
+        t.notOk('pending_email' in me, 'the field is in no other response');
       }
     }
   }
@@ -304,7 +308,7 @@ t.test('an update of one’s own row starts the same change', async (t) => {
   t.notOk('pending_email' in (await patch('/users/me', { title: 'x' }, bad.headers)).json().data);
 });
 
-t.test('of administrators, and of others, the address changes immediately', async (t) => {
+t.test('administrators change addresses immediately, as do callers who update other users', async (t) => {
   const member = await newMember();
   const email = newAddress();
   const response = await patch(`/users/${member.id}`, { email }, asAdmin);
@@ -336,7 +340,7 @@ t.test('EMAIL_CHANGE_CONFIRMATION=false: immediately, as in Directus', async (t)
   refused(t, await send(taken.email), 'RECORD_NOT_UNIQUE', 'taken');
 });
 
-t.test('requests that nobody confirms are removed', async (t) => {
+t.test('requests that are never confirmed are deleted', async (t) => {
   const { deleteExpiredEmailChanges } = await import('../../db/queries/auth/email-changes.js');
   const member = await newMember();
   await ask(member.headers, newAddress());

@@ -10,7 +10,7 @@ import { changeUser, createUser } from '../helpers/records.js';
 import { logIn, refresh } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
 
-/** Times of use: written behind the answers, many at a time. */
+/** Times of access are stored after the response, many in one statement. */
 
 const service = await startTestApp(t);
 const { app, clock } = service;
@@ -21,12 +21,12 @@ const lastAccess = async (id: string) => {
   return row?.at?.getTime() ?? null;
 };
 
-t.test('refreshes that come together are noted together, each at its own time', async (t) => {
+t.test('simultaneous refreshes are stored together, each with its own time', async (t) => {
   const people = await Promise.all(Array.from({ length: 30 }, () => createUser(app)));
   const held = [];
   for (const person of people) held.push(await logIn(service, 'json', person));
   clock.advance(minute);
-  // The first one is written at once, and so a pause begins.
+  // The first one is stored immediately, which starts a pause.
   const [first, ...others] = held;
   if (first) await refresh(service, first);
   const sent: string[] = [];
@@ -43,14 +43,14 @@ t.test('refreshes that come together are noted together, each at its own time', 
   t.ok(writings > 0 && writings <= 10, `${writings} statements for 29 refreshes`);
 });
 
-t.test('what is written of users', async (t) => {
+t.test('what is stored for users', async (t) => {
   const [now, before] = [new Date('2030-01-01T12:00:00Z'), new Date('2030-01-01T11:59:00Z')];
   const cases = [
-    ['never here before', null, now],
-    ['here long ago', new Date('2029-01-01T00:00:00Z'), now],
-    ['here a moment before that', new Date(before.getTime() - 1), now],
-    ['here at that time', before, before],
-    ['here later than that', new Date('2031-01-01T00:00:00Z'), new Date('2031-01-01T00:00:00Z')],
+    ['never seen before', null, now],
+    ['seen long ago', new Date('2029-01-01T00:00:00Z'), now],
+    ['seen just before the threshold', new Date(before.getTime() - 1), now],
+    ['seen at the threshold', before, before],
+    ['seen later', new Date('2031-01-01T00:00:00Z'), new Date('2031-01-01T00:00:00Z')],
   ] as const;
   const made = await Promise.all(cases.map(([, at]) => createUser(app, { lastAccess: at })));
   const bystander = await createUser(app, { lastAccess: null });
@@ -66,7 +66,7 @@ t.test('what is written of users', async (t) => {
   t.strictSame(await writeUsesOfUsers(app.db, new Map()), []);
 });
 
-t.test('what is written of sessions', async (t) => {
+t.test('what is stored for sessions', async (t) => {
   const person = await createUser(app);
   const [one, other] = [await logIn(service, 'json', person), await logIn(service, 'json', person)];
   const stored = async () =>
@@ -96,13 +96,13 @@ t.test('what is written of sessions', async (t) => {
   t.strictSame(
     await stored(),
     [1, 2].map(() => ({ at: now.getTime(), ip, userAgent })),
-    'no earlier one',
+    'an earlier time is ignored',
   );
 });
 
-const skip = engine === 'embedded' && 'there is but one connection';
+const skip = engine === 'embedded' && 'there is only one connection';
 
-t.test('a user whom another transaction holds is neither waited for nor forgotten', { skip }, async (t) => {
+t.test('a user locked by another transaction delays nothing, and is stored later', { skip }, async (t) => {
   const [held, free] = [await createUser(app, { lastAccess: null }), await createUser(app, { lastAccess: null })];
   const session = await logIn(service, 'json', held);
   await changeUser(app, held.id, { lastAccess: null });
@@ -111,11 +111,11 @@ t.test('a user whom another transaction holds is neither waited for nor forgotte
     await tx.update(users).set({ title: 'held' }).where(eq(users.id, held.id));
     const left = await writeUsesOfUsers(app.db, new Map([held, free].map(({ id }) => [id, use])));
     t.strictSame(left, [held.id]);
-    t.equal(await lastAccess(free.id), use.now.getTime(), 'the others are written');
-    t.equal((await refresh(service, session)).statusCode, 200, 'nor does a refresh wait');
+    t.equal(await lastAccess(free.id), use.now.getTime(), 'the others are stored');
+    t.equal((await refresh(service, session)).statusCode, 200, 'a refresh does not wait either');
     await sleep(300);
     t.equal(await lastAccess(held.id), null);
   });
   for (let tries = 0; tries < 500 && (await lastAccess(held.id)) === null; tries++) await sleep(10);
-  t.ok(Number(await lastAccess(held.id)) >= use.now.getTime(), 'it is written when it is free again');
+  t.ok(Number(await lastAccess(held.id)) >= use.now.getTime(), 'it is stored when the lock is released');
 });

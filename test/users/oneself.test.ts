@@ -17,7 +17,7 @@ const policies = [
 ];
 
 t.test(
-  'what is one’s own is that of who has proved who they are, whomever a request names (CVE-2025-61928)',
+  'a route under /me always acts on the authenticated user, whatever user a request names (CVE-2025-61928)',
   async (t) => {
     const victim = await newHolder(service, { policies });
     t.equal((await victim.login(codeOfStep(nextStep(service)))).statusCode, 200, 'there is a session to end');
@@ -66,8 +66,8 @@ t.test(
           }
         }
       }
-      t.equal(await theirs(), before, `${operationId}: nothing of theirs is changed`);
+      t.equal(await theirs(), before, `${operationId}: nothing of the victim has changed`);
     }
-    for (const status of [200, 204, 400, 403]) t.ok(statuses.has(status), `some are answered ${status}`);
+    for (const status of [200, 204, 400, 403]) t.ok(statuses.has(status), `some responses are ${status}`);
   },
 );

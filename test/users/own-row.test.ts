@@ -7,8 +7,8 @@ import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
 
-// The caller's own row is read together with their rights where that is certain to be allowed, and by the query engine
-// otherwise. Nobody must be able to tell which it was. With `meta` it is always the query engine.
+// The caller's own row is read together with their rights if that is certain to be allowed, and with the query engine
+// otherwise. No caller may be able to tell the difference. With `meta`, it is always the query engine.
 const testApp = await startTestApp(t);
 const { app, get } = testApp;
 
@@ -23,18 +23,24 @@ const own = { id: { _eq: '$CURRENT_USER' } };
 
 const grants: [who: string, granted: Granted[], policy?: { appAccess?: boolean; adminAccess?: boolean }][] = [
   ['nothing', []],
-  ['everything of everybody', [reads(['*'])]],
-  ['everything of everybody, by an empty rule', [reads(['*'], {})]],
-  ['everything of oneself', [reads(['*'], own)]],
-  ['some fields of everybody', [reads(['id', 'email', 'status'])]],
-  ['some fields of oneself, others of everybody', [reads(['first_name', 'token'], own), reads(['id', 'policies'])]],
-  ['all but in a rule that does not match', [reads(['*'], { status: { _eq: 'draft' } })]],
-  ['all by a rule that matches', [reads(['*'], { status: { _eq: 'active' } })]],
-  ['all of somebody else', [reads(['*'], { id: { _eq: randomUUID() } })]],
-  ['all of oneself and of nobody', [reads(['*'], { _and: [own, { status: { _eq: 'draft' } }] })]],
-  ['fields that are none', [reads(['password', 'unknown'])]],
+  ['everything of all users', [reads(['*'])]],
+  ['everything of all users, with an empty rule', [reads(['*'], {})]],
+  ['everything of their own row', [reads(['*'], own)]],
+  ['some fields of all users', [reads(['id', 'email', 'status'])]],
+  [
+    'some fields of their own row, others of all users',
+    [reads(['first_name', 'token'], own), reads(['id', 'policies'])],
+  ],
+  ['everything, with a rule that does not match', [reads(['*'], { status: { _eq: 'draft' } })]],
+  ['everything, with a rule that matches', [reads(['*'], { status: { _eq: 'active' } })]],
+  ['everything of another user', [reads(['*'], { id: { _eq: randomUUID() } })]],
+  [
+    'everything, with a rule that requires the own row and does not match',
+    [reads(['*'], { _and: [own, { status: { _eq: 'draft' } }] })],
+  ],
+  ['fields that do not exist', [reads(['password', 'unknown'])]],
   ['no fields', [reads([])]],
-  ['all users to write', [{ collection: 'users', action: 'update', fields: ['*'] }]],
+  ['all users, for update', [{ collection: 'users', action: 'update', fields: ['*'] }]],
   ['all roles', [{ collection: 'roles', action: 'read', fields: ['*'] }]],
   ['an app', [], { appAccess: true }],
   ['an administrator', [], { adminAccess: true }],
@@ -66,7 +72,7 @@ const asked = [
 ];
 
 for (const [who, granted, policy = {}] of grants) {
-  t.test(`who may read: ${who}`, async (t) => {
+  t.test(`a caller who may read: ${who}`, async (t) => {
     const { id, headers } = await tokenHolder(app, {
       firstName: 'Ada',
       tags: ['a "quoted" one', 'ü'],
@@ -92,7 +98,7 @@ for (const [who, granted, policy = {}] of grants) {
   });
 }
 
-t.test('it is of now, whoever changed it', async (t) => {
+t.test('the row is always current, whoever changed it', async (t) => {
   const { id, headers } = await tokenHolder(app, { policies: [await policyWith(app, [], { appAccess: true })] });
   const name = async () => (await get('/users/me?fields=first_name', headers)).json().data?.first_name;
   t.equal(await name(), null);

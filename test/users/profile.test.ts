@@ -14,7 +14,7 @@ const send = (method: 'PATCH' | 'DELETE', url: string, headers: Record<string, s
 const settle = async (settings: object) =>
   t.equal((await send('PATCH', '/settings', asAdmin, settings)).statusCode, 200);
 
-/** A user without any permission, signed in. */
+/** A user without any permission, logged in. */
 async function newMember(values: Parameters<typeof createUser>[1] = {}) {
   const user = await createUser(app, values);
   return { ...user, ...(await logIn(service, 'json', user)) };
@@ -22,7 +22,7 @@ async function newMember(values: Parameters<typeof createUser>[1] = {}) {
 
 const profileOf = async (headers: Record<string, string>) => (await get('/users/me/profile', headers)).json().data;
 
-t.test('users without any permission see their own account', async (t) => {
+t.test('users without any permission can read their own profile', async (t) => {
   const role = await createRole(app);
   const member = await newMember({ role, firstName: 'Ada', emailVerifiedAt: clock.now() });
   t.strictSame((await get('/users/me', member.headers)).json().data, { id: member.id }, 'they may read nothing else');
@@ -46,7 +46,7 @@ t.test('users without any permission see their own account', async (t) => {
   for (const time of [created_at, last_access]) t.match(time, /^\d{4}-.*\.\d{3}Z$/);
 });
 
-t.test('the profile says how the account is signed in to', async (t) => {
+t.test('the profile lists the ways to log in', async (t) => {
   const { id } = await createTfaAccount(app, {
     password: null,
     provider: 'github',
@@ -73,7 +73,7 @@ t.test('the profile says how the account is signed in to', async (t) => {
   });
 });
 
-t.test('a profile is changed without any permission', async (t) => {
+t.test('users without any permission can change their profile', async (t) => {
   const member = await newMember();
   const patch = (payload: object) => send('PATCH', '/users/me/profile', member.headers, payload);
   const changes = { first_name: 'Ada', last_name: 'L.', language: 'de-DE', avatar: 'https://example.com/ada.png' };
@@ -107,7 +107,7 @@ t.test('a profile is changed without any permission', async (t) => {
   t.equal((await storedUser(app, member.id)).email, before.email);
 });
 
-t.test('an export has everything that is kept, and no secret', async (t) => {
+t.test('an export contains all stored data, and no secret', async (t) => {
   const policy = await createPolicy(app);
   const token = 'a-static-token-that-must-not-be-in-an-export';
   const member = await newMember({
@@ -138,25 +138,25 @@ t.test('an export has everything that is kept, and no secret', async (t) => {
   t.match(sessions, [{ ip: '127.0.0.1' }]);
   t.ok(networks.some(({ network }: { network: string }) => network === '192.0.2.7'));
   const actions = activity.map(({ action }: { action: string }) => action);
-  t.strictSame(actions, ['update', 'login'], 'what they did, the latest first');
+  t.strictSame(actions, ['update', 'login'], 'their actions, latest first');
   t.equal(rest.pending_email_change, null);
   const { password, tokenHash } = await storedUser(app, member.id);
   for (const secret of [password, tokenHash, token, other.id, other.email, member.accessToken, member.token]) {
-    t.notOk(secret === null || response.body.includes(secret), 'no secret, and nothing of others');
+    t.notOk(secret === null || response.body.includes(secret), 'no secret, and nothing of other users');
   }
 });
 
-t.test('users delete their own account when the settings allow it', async (t) => {
+t.test('users can delete their own account if the settings allow it', async (t) => {
   const member = await newMember();
   refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'not by default');
-  refused(t, await send('DELETE', '/users/me', asAdmin), 'FORBIDDEN', 'nor do administrators');
+  refused(t, await send('DELETE', '/users/me', asAdmin), 'FORBIDDEN', 'nor can administrators');
   await settle({ self_deletion: true });
   refused(t, await send('DELETE', '/users/me', asAdmin), 'UNPROCESSABLE_CONTENT', 'the last administrator');
   t.equal((await send('DELETE', '/users/me', member.headers)).statusCode, 204);
   refused(t, await get('/users/me', member.headers), 'INVALID_CREDENTIALS', 'gone');
   refused(t, await service.post('/auth/login', member), 'INVALID_CREDENTIALS', 'gone');
   const log = await get(`/activity?filter[user][_eq]=${member.id}&fields=action&sort=-id`, asAdmin);
-  t.match(log.json().data, [{ action: 'delete' }], 'the audit log still says what they did');
+  t.match(log.json().data, [{ action: 'delete' }], 'the audit log still contains their actions');
 
   const stale = await newMember();
   clock.advance(16 * 60_000);
@@ -176,7 +176,7 @@ async function settleAgain(settings: object) {
   t.equal((await send('PATCH', '/settings', headers, settings)).statusCode, 200);
 }
 
-t.test('the setting self_service switches it off, except for administrators', async (t) => {
+t.test('the setting self_service disables this, except for administrators', async (t) => {
   await settleAgain({ self_service: false, self_deletion: true });
   const member = await newMember();
   const administrator = await logIn(service, 'json');
@@ -187,8 +187,8 @@ t.test('the setting self_service switches it off, except for administrators', as
   ];
   for (const attempt of attempts(member.headers)) refused(t, await attempt(), 'FORBIDDEN', 'off');
   refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'off');
-  t.equal((await get('/users/me/profile', member.headers)).statusCode, 200, 'reading is not switched off');
-  t.equal((await send('DELETE', '/users/me/email', member.headers)).statusCode, 204, 'nor is cancelling');
+  t.equal((await get('/users/me/profile', member.headers)).statusCode, 200, 'reading is still allowed');
+  t.equal((await send('DELETE', '/users/me/email', member.headers)).statusCode, 204, 'cancelling is still allowed');
   for (const attempt of attempts(administrator.headers)) t.match((await attempt()).statusCode, /200|204/);
   refused(
     t,
@@ -199,7 +199,7 @@ t.test('the setting self_service switches it off, except for administrators', as
   await settleAgain({ self_service: true, self_deletion: false });
 });
 
-t.test('a static token reads the profile and does nothing else', async (t) => {
+t.test('a static token can read the profile, and nothing else', async (t) => {
   await settleAgain({ self_deletion: true });
   const token = 'a-static-token-of-a-program-of-a-user';
   const { id } = await createUser(app, { token });
@@ -214,7 +214,7 @@ t.test('a static token reads the profile and does nothing else', async (t) => {
   await settleAgain({ self_deletion: false });
 });
 
-t.test('only administrators change these settings', async (t) => {
+t.test('only administrators can change these settings', async (t) => {
   const { policyWith } = await import('../helpers/rights.js');
   const policy = await policyWith(app, [
     { collection: 'settings', action: 'update', fields: ['*'] },

@@ -8,7 +8,7 @@ import { logIn, modes, readMe } from '../helpers/sessions.js';
 const service = await startTestApp(t);
 const { app, get, request } = service;
 
-/** The fields of a user, and what an untouched user has in them. */
+/** The fields of a user, with their initial values. */
 const untouched = {
   first_name: null,
   last_name: null,
@@ -39,7 +39,7 @@ const defaultFields = ['id', 'email', 'policies', 'created_at', ...Object.keys(u
 const asterisks = '**********';
 
 let tokens = 0;
-/** A user with a static token, which leaves their row as it is. */
+/** A user with a static token, whose requests leave the row unchanged. */
 async function holder(values: Parameters<typeof createUser>[1] = {}) {
   const token = `static-token-${++tokens}`;
   const user = await createUser(app, { token, ...values });
@@ -55,7 +55,7 @@ async function holder(values: Parameters<typeof createUser>[1] = {}) {
 
 const everything = await createPolicy(app, { appAccess: true });
 
-t.test('without fields it is every field of the contract, and no other', async (t) => {
+t.test('without `fields`, the response has every field of the contract, and no other', async (t) => {
   const user = await holder({ policies: [everything] });
   const response = await user.ask();
   t.equal(response.statusCode, 200);
@@ -134,7 +134,7 @@ t.test('a user with everything set', async (t) => {
   );
 });
 
-t.test('no secret is ever in an answer', async (t) => {
+t.test('no response contains a secret', async (t) => {
   const user = await holder({ policies: [everything], tfaSecret: 'the sealed secret' });
   for (const query of [
     '',
@@ -150,10 +150,10 @@ t.test('no secret is ever in an answer', async (t) => {
   t.strictSame(await user.me('?fields=token,tfa_secret'), { token: asterisks, tfa_secret: asterisks });
   const { headers } = await logIn(service, 'json', await createUser(app, { policies: [everything] }));
   const plain = await get('/users/me?fields=token,tfa_secret', headers);
-  t.strictSame(plain.json(), { data: { token: null, tfa_secret: null } }, 'null when there is none');
+  t.strictSame(plain.json(), { data: { token: null, tfa_secret: null } }, 'null if there is none');
 });
 
-t.test('fields: as CSV, repeated, in brackets, or absent', async (t) => {
+t.test('fields: comma-separated, repeated, in brackets, or absent', async (t) => {
   const user = await holder({ policies: [everything], firstName: 'Ann' });
   const { id, email } = user;
   const expected: [string, object][] = [
@@ -187,7 +187,7 @@ t.test('fields: as CSV, repeated, in brackets, or absent', async (t) => {
   }
 });
 
-t.test('fields: one that is unknown or may not be read leaves the id alone', async (t) => {
+t.test('fields: with one that is unknown or may not be read, only the id is returned', async (t) => {
   const user = await holder({ policies: [everything] });
   const names = [
     'password',
@@ -236,7 +236,7 @@ t.test('fields: any other form is 400', async (t) => {
   }
 });
 
-t.test('nobody is nobody, whatever the public policy lets anyone read', async (t) => {
+t.test('an anonymous caller gets 401, whatever the public policy allows', async (t) => {
   await setPublicPolicy(app, await createPolicy(app, { read: ['*'] }));
   for (const url of ['/users/me', '/users/me?fields=id', '/users/me/', '/users/me?access_token=']) {
     const response = await get(url);
@@ -247,7 +247,7 @@ t.test('nobody is nobody, whatever the public policy lets anyone read', async (t
   await setPublicPolicy(app, null);
 });
 
-t.test('what one may read of oneself', async (t) => {
+t.test('which of their own fields a user may read', async (t) => {
   const onlyId = async (t: Test, user: Awaited<ReturnType<typeof holder>>, what: string, ip?: string) => {
     for (const query of ['', '?fields=*', '?fields=email', '?fields=id', '?fields=no_such_field']) {
       t.strictSame(await user.me(query, ip), { id: user.id }, `${what} ${query}`);
@@ -266,7 +266,7 @@ t.test('what one may read of oneself', async (t) => {
     await onlyId(t, await holder({ policies: [await createPolicy(app, { read: [] })] }), 'a permission without fields');
   });
 
-  t.test('all with app_access, with admin_access, and with a permission for all fields', async (t) => {
+  t.test('everything with app_access, with admin_access, and with a permission for all fields', async (t) => {
     await all(t, await holder({ policies: [await createPolicy(app, { appAccess: true })] }), 'app_access');
     await all(t, await holder({ policies: [await createPolicy(app, { adminAccess: true })] }), 'admin_access');
     await all(t, await holder({ policies: [await createPolicy(app, { read: ['*'] })] }), '*');
@@ -283,13 +283,13 @@ t.test('what one may read of oneself', async (t) => {
     }
   });
 
-  t.test('a permission that lists what does not exist or is a secret gives none of it', async (t) => {
+  t.test('a permission for a secret or for a field that does not exist grants nothing', async (t) => {
     const user = await holder({ policies: [email] });
     t.strictSame(await user.me(), { email: user.email });
     t.strictSame(await user.me('?fields=password'), { id: user.id });
   });
 
-  t.test('several policies add up', async (t) => {
+  t.test('the rights of several policies are combined', async (t) => {
     const user = await holder({
       policies: [names],
       role: await createRole(app, { policies: [email] }),
@@ -298,7 +298,7 @@ t.test('what one may read of oneself', async (t) => {
     t.strictSame(await user.me(), { first_name: 'Ann', last_name: null, email: user.email });
   });
 
-  t.test('by the role, and by the parents of the role', async (t) => {
+  t.test('rights come from the role, and from its ancestors', async (t) => {
     const grandparent = await createRole(app, { policies: [everything] });
     const parent = await createRole(app, { parent: grandparent });
     const child = await createRole(app, { parent });
@@ -308,16 +308,16 @@ t.test('what one may read of oneself', async (t) => {
       t.strictSame(
         await user.me('?fields=role,policies'),
         { role, policies: [] },
-        'which are not policies of one’s own',
+        'which are not the user’s own policies',
       );
     }
-    // Not the other way round: a parent has nothing from its children.
+    // Not vice versa: a parent inherits nothing from its children.
     const rich = await createRole(app);
     await createRole(app, { parent: rich, policies: [everything] });
     await onlyId(t, await holder({ role: rich }), 'the parent of a role with rights');
   });
 
-  t.test('parents that run in a circle end nowhere and break nothing', async (t) => {
+  t.test('a cycle of parents is harmless', async (t) => {
     const first = await createRole(app);
     const second = await createRole(app, { parent: first, policies: [names] });
     const third = await createRole(app, { parent: second });
@@ -330,16 +330,16 @@ t.test('what one may read of oneself', async (t) => {
     await onlyId(t, await holder({ role: own }), 'a role that is its own parent');
   });
 
-  t.test('the public policy counts for a user without a role, and for no other', async (t) => {
+  t.test('the public policy applies to a user without a role, and to no other', async (t) => {
     const [without, within] = [await holder(), await holder({ role: await createRole(app) })];
     await setPublicPolicy(app, names);
     t.strictSame(await without.me(), { first_name: null, last_name: null });
     await onlyId(t, within, 'with a role');
     await setPublicPolicy(app, null);
-    await onlyId(t, without, 'public no more');
+    await onlyId(t, without, 'no longer public');
   });
 
-  t.test('a right to something else is no right to this', async (t) => {
+  t.test('other permissions do not grant this right', async (t) => {
     const policy = await createPolicy(app);
     await app.db.insert(permissions).values([
       { policy, collection: 'users', action: 'update', fields: ['*'] },
@@ -351,7 +351,7 @@ t.test('what one may read of oneself', async (t) => {
     await onlyId(t, await holder({ policies: [policy] }), 'other actions, other collections');
   });
 
-  t.test('ip_access drops a policy for other addresses', async (t) => {
+  t.test('ip_access disables a policy for other addresses', async (t) => {
     const user = await holder({
       policies: [await createPolicy(app, { appAccess: true, ipAccess: ['10.1.0.0/16', '192.0.2.7', '2001:db8::/32'] })],
     });
@@ -380,12 +380,12 @@ t.test('what one may read of oneself', async (t) => {
     await all(t, await holder({ policies: [anywhere] }), 'anywhere', '2001:db8::1');
   });
 
-  t.test('enforce_tfa takes nothing away here', async (t) => {
+  t.test('enforce_tfa does not restrict this route', async (t) => {
     await all(t, await holder({ policies: [await createPolicy(app, { appAccess: true, enforceTfa: true })] }), 'me');
   });
 });
 
-t.test('moments are ISO 8601 in UTC with milliseconds', async (t) => {
+t.test('timestamps are ISO 8601 in UTC with milliseconds', async (t) => {
   for (const [moment, expected] of [
     ['2024-02-29T23:59:59.999Z', '2024-02-29T23:59:59.999Z'],
     ['2024-06-30T12:00:00+02:00', '2024-06-30T10:00:00.000Z'],
@@ -400,7 +400,7 @@ t.test('moments are ISO 8601 in UTC with milliseconds', async (t) => {
   t.match(last_access, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-t.test('every mode of session and every carrier reads the same user', async (t) => {
+t.test('sessions of every mode and every way to send a token read the same user', async (t) => {
   for (const mode of modes) {
     const me = await readMe(service, await logIn(service, mode));
     t.match(me.json().data, { email: admin.email, status: 'active' }, mode);
@@ -416,7 +416,7 @@ t.test('a trailing slash is tolerated', async (t) => {
   t.strictSame((await get('/users/me/?fields=id', bearer(user.token))).json(), { data: { id: user.id } });
 });
 
-t.test('HEAD answers as GET does, without the body', async (t) => {
+t.test('HEAD returns the same headers as GET, without the body', async (t) => {
   const user = await holder({ policies: [everything] });
   const head = await request({ method: 'HEAD', url: '/users/me?fields=id,email', headers: bearer(user.token) });
   const whole = await user.ask('?fields=id,email');

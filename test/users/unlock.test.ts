@@ -33,7 +33,7 @@ async function lockedAccount() {
 const mayUpdate = (field: string, more: object = {}) =>
   policyWith(app, [{ collection: 'users', action: 'update', fields: [field], permissions: {}, ...more }]);
 
-t.test('an administrator unlocks an account, from all networks at once', async (t) => {
+t.test('an administrator unlocks an account for all networks', async (t) => {
   const [ada, bob] = [await lockedAccount(), await lockedAccount()];
   const response = await unlock(ada.id.toUpperCase());
   t.equal(response.statusCode, 204, response.body);
@@ -46,7 +46,7 @@ t.test('an administrator unlocks an account, from all networks at once', async (
   }
 });
 
-t.test('callers who may update `status` unlock users who have no more rights', async (t) => {
+t.test('callers who may update `status` can unlock users who have no more rights', async (t) => {
   const admins = await createPolicy(app, { adminAccess: true });
   const status = await mayUpdate('status');
   const caller = await tokenHolder(app, { policies: [status] });
@@ -90,7 +90,7 @@ t.test('an administrator cannot unlock their own account, unknown or malformed I
   }
 });
 
-t.test('a rule that the user does not comply with is checked', async (t) => {
+t.test('the validation of the permission applies to the user', async (t) => {
   const policies = [await mayUpdate('status', { validation: { status: { _eq: 'suspended' } } })];
   const caller = await tokenHolder(app, { policies });
   const ada = await lockedAccount();

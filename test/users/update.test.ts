@@ -28,7 +28,7 @@ t.test('updating users as an administrator', async (t) => {
   const [a, b, c] = [await createUser(app), await createUser(app), await createUser(app)];
   await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use-and-long-enough' });
 
-  t.test('one: the record as it stands now; only what is given changes', async (t) => {
+  t.test('one: returns the current record, and changes only the given fields', async (t) => {
     const before = (await get(`/users/${a.id}`, asAdmin)).json().data;
     const response = await patch(service, `/users/${a.id}`, { first_name: 'Ada', tags: ['x'] });
     t.equal(response.statusCode, 200);
@@ -62,7 +62,7 @@ t.test('updating users as an administrator', async (t) => {
     );
   });
 
-  t.test('many, in three forms, answered in the order of the keys', async (t) => {
+  t.test('many, in three forms, returned in the order of the keys', async (t) => {
     const ids = (response: { json(): { data: { id: string }[] } }) => response.json().data.map(({ id }) => id);
     const keys = await patch(service, '/users?meta=total_count', {
       keys: [c.id, a.id.toUpperCase(), b.id, c.id],
@@ -89,7 +89,7 @@ t.test('updating users as an administrator', async (t) => {
     });
   });
 
-  t.test('of nothing: an empty list', async (t) => {
+  t.test('no users: an empty list', async (t) => {
     const before = await stateOf(app);
     const nothing = { filter: { email: { _eq: 'nobody@example.com' } } };
     for (const payload of [[], { keys: [], data: { title: 'x' } }, { query: nothing, data: { title: 'x' } }]) {
@@ -100,7 +100,7 @@ t.test('updating users as an administrator', async (t) => {
     t.equal(await stateOf(app), before);
   });
 
-  t.test('role and policies are set, replaced and taken away', async (t) => {
+  t.test('role and policies can be set, replaced and removed', async (t) => {
     const other = await createPolicy(app);
     const set = (data: object) => patch(service, `/users/${b.id}?fields=role,policies`, data);
     t.strictSame((await set({ role, policies: [policy, other] })).json().data, {
@@ -111,7 +111,7 @@ t.test('updating users as an administrator', async (t) => {
     t.strictSame((await set({ role: null, policies: [] })).json().data, { role: null, policies: [] });
   });
 
-  t.test('a concealed token that comes back is no change', async (t) => {
+  t.test('sending back a masked token changes nothing', async (t) => {
     const { id } = await createUser(app, { token: 'a-token-that-stays' });
     const response = await patch(service, `/users/${id}`, { token: '**********', title: 'x' });
     t.equal(response.json().data.token, '**********');
@@ -119,7 +119,7 @@ t.test('updating users as an administrator', async (t) => {
     t.equal((await get('/users/me', bearer('**********'))).statusCode, 401);
   });
 
-  t.test('provider and external identifier, which make auth_data null', async (t) => {
+  t.test('changing the provider or the external identifier sets auth_data to null', async (t) => {
     const { id } = await createUser(app, { authData: { login: 'x' } });
     t.strictSame((await patch(service, `/users/${id}?fields=auth_data`, { title: 'x' })).json().data, {
       auth_data: { login: 'x' },
@@ -132,7 +132,7 @@ t.test('updating users as an administrator', async (t) => {
     t.strictSame(moved.json().data, { provider: 'github', external_identifier: '42', auth_data: null });
   });
 
-  t.test('what is refused leaves everything as it was', async (t) => {
+  t.test('a rejected request changes nothing', async (t) => {
     const nobody = randomUUID();
     const one: [what: string, data: object, readonly [ErrorCode, Extensions?]][] = [
       ['an unknown field', { nickname: 'x' }, ['INVALID_PAYLOAD']],
@@ -187,7 +187,7 @@ t.test('updating users as an administrator', async (t) => {
       ['an ill-formed key', { keys: [a.id, 'x'], data }, ['FORBIDDEN']],
       ['a key that is a number', { keys: [a.id, 1], data }, ['FORBIDDEN']],
       ['an item without id', [{ id: a.id, ...data }, data], ['INVALID_PAYLOAD']],
-      ['an item that is none', [{ id: a.id, ...data }, null], ['INVALID_PAYLOAD']],
+      ['an item that is null', [{ id: a.id, ...data }, null], ['INVALID_PAYLOAD']],
       [
         'an absent item',
         [
@@ -232,13 +232,13 @@ t.test('updating users as an administrator', async (t) => {
       await refusedUnchanged(t, service, () => patch(service, `/users/${key}`, data), ['FORBIDDEN'], key);
     }
     const badAnswer = () => patch(service, `/users/${a.id}?fields=password`, data);
-    await refusedUnchanged(t, service, badAnswer, ['FORBIDDEN'], 'a password to answer');
+    await refusedUnchanged(t, service, badAnswer, ['FORBIDDEN'], 'a password in the response');
     for (let extra = 0; extra < 8; extra++) await createUser(app);
     const all = () => patch(service, '/users', { query: {}, data });
     await refusedUnchanged(t, service, all, ['INVALID_PAYLOAD'], 'a query that matches too many');
   });
 
-  t.test('a new password works, if it matches the policy', async (t) => {
+  t.test('a new password works if it matches the policy', async (t) => {
     const user = await createUser(app);
     const logInWith = async (password: string) =>
       (await service.post('/auth/login', { email: user.email, password })).statusCode;
@@ -261,7 +261,7 @@ t.test('updating users as an administrator', async (t) => {
   });
 });
 
-t.test('what an update does to credentials', async (t) => {
+t.test('how an update affects credentials', async (t) => {
   const service = await startWithAdmin(t);
   const { app, get } = service;
 
@@ -294,7 +294,7 @@ t.test('what an update does to credentials', async (t) => {
     }
   });
 
-  t.test('the same address again, as a form sends it, ends none', async (t) => {
+  t.test('the same address again, as a form sends it, ends no session', async (t) => {
     const user = await createUser(app, { email: 'Same@Example.com' });
     const session = await logIn(service, 'json', user);
     t.equal((await patch(service, `/users/${user.id}`, { email: 'Same@Example.com', title: 'x' })).statusCode, 200);
@@ -303,7 +303,7 @@ t.test('what an update does to credentials', async (t) => {
     t.equal(recased.json().data.email, 'same@example.com', 'its letter case can be changed');
   });
 
-  t.test('of many users at once, and of no other', async (t) => {
+  t.test('of all updated users, and of no other', async (t) => {
     const [a, b, other] = [await createUser(app), await createUser(app), await createUser(app)];
     const sessions = [];
     for (const user of [a, b, other]) sessions.push(await logIn(service, 'session', user));
@@ -317,43 +317,50 @@ t.test('what an update does to credentials', async (t) => {
     );
   });
 
-  t.test('one’s own session stays on a new password or address, in every mode; the others end', async (t) => {
-    const policy = await createPolicy(app, { read: ['*'] });
-    await app.db.insert(permissions).values({
-      policy,
-      collection: 'users',
-      action: 'update',
-      fields: ['*'],
-      permissions: { id: { _eq: '$CURRENT_USER' } },
-    });
-    const administration = await createPolicy(app, { adminAccess: true });
-    for (const mode of modes) {
-      for (const [url, data, ownPolicy] of [
-        ['/users/me', { password: 'another password' }, policy],
-        ['/users/me', { email: `own-${mode}@example.com` }, administration],
-        ['/users/{id}', { password: 'another password' }, policy],
-      ] as const) {
-        const user = await createUser(app, { policies: [ownPolicy] });
+  t.test(
+    'on a new password or address, the caller’s session continues in every mode, and the others end',
+    async (t) => {
+      const policy = await createPolicy(app, { read: ['*'] });
+      await app.db.insert(permissions).values({
+        policy,
+        collection: 'users',
+        action: 'update',
+        fields: ['*'],
+        permissions: { id: { _eq: '$CURRENT_USER' } },
+      });
+      const administration = await createPolicy(app, { adminAccess: true });
+      for (const mode of modes) {
+        for (const [url, data, ownPolicy] of [
+          ['/users/me', { password: 'another password' }, policy],
+          ['/users/me', { email: `own-${mode}@example.com` }, administration],
+          ['/users/{id}', { password: 'another password' }, policy],
+        ] as const) {
+          const user = await createUser(app, { policies: [ownPolicy] });
+          const own = await logIn(service, mode, user);
+          const other = await logIn(service, mode, user);
+          const response = await patch(service, url.replace('{id}', user.id), data, own.headers);
+          t.equal(response.statusCode, 200, `${mode} ${url}`);
+          t.equal((await readMe(service, own)).statusCode, 200, `${mode} ${url}: own`);
+          t.equal((await readMe(service, other)).statusCode, 401, `${mode} ${url}: other`);
+          t.equal((await refresh(service, own)).statusCode, 200, `${mode} ${url}: the caller’s session continues`);
+        }
+        const user = await createUser(app, { policies: [policy] });
         const own = await logIn(service, mode, user);
         const other = await logIn(service, mode, user);
-        const response = await patch(service, url.replace('{id}', user.id), data, own.headers);
-        t.equal(response.statusCode, 200, `${mode} ${url}`);
-        t.equal((await readMe(service, own)).statusCode, 200, `${mode} ${url}: own`);
-        t.equal((await readMe(service, other)).statusCode, 401, `${mode} ${url}: other`);
-        t.equal((await refresh(service, own)).statusCode, 200, `${mode} ${url}: own goes on`);
+        const asked = await patch(service, '/users/me', { email: `asked-${mode}@example.com` }, own.headers);
+        t.match(asked.json().data, { email: user.email, pending_email: `asked-${mode}@example.com` }, mode);
+        t.equal((await readMe(service, other)).statusCode, 200, `${mode}: a request for an address ends no session`);
+        t.equal((await patch(service, '/users/me', { status: 'archived' }, own.headers)).statusCode, 200);
+        t.equal(
+          (await readMe(service, own)).statusCode,
+          401,
+          `${mode}: no session continues after the status has changed`,
+        );
       }
-      const user = await createUser(app, { policies: [policy] });
-      const own = await logIn(service, mode, user);
-      const other = await logIn(service, mode, user);
-      const asked = await patch(service, '/users/me', { email: `asked-${mode}@example.com` }, own.headers);
-      t.match(asked.json().data, { email: user.email, pending_email: `asked-${mode}@example.com` }, mode);
-      t.equal((await readMe(service, other)).statusCode, 200, `${mode}: a request for an address ends no session`);
-      t.equal((await patch(service, '/users/me', { status: 'archived' }, own.headers)).statusCode, 200);
-      t.equal((await readMe(service, own)).statusCode, 401, `${mode}: no session outlives the status`);
-    }
-  });
+    },
+  );
 
-  t.test('a replaced static token is dead at once; so is that of an inactive user', async (t) => {
+  t.test('a replaced static token is rejected immediately, and so is that of an inactive user', async (t) => {
     const { id } = await createUser(app, { token: 'the-old-token' });
     const status = async (token: string) => (await get('/users/me', bearer(token))).statusCode;
     t.equal(await status('the-old-token'), 200);
@@ -389,7 +396,7 @@ t.test('updating users by permission', async (t) => {
   );
   const reader = await member(service, 'reads-only', { action: 'read', fields: ['*'] });
 
-  t.test('without a right to read: 204 without a body', async (t) => {
+  t.test('without the right to read: 204 without a body', async (t) => {
     for (const [url, payload] of [
       ['/users/me', { first_name: 'Me' }],
       [`/users/${self.id}`, { first_name: 'Me' }],
@@ -413,7 +420,7 @@ t.test('updating users by permission', async (t) => {
       ['one field of two', '/users/me', { ...name, last_name: 'never' }, self.headers],
       ['by a query, without a right to read', '/users', { query: {}, data: name }, self.headers],
       ['no right', `/users/${target.id}`, name, reader.headers],
-      ['no right to oneself', '/users/me', name, reader.headers],
+      ['no right to the own row', '/users/me', name, reader.headers],
       ['nobody', `/users/${target.id}`, name, {}],
       ['role', `/users/${target.id}`, { role: null }, all.headers],
       ['own role', '/users/me', { role: null }, all.headers],
@@ -426,7 +433,7 @@ t.test('updating users by permission', async (t) => {
       ['token of another', `/users/${target.id}`, { token: 'a-token-of-theirs-that-is-long-enough' }, all.headers],
       ['an administrator', `/users/${administrator.id}`, { password: 'another password' }, all.headers],
       ['an administrator among others', '/users', { keys: [target.id, administrator.id], data: name }, all.headers],
-      ['a field to answer', `/users/${target.id}?fields=email`, name, all.headers],
+      ['a field in the response', `/users/${target.id}?fields=email`, name, all.headers],
     ];
     for (const [what, url, payload, headers] of cases) {
       await refusedUnchanged(t, service, () => patch(service, url, payload, headers), ['FORBIDDEN'], what);
@@ -438,7 +445,7 @@ t.test('updating users by permission', async (t) => {
       ['last_name', self.headers],
       ['password', self.headers],
     ] as const) {
-      // The value is not evaluated before the right to write it is.
+      // The right to write a field is checked before its value.
       for (const value of [null, 5, {}]) {
         const send = () => patch(service, '/users/me', { ...name, [field]: value }, headers);
         const extensions = { reason: (await send()).json().errors[0].extensions.reason };
@@ -447,7 +454,7 @@ t.test('updating users by permission', async (t) => {
       }
     }
     const anonymous = () => request({ method: 'PATCH', url: '/users/me', payload: name });
-    await refusedUnchanged(t, service, anonymous, ['INVALID_CREDENTIALS'], 'me of nobody');
+    await refusedUnchanged(t, service, anonymous, ['INVALID_CREDENTIALS'], '/users/me without a user');
     for (const field of ['provider', 'external_identifier', 'tfa_secret']) {
       const send = () => patch(service, '/users/me', { [field]: 'x' }, all.headers);
       await refusedUnchanged(t, service, send, ['INVALID_PAYLOAD'], field);
@@ -469,7 +476,7 @@ t.test('updating users by permission', async (t) => {
     );
   });
 
-  t.test('a row must meet the validation of a grant that lets it through', async (t) => {
+  t.test('a row must pass the validation of a permission that allows the write', async (t) => {
     const both = await member(
       service,
       'two-grants',
@@ -478,11 +485,11 @@ t.test('updating users by permission', async (t) => {
     );
     const error = ['FAILED_VALIDATION', { field: 'first_name', path: [] }] as const;
     const send = () => patch(service, `/users/${target.id}`, { first_name: 'Bad' }, both.headers);
-    await refusedUnchanged(t, service, send, error, 'another row by the rule for one’s own');
+    await refusedUnchanged(t, service, send, error, 'another user’s row, with the permission for the own row');
     const mixed = () =>
       patch(service, '/users', { keys: [both.id, target.id], data: { first_name: 'Bad' } }, both.headers);
-    await refusedUnchanged(t, service, mixed, error, 'both at once');
+    await refusedUnchanged(t, service, mixed, error, 'both rows');
     t.equal((await patch(service, `/users/${target.id}`, { first_name: 'Good' }, both.headers)).statusCode, 204);
-    t.equal((await patch(service, '/users/me', { first_name: 'Bad' }, both.headers)).statusCode, 204, 'one’s own');
+    t.equal((await patch(service, '/users/me', { first_name: 'Bad' }, both.headers)).statusCode, 204, 'the own row');
   });
 });

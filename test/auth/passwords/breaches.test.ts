@@ -7,7 +7,7 @@ import { tokenHolder } from '../../helpers/rights.js';
 import { atEndOf } from '../../helpers/teardown.js';
 
 const breached = 'vRk3#tZ9 was good once';
-/** Its SHA-1 hash; `padding` is in the ranges too, with a count of 0. */
+/** A password whose hash is listed with a count of 0, as padding entries are. */
 const padding = 'a padding line is no hit';
 
 const ranges = new Map<string, string>();
@@ -40,29 +40,29 @@ const { headers } = await tokenHolder(app, { policies: [await createPolicy(app, 
 let count = 0;
 const create = (password: string) => post('/users', { email: `breach-${++count}@example.com`, password }, headers);
 
-t.test('a password that is known from a breach is refused, and only five digits of its hash are sent', async (t) => {
+t.test('a password known from a breach is rejected, and only five digits of its hash are sent', async (t) => {
   const refused = await create(breached);
   t.equal(refused.statusCode, 400);
   t.match(refused.json().errors[0].extensions, { code: 'FAILED_VALIDATION', field: 'password', type: 'breached' });
   t.equal(asked.length, 1);
   t.match(asked[0]?.url, /^\/range\/[0-9A-F]{5}$/);
   t.equal(asked[0]?.headers['add-padding'], 'true');
-  t.equal((await create(padding)).statusCode, 200, 'a line that only pads is no hit');
+  t.equal((await create(padding)).statusCode, 200, 'a padding entry is not a match');
   t.equal((await create('not in any breach at all')).statusCode, 200);
 });
 
-t.test('what is refused anyway is not asked about', async (t) => {
+t.test('a password rejected for another reason is not sent to the mirror', async (t) => {
   asked.length = 0;
   for (const password of ['short', 'Password1!']) t.equal((await create(password)).statusCode, 400);
   t.strictSame(asked, []);
 });
 
-t.test('when the mirror is of no use, the password is accepted', async (t) => {
+t.test('a password is accepted when the mirror returns no useful response', async (t) => {
   const useless: Record<string, Handler> = {
     'an error': (_, response) => response.writeHead(503).end(ranges.values().next().value),
     'a redirect': (_, response) => response.writeHead(302, { location: `${origin}/elsewhere` }).end(),
     'no response': () => {},
-    'a response without an end': (_, response) => {
+    'an endless response': (_, response) => {
       const timer = setInterval(() => response.write('0'.repeat(65_536)), 1);
       response.on('close', () => clearInterval(timer));
     },
@@ -76,5 +76,5 @@ t.test('when the mirror is of no use, the password is accepted', async (t) => {
     t.ok(performance.now() - start < 5_000, what);
   }
   handle = serve;
-  t.equal((await create(breached)).statusCode, 400, 'and refused again after that');
+  t.equal((await create(breached)).statusCode, 400, 'and rejected again when the mirror has recovered');
 });

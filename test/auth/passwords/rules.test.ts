@@ -7,7 +7,7 @@ import { mailsTo, tokenFor } from '../../helpers/mails.js';
 import { createPolicy, createRole, createUser } from '../../helpers/records.js';
 import { tokenHolder } from '../../helpers/rights.js';
 
-/** Every route that sets a password, as a question: what comes of this one? */
+/** A function for each route that sets a password. It returns the result for a given password. */
 async function routesOf(service: TestApp) {
   const { app, post, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
@@ -40,7 +40,7 @@ async function routesOf(service: TestApp) {
       await post('/auth/password/request', { email });
       return statusOf(post('/auth/password/reset', { token: await tokenFor(app, email), password }));
     },
-    /** It tells nothing, so whether there is a mail has to. */
+    /** The response reveals nothing, so the test checks whether an email was sent. */
     register: async (password: string) => {
       const email = address();
       await post('/users/register', { email, password });
@@ -51,7 +51,7 @@ async function routesOf(service: TestApp) {
 
 const phrase = 'correct horse battery staple ';
 
-/** What databases of other services have in place of passwords. */
+/** Password hashes as other services store them. */
 const hashes = [
   '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g',
   '$2a$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
@@ -92,7 +92,7 @@ for (const [name, set] of Object.entries(routes)) {
   });
 }
 
-t.test('the policy of the settings holds on every route', async (t) => {
+t.test('the password policy from the settings applies to every route', async (t) => {
   const { app } = service;
   await app.db.update(settings).set({ authPasswordPolicy: '/^(?=.*\\d).{10,}$/' });
   for (const [name, set] of Object.entries(routes)) {
@@ -102,7 +102,7 @@ t.test('the policy of the settings holds on every route', async (t) => {
   await app.db.update(settings).set({ authPasswordPolicy: null });
 });
 
-t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
+t.test('passwords are stored unmodified (CVE-2025-25298)', async (t) => {
   const { app, post, get, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
@@ -114,7 +114,7 @@ t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
   ] as const;
   for (const [index, [password, other]] of pairs.entries()) {
     const { headers } = admin;
-    /** Each way to a password gives the address of who has it then. */
+    /** Each function sets the password of a user with the given address. */
     const ways: Record<string, (email: string) => Promise<unknown>> = {
       'create one': (email) => post('/users', { email, password }, headers),
       'create many': (email) => post('/users', [{ email, password }], headers),
@@ -154,7 +154,7 @@ t.test('passwords are taken untouched (CVE-2025-25298)', async (t) => {
   t.equal((await get('/server/ping')).statusCode, 200);
 });
 
-t.test('a password made of the words of its user is refused on every route', async (t) => {
+t.test('a password made of the user’s own words is rejected on every route', async (t) => {
   const { app, post, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const { headers } = admin;
@@ -198,10 +198,10 @@ t.test('a password made of the words of its user is refused on every route', asy
       t.match(answer.json().errors?.[0]?.extensions, { field: 'password', type: 'own_words' }, `${way}: ${password}`);
     }
   }
-  t.match(await routes['create one']('Brzeczyszczykiewicz'), '200', 'of others, it is no own word');
+  t.match(await routes['create one']('Brzeczyszczykiewicz'), '200', 'a word of another user is not an own word');
 });
 
-t.test('the rules can be switched off', async (t) => {
+t.test('the rules can be disabled', async (t) => {
   const lax = await startTestApp(t, { ...quick, PASSWORD_MIN_LENGTH: '1', PASSWORD_REJECT_COMMON: 'false' });
   for (const [name, set] of Object.entries(await routesOf(lax))) {
     t.match(await set('a'), /^20[04]$/, name);

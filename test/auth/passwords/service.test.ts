@@ -14,21 +14,21 @@ import { countStatements } from '../../helpers/statements.js';
 const cheap: PasswordOptions = { memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 };
 const make = (options: Partial<PasswordOptions> = {}) => createPasswords({ ...cheap, ...options });
 
-/** Waits for all, and tells the milliseconds that it took. */
+/** The milliseconds that some work takes. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
 }
 
-t.test('a hash is Argon2id in PHC string format, with the parameters given and a salt of its own', async (t) => {
+t.test('a hash is Argon2id in PHC string format, with the given parameters and its own salt', async (t) => {
   const passwords = await make({ memory: 9216, time: 3, parallelism: 2 });
   const [one, two] = [await passwords.hash('password'), await passwords.hash('password')];
   t.match(one, /^\$argon2id\$v=19\$m=9216,t=3,p=2\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   t.not(one, two);
 });
 
-t.test('the right password, and no other', async (t) => {
+t.test('only the right password matches', async (t) => {
   const passwords = await make();
   const texts = ['password', 'pässwörd', ' ', 'a'.repeat(100_000), 'nobody’s password', '𝒑𝒂𝒔𝒔'];
   for (const text of texts) {
@@ -38,15 +38,15 @@ t.test('the right password, and no other', async (t) => {
       if (wrong !== text) t.equal(await passwords.verify(stored, wrong), false);
     }
   }
-  t.equal(await passwords.verify(await passwords.hash('e\u0301'), '\u00e9'), false, 'taken as it is, not normalised');
+  t.equal(await passwords.verify(await passwords.hash('e\u0301'), '\u00e9'), false, 'not normalised');
 });
 
-t.test('with nothing stored no password is right, not even the one that it is compared with', async (t) => {
+t.test('without a stored hash no password matches, not even the one used for the dummy hash', async (t) => {
   const passwords = await make();
   for (const text of ['', 'password', 'nobody’s password']) t.equal(await passwords.verify(null, text), false);
 });
 
-t.test('a stored text that is no hash matches nothing', async (t) => {
+t.test('a stored text that is not a hash matches no password', async (t) => {
   const passwords = await make();
   const good = await passwords.hash('password');
   const malformed = [
@@ -71,7 +71,7 @@ t.test('a stored text that is no hash matches nothing', async (t) => {
   for (const stored of malformed) t.equal(await passwords.verify(stored, 'password'), false, stored);
 });
 
-t.test('outdated is what was made with other parameters or another algorithm', async (t) => {
+t.test('a hash made with other parameters or another algorithm is outdated', async (t) => {
   const passwords = await make();
   t.equal(passwords.isOutdated(await passwords.hash('x')), false);
   for (const other of [{ memory: 9216 }, { time: 2 }, { parallelism: 2 }]) {
@@ -80,12 +80,12 @@ t.test('outdated is what was made with other parameters or another algorithm', a
   const [argon2d, argon2i] = [0, 1];
   for (const algorithm of [argon2d, argon2i]) {
     const stored = await hash('x', { algorithm, memoryCost: 8192, timeCost: 1, parallelism: 1 });
-    t.equal(await passwords.verify(stored, 'x'), true, 'such a hash still counts');
+    t.equal(await passwords.verify(stored, 'x'), true, 'such a hash is still accepted');
     t.equal(passwords.isOutdated(stored), true);
   }
 });
 
-t.test('never more at once than allowed, and never more waiting', async (t) => {
+t.test('the numbers of running and of waiting tasks are limited', async (t) => {
   const passwords = await make({ concurrency: 2, queue: 5 });
   const results = Array.from({ length: 20 }, () => passwords.hash('x'));
   t.strictSame(passwords.load(), { running: 2, waiting: 5 });
@@ -95,7 +95,7 @@ t.test('never more at once than allowed, and never more waiting', async (t) => {
     if (result.status === 'rejected') t.match(result.reason, { code: 'SERVICE_UNAVAILABLE', retryAfter: 1 });
   }
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
-  t.equal(await passwords.verify(await passwords.hash('x'), 'x'), true, 'and goes on');
+  t.equal(await passwords.verify(await passwords.hash('x'), 'x'), true, 'and continues to work');
 
   const mixed = [
     passwords.verify(null, 'x'),
@@ -103,11 +103,11 @@ t.test('never more at once than allowed, and never more waiting', async (t) => {
     passwords.verify('rubbish', 'x'),
     passwords.hash('x'),
   ];
-  t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'checking counts as hashing does');
+  t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'a verification occupies a place like a hash');
   await Promise.all(mixed);
 });
 
-t.test('a batch takes its turn with others, and never asks for more room than there is', async (t) => {
+t.test('a batch alternates with other tasks, and never needs more places than there are', async (t) => {
   for (const queue of [1, 2, 9]) {
     const passwords = await make({ concurrency: 3, queue });
     const names = Array.from({ length: 25 }, (_, index) => `password ${index}`);
@@ -123,23 +123,23 @@ t.test('a batch takes its turn with others, and never asks for more room than th
     isDone = true;
   });
   t.equal(await passwords.verify(null, 'x'), false);
-  t.equal(isDone, false, 'somebody else need not wait for all of it');
+  t.equal(isDone, false, 'another caller need not wait for the whole batch');
   await batch;
 
   const narrow = await make({ concurrency: 1, queue: 2 });
   const long = narrow.hashMany(Array.from({ length: 10 }, () => 'x'));
-  t.equal(await narrow.verify(null, 'x'), false, 'there is room besides, however little');
+  t.equal(await narrow.verify(null, 'x'), false, 'there is room for other tasks, however short the queue');
   await long;
 });
 
-/** Someone who has work done, and may hang up. */
+/** A caller who requests work, and may hang up. */
 const someone = (userId: string) => {
   const controller = new AbortController();
   const client = { ip: null, network: 'x', userAgent: null, requestId: 'x', abandoned: controller.signal };
   return { userId, client, hangUp: () => controller.abort(new Error('nobody waits')) };
 };
 
-t.test('a batch that fails is not gone on with', async (t) => {
+t.test('a batch that fails is not continued', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 2 });
   const ada = someone('ada');
   const batch = passwords.hashMany(
@@ -154,7 +154,7 @@ t.test('a batch that fails is not gone on with', async (t) => {
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
-t.test('callers take turns, however much one of them has asked for', async (t) => {
+t.test('callers take turns, however much work one of them has requested', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 42 });
   const order: string[] = [];
   const hashAs = (name: string) =>
@@ -166,13 +166,13 @@ t.test('callers take turns, however much one of them has asked for', async (t) =
   all.push(hashAs('ada'), hashAs('bob'), hashAs('ada'));
   await Promise.all(all);
   t.equal(order.length, 11);
-  // Two of the first were with the thread already.
+  // The thread already had two of the first caller’s tasks.
   t.strictSame(order.slice(0, 5).sort(), ['ada', 'bob', 'many', 'many', 'many'], `${order}`);
   t.strictSame(order.slice(5, 7).sort(), ['ada', 'many'], `${order}`);
 });
 
-t.test('while others wait, a caller gets a quarter of the queue and gives up what is beyond it', async (t) => {
-  // One hash is at work and one is with the thread; forty wait.
+t.test('while others wait, a caller gets a quarter of the queue and loses the places beyond it', async (t) => {
+  // One hash is being computed and the thread has another; forty wait.
   const passwords = await make({ concurrency: 1, queue: 41 });
   const outcomes = (name: string, count: number) =>
     Array.from({ length: count }, () =>
@@ -182,7 +182,7 @@ t.test('while others wait, a caller gets a quarter of the queue and gives up wha
       ),
     );
   const many = outcomes('many', 60);
-  t.equal(passwords.load().waiting, 41, 'alone, a caller may fill the queue');
+  t.equal(passwords.load().waiting, 41, 'a single caller may fill the queue');
   const ada = outcomes('ada', 12);
   const bob = outcomes('bob', 12);
   const late = outcomes('many', 3);
@@ -190,12 +190,12 @@ t.test('while others wait, a caller gets a quarter of the queue and gives up wha
     (await Promise.all(list)).filter((one) => one === what).length;
   t.equal(await countOf(ada, 'done'), 10, 'a quarter');
   t.equal(await countOf(bob, 'done'), 10, 'a quarter');
-  t.equal(await countOf(many, 'done'), 22, 'the two that had begun, and what the others did not need');
+  t.equal(await countOf(many, 'done'), 22, 'the two that had started, and the places that the others did not need');
   t.equal(await countOf(late, 'SERVICE_UNAVAILABLE'), 3);
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
-t.test('work of a client who has gone is dropped before it starts', async (t) => {
+t.test('work of a client who has disconnected is dropped before it starts', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 50 });
   const [ada, bob] = [someone('ada'), someone('bob')];
   const gone = Array.from({ length: 20 }, () => passwords.hash('x', ada));
@@ -203,16 +203,16 @@ t.test('work of a client who has gone is dropped before it starts', async (t) =>
   const staying = passwords.verify(null, 'x', bob);
   ada.hangUp();
   const outcomes = await settled;
-  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2, 'what has started is finished');
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2, 'work that has started is finished');
   t.equal(await staying, false);
-  await t.rejects(passwords.hash('x', ada), /nobody waits/, 'nothing is begun for them');
+  await t.rejects(passwords.hash('x', ada), /nobody waits/, 'no further work is accepted from them');
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
 t.test('threads', async (t) => {
   const parameters = { memoryCost: 8_192, timeCost: 1, parallelism: 1 };
 
-  t.test('a task that fails is told of, and those before and after it are not touched', async (t) => {
+  t.test('a failed task is reported, and does not affect the tasks before and after it', async (t) => {
     const others = await make({ memory: 8_192, time: 1, concurrency: 1, parallelism: 1 });
     const threads = createHashingThreads(1, { ...parameters, memoryCost: 1 });
     const [storedX, storedY] = [await others.hash('x'), await others.hash('y')];
@@ -226,7 +226,7 @@ t.test('threads', async (t) => {
     await threads.close();
   });
 
-  t.test('a thread that ends takes its tasks along, and the next one gets a new thread', async (t) => {
+  t.test('tasks of a thread that exits fail, and the next task gets a new thread', async (t) => {
     const folder = t.testdir({
       'ending.mjs': `import { parentPort } from 'node:worker_threads';
         parentPort.on('message', ({ number, password }) =>
@@ -240,13 +240,13 @@ t.test('threads', async (t) => {
     await threads.close();
   });
 
-  t.test('closing ends what is under way', async (t) => {
+  t.test('closing aborts running tasks', async (t) => {
     const threads = createHashingThreads(2, { ...parameters, timeCost: 50 });
     const tasks = Array.from({ length: 4 }, () => threads.hash('x'));
     const settled = Promise.allSettled(tasks);
     await threads.close();
     for (const { status } of await settled) t.equal(status, 'rejected');
-    await t.rejects(threads.hash('x'), /has ended/, 'and nothing is begun after');
+    await t.rejects(threads.hash('x'), /has ended/, 'and no task is accepted afterwards');
   });
 });
 
@@ -256,7 +256,7 @@ t.test('a hash that fails frees its place', async (t) => {
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
-t.test('nothing stored costs as much as something', async (t) => {
+t.test('a verification without a stored hash takes as long as one with it', async (t) => {
   const passwords = await make({ memory: 16_384, time: 3, concurrency: 1 });
   const stored = await passwords.hash('x');
   const samples = { known: [] as number[], unknown: [] as number[] };
@@ -264,16 +264,17 @@ t.test('nothing stored costs as much as something', async (t) => {
     samples.known.push(await timed(() => passwords.verify(stored, 'wrong')));
     samples.unknown.push(await timed(() => passwords.verify(null, 'wrong')));
   }
-  // The fastest of each, and wide limits, to hold on a busy machine; `npm run test:timing` measures it finely.
+  // The fastest of each, with wide limits, so that the test is stable on a busy machine; `npm run test:timing` measures
+  // more precisely.
   const ratio = Math.min(...samples.unknown) / Math.min(...samples.known);
   t.ok(ratio > 1 / 3 && ratio < 3, `ratio ${ratio.toFixed(2)}`);
 });
 
-t.test('through login', async (t) => {
+t.test('during login', async (t) => {
   const { app, post } = await startTestApp(t, { PASSWORD_HASH_TIME: '2' });
   const passwordOf = async (id: string) => (await storedUser(app, id)).password ?? '';
 
-  t.test('a hash with other parameters is replaced when its password is shown, and only then', async (t) => {
+  t.test('an outdated hash is replaced when its password is entered, and only then', async (t) => {
     const others = {
       weaker: { memoryCost: 8192, timeCost: 1, parallelism: 1 },
       stronger: { memoryCost: 9216, timeCost: 3, parallelism: 1 },
@@ -291,19 +292,23 @@ t.test('through login', async (t) => {
       t.match(replaced, /^\$argon2id\$v=19\$m=8192,t=2,p=1\$/, `${what}: replaced`);
       t.match(parseOptions(replaced), { memoryCost: 8192, timeCost: 2, parallelism: 1 });
 
-      t.equal((await post('/auth/login', { email, password: 'old but right' })).statusCode, 200, 'it still is right');
-      t.equal(await passwordOf(id), replaced, 'a second login leaves it alone');
+      t.equal(
+        (await post('/auth/login', { email, password: 'old but right' })).statusCode,
+        200,
+        'the password is still valid',
+      );
+      t.equal(await passwordOf(id), replaced, 'a second login does not replace the hash');
     }
   });
 
-  t.test('a hash is kept when the login fails after all', async (t) => {
+  t.test('a hash is kept when the login fails', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
     const { id, email } = await createAccount(app, { password: stored, tfaSecret: 'sealed' });
     refused(t, await post('/auth/login', { email, password: 'right' }), 'INVALID_OTP', 'no code');
     t.equal(await passwordOf(id), stored);
   });
 
-  t.test('logins at the same time, all with an outdated hash', async (t) => {
+  t.test('simultaneous logins with an outdated hash', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
     const { id, email } = await createAccount(app, { password: stored });
     const responses = await Promise.all(
@@ -317,7 +322,7 @@ t.test('through login', async (t) => {
     t.equal((await post('/auth/login', { email, password: 'right' })).statusCode, 200);
   });
 
-  t.test('a stored hash that cannot be read', async (t) => {
+  t.test('an unreadable stored hash', async (t) => {
     const { id, email, password } = await createAccount(app);
     for (const stored of ['', ' ', password, '$argon2id$', '$argon2id$v=19$m=8192,t=2,p=1$c2FsdA', '$2b$10$x']) {
       await updateAccount(app, id, { password: stored });
@@ -339,23 +344,23 @@ t.test('a burst of logins', async (t) => {
   );
   const ended = Promise.all(burst);
   const first = await Promise.race([ended.then(() => 'the burst'), get('/server/ping').then(() => 'another request')]);
-  t.equal(first, 'another request', 'others are answered meanwhile');
+  t.equal(first, 'another request', 'other requests are answered in the meantime');
   const responses = await ended;
 
   const byStatus = (status: number) => responses.filter((response) => response.statusCode === status);
-  t.equal(byStatus(200).length + byStatus(401).length + byStatus(503).length, 30, 'nothing else');
-  t.ok(byStatus(200).length + byStatus(401).length >= 4, 'as many as fit are served');
-  t.ok(byStatus(503).length > 0, 'the others are sent away');
+  t.equal(byStatus(200).length + byStatus(401).length + byStatus(503).length, 30, 'no other status');
+  t.ok(byStatus(200).length + byStatus(401).length >= 4, 'as many as fit are processed');
+  t.ok(byStatus(503).length > 0, 'the others are rejected');
   for (const response of byStatus(503)) {
-    refused(t, response, 'SERVICE_UNAVAILABLE', 'sent away');
+    refused(t, response, 'SERVICE_UNAVAILABLE', 'rejected');
     t.equal(response.json().errors[0].extensions.service, 'passwords');
-    t.match(response.headers['retry-after'], /^[1-9]\d*$/, 'with the word when to come again');
+    t.match(response.headers['retry-after'], /^[1-9]\d*$/, 'with a Retry-After header');
   }
-  t.equal((await app.db.$count(sessions)) - before, byStatus(200).length, 'and leave nothing');
-  t.equal((await post('/auth/login', account)).statusCode, 200, 'afterwards all is well');
+  t.equal((await app.db.$count(sessions)) - before, byStatus(200).length, 'rejected logins create no session');
+  t.equal((await post('/auth/login', account)).statusCode, 200, 'logins work again afterwards');
 });
 
-t.test('a login for which there is no room asks the database nothing', async (t) => {
+t.test('a login for which there is no room does not query the database', async (t) => {
   const { app, post } = await startTestApp(t, {
     PASSWORD_HASH_TIME: '100',
     PASSWORD_HASH_CONCURRENCY: '1',
@@ -364,12 +369,12 @@ t.test('a login for which there is no room asks the database nothing', async (t)
   const account = await createAccount(app);
   const taken = ['one', 'two', 'three'].map((password) => app.passwords.hash(password));
   const count = countStatements(app);
-  refused(t, await post('/auth/login', account), 'SERVICE_UNAVAILABLE', 'sent away');
+  refused(t, await post('/auth/login', account), 'SERVICE_UNAVAILABLE', 'rejected');
   t.equal(count(), 0);
   await Promise.all(taken);
 });
 
-t.test('every refused login checks exactly one password, whoever it is for', async (t) => {
+t.test('every rejected login verifies exactly one password, whether the user exists or not', async (t) => {
   const { app, post } = await startTestApp(t);
   const inactive = userStatuses.filter((status) => status !== 'active');
   const cases = [

@@ -9,7 +9,7 @@ const task = (passwords: string[], policy: string | null = null) => ({
   rejectWeak: true,
 });
 
-t.test('no password keeps requests waiting, however long its evaluation takes', async (t) => {
+t.test('no password delays other requests, however long its evaluation takes', async (t) => {
   const strength = createStrength();
   atEndOf(t, () => strength.close());
   const costly = ['12', 'p4$$w0rd!', '|]}){{[(>/|{|()(]<|}\\/(', '4@8({[<369&#!|1/0$5+7%2'].map((text) =>
@@ -69,7 +69,7 @@ t.test('callers take turns, and tasks beyond the queue are refused', async (t) =
   t.equal(order.filter((outcome) => outcome === 'refused').length, 2, 'which loses places that others need');
 });
 
-t.test('what is not answered when it is closed fails', async (t) => {
+t.test('unfinished evaluations fail on close', async (t) => {
   const strength = createStrength();
   const open = strength.evaluate(task(['a']), undefined);
   await Promise.all([t.rejects(open), strength.close()]);

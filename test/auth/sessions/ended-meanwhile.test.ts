@@ -15,7 +15,9 @@ import { newHolder, newPerson, nextStep, type Person } from '../../helpers/two-f
 import { createVisitor, passThrough } from '../../helpers/visitor.js';
 import { startWithAdmin } from '../../helpers/writing.js';
 
-/** A session that ends while a request of it is in progress, as by a password reset, changes nothing about the account. */
+/**
+ * If a session ends during a request, for example because of a password reset, the request must not change the account.
+ */
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
@@ -30,8 +32,8 @@ const everything = await policyWith(app, everyPermission);
 type Send = () => Promise<LightMyRequestResponse>;
 
 /**
- * Ends the sessions of a user in another transaction, which comes first: the request was authenticated before, and gets to the
- * user's row afterwards.
+ * Ends the sessions of a user in another transaction, after the request has been authenticated and before it reaches
+ * the row of the user.
  */
 async function endMeanwhile(user: string, send: Send): Promise<LightMyRequestResponse> {
   const endSessions = () => app.db.delete(sessions).where(eq(sessions.user, user));
@@ -51,7 +53,7 @@ async function endMeanwhile(user: string, send: Send): Promise<LightMyRequestRes
     });
     return response;
   }
-  // One connection: the transaction of the request begins when the other one has ended.
+  // There is a single connection: the transaction of the request starts when the other one has ended.
   const client = (app.db as unknown as { $client: { transaction: (...work: unknown[]) => Promise<unknown> } }).$client;
   const { transaction } = client;
   client.transaction = async (...work) => {
@@ -65,7 +67,7 @@ async function endMeanwhile(user: string, send: Send): Promise<LightMyRequestRes
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
 const person = () => newPerson(service, { policies: [everything] });
 
-/** What an attacker would change. */
+/** Everything that an attacker might change. */
 async function stateOf({ id, codesLeft, row }: Person) {
   const { email, password, tokenHash, tfaSecret } = await row();
   const changes = await app.db.$count(emailChanges, eq(emailChanges.user, id));
@@ -82,7 +84,7 @@ async function stateOf({ id, codesLeft, row }: Person) {
 
 let count = 0;
 
-/** Linking, as far as the callback. */
+/** Prepares the callback of a link request. */
 async function linking({ headers }: Person): Promise<Send> {
   server.profile = { id: ++count, name: 'Ada', email: `ada-${count}@example.com` };
   const visitor = createVisitor(service, publicUrl);
@@ -118,7 +120,7 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
       () =>
         request({ method: 'PATCH', url: '/users/me', payload: { token: `token-${randomUUID()}` }, headers }),
   },
-  'an address': {
+  'an email address': {
     make: person,
     prepare:
       async ({ headers }) =>
@@ -132,7 +134,7 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
       () =>
         enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }),
   },
-  'no second factor': {
+  'disabling the second factor': {
     make: () => newHolder(service),
     prepare:
       async ({ disable }) =>
@@ -149,7 +151,7 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
 };
 
 for (const [what, { make, prepare }] of Object.entries(operations)) {
-  t.test(`${what}: refused when the session has ended`, async (t) => {
+  t.test(`${what}: rejected when the session has ended`, async (t) => {
     const owner = await make();
     const send = await prepare(owner);
     const before = await stateOf(owner);

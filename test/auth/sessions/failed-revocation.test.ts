@@ -22,14 +22,14 @@ import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
 import { newHolder, newPerson, nextStep, ownSecretPolicy } from '../../helpers/two-factor.js';
 import { asAdmin, patch, remove, startWithAdmin, stateOf } from '../../helpers/writing.js';
 
-/** Whatever ends sessions says that it has done so only when it has; where it could not, nothing is changed. */
+/** An operation that ends sessions reports success only if they have ended; if it fails, it changes nothing. */
 
 const service = await startWithAdmin(t);
 const { app, clock, post } = service;
 const own = await ownSecretPolicy(app);
 const password = 'another password, long enough';
 
-/** A request that ends a session, and the session. */
+/** A request that ends a session, and that session. */
 interface Ending {
   session: ClientSession;
   send(): Promise<LightMyRequestResponse>;
@@ -53,25 +53,25 @@ const endings: Record<string, () => Promise<Ending>> = {
       },
     ]),
   ),
-  'a refresh token that is used again': async () => {
+  'a reused refresh token': async () => {
     const old = await logIn(service, 'json', await createUser(app));
     const session = sessionOf('json', await refresh(service, old));
     clock.advance(minute);
     return { session, send: () => refresh(service, old) };
   },
-  'one of one’s own': async () => {
+  'one of the user’s own sessions': async () => {
     const { session, other } = await signedIn();
     return { session, send: () => remove(service, `/users/me/sessions/${idOf(session)}`, undefined, other.headers) };
   },
-  'all others of one’s own': async () => {
+  'all other sessions of the user': async () => {
     const { session, other } = await signedIn();
     return { session, send: () => remove(service, '/users/me/sessions', undefined, other.headers) };
   },
-  'one, by an administrator': async () => {
+  'one session, ended by an administrator': async () => {
     const { session, user } = await signedIn();
     return { session, send: () => remove(service, `/users/${user.id}/sessions/${idOf(session)}`) };
   },
-  'all, by an administrator': async () => {
+  'all sessions, ended by an administrator': async () => {
     const { session, user } = await signedIn();
     return { session, send: () => remove(service, `/users/${user.id}/sessions`) };
   },
@@ -91,7 +91,7 @@ const endings: Record<string, () => Promise<Ending>> = {
     const { session, user } = await signedIn();
     return { session, send: () => remove(service, `/users/${user.id}`) };
   },
-  'a new password by mail': async () => {
+  'a password reset by email': async () => {
     const { session, user } = await signedIn();
     await post('/auth/password/request', { email: user.email });
     const token = await tokenFor(app, user.email);
@@ -124,7 +124,7 @@ const endings: Record<string, () => Promise<Ending>> = {
   },
 };
 
-t.test('what could not be ended is not said to have ended (CVE-2020-15223)', async (t) => {
+t.test('an operation that could not end a session does not report success (CVE-2020-15223)', async (t) => {
   await app.db.execute(sql`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`);
   await app.db.execute(sql`create trigger refuse before delete on sessions for each row execute function refuse()`);
@@ -132,16 +132,16 @@ t.test('what could not be ended is not said to have ended (CVE-2020-15223)', asy
     const { send, session } = await make();
     const before = await stateOf(app);
     refused(t, await send(), 'INTERNAL_SERVER_ERROR', what);
-    // A code that was looked at has been, whatever came of it.
+    // Attempts to verify a code are counted even if the request fails.
     await app.db.update(users).set({ tfaFailures: 0 });
     t.equal(await stateOf(app), before, `${what}: nothing is changed`);
-    t.equal((await readMe(service, session)).statusCode, 200, `${what}: nor has the session ended`);
+    t.equal((await readMe(service, session)).statusCode, 200, `${what}: the session has not ended`);
   }
   await app.db.execute(sql`drop trigger refuse on sessions`);
   await app.db.execute(sql`drop function refuse`);
 });
 
-t.test('and what was said to have ended has (CVE-2020-15223)', async (t) => {
+t.test('a session reported as ended has ended (CVE-2020-15223)', async (t) => {
   for (const [what, make] of Object.entries(endings)) {
     const { send, session } = await make();
     t.equal((await readMe(service, session)).statusCode, 200, `${what}: before`);
@@ -149,6 +149,6 @@ t.test('and what was said to have ended has (CVE-2020-15223)', async (t) => {
     const isDone = response.statusCode < 300 || codeOf(response) === 'INVALID_CREDENTIALS';
     t.ok(isDone, `${what}: ${response.statusCode} ${response.body}`);
     refused(t, await readMe(service, session), 'INVALID_CREDENTIALS', what);
-    t.equal((await refresh(service, session)).statusCode, 401, `${what}: nor does it go on`);
+    t.equal((await refresh(service, session)).statusCode, 401, `${what}: it cannot be refreshed`);
   }
 });

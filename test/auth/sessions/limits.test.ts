@@ -51,7 +51,7 @@ t.test('a session ends SESSION_MAX_AGE after its login, no matter how often it i
   }
 });
 
-t.test('it is applied to sessions that began when it was longer, and 0 is none', async (t) => {
+t.test('the limit also applies to sessions created before it was lowered, and 0 means no limit', async (t) => {
   const service = await startTestApp(t, { SESSION_MAX_AGE: '0', REFRESH_TOKEN_TTL: '900d' });
   let session = await logIn(service, 'json');
   for (let year = 0; year < 3; year++) {
@@ -65,7 +65,7 @@ t.test('it is applied to sessions that began when it was longer, and 0 is none',
   t.equal((await refresh(strict, begun)).statusCode, 401);
 });
 
-t.test('one session more than SESSIONS_PER_USER ends the one that has been unused for the longest time', async (t) => {
+t.test('a login beyond SESSIONS_PER_USER ends the least recently used session', async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '3' });
   const { app, clock } = service;
   const [user, other] = [await createUser(app), await createUser(app)];
@@ -77,7 +77,7 @@ t.test('one session more than SESSIONS_PER_USER ends the one that has been unuse
   }
   const [first, second_, third] = held;
   if (!first || !second_ || !third) return;
-  // Each way of using a session: a refresh, and a request, which is written down after the response.
+  // Each way to use a session: a refresh, and a request, whose time is stored after the response.
   const refreshed = sessionOf('json', await refresh(service, first));
   clock.advance(2 * minute);
   await readMe(service, second_);
@@ -92,14 +92,14 @@ t.test('one session more than SESSIONS_PER_USER ends the one that has been unuse
 
   const fourth = await logIn(service, 'session', user);
   t.equal((await rowsOf(service, user.id)).length, 3);
-  t.equal((await readMe(service, third)).statusCode, 401, 'the one that was only begun has ended');
+  t.equal((await readMe(service, third)).statusCode, 401, 'the one that was never used has ended');
   t.equal((await refresh(service, third)).statusCode, 401);
   for (const session of [refreshed, second_, fourth, bystander]) {
     t.equal((await readMe(service, session)).statusCode, 200);
   }
 });
 
-t.test('20 logins at the same time leave SESSIONS_PER_USER sessions, all of them usable', async (t) => {
+t.test('20 simultaneous logins leave SESSIONS_PER_USER sessions, all of them usable', async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '5' });
   const user = await createUser(service.app);
   const old = await logIn(service, 'json', user);
@@ -110,7 +110,7 @@ t.test('20 logins at the same time leave SESSIONS_PER_USER sessions, all of them
   await service.app.db.delete(sessions).where(eq(sessions.user, user.id));
 });
 
-t.test('so do logins that all began before any of them was done', { skip }, async (t) => {
+t.test('so do logins that all started before any of them finished', { skip }, async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '1', DATABASE_POOL_MAX: '10' });
   const { app, database } = service;
   const user = await createUser(app);
@@ -118,7 +118,7 @@ t.test('so do logins that all began before any of them was done', { skip }, asyn
   t.teardown(() => holder.end());
   let started: Promise<unknown>[] = [];
   await holder.begin(async (tx) => {
-    // A login waits for this lock when it writes its session.
+    // A login waits for this lock before it stores its session.
     await tx`select from users where id = ${user.id} for no key update`;
     started = Array.from({ length: 2 }, () => logIn(service, 'json', user));
     const waiting = async () =>
@@ -129,22 +129,25 @@ t.test('so do logins that all began before any of them was done', { skip }, asyn
   t.equal((await rowsOf(service, user.id)).length, 1);
 });
 
-t.test('expired sessions take no places, and an instance whose clock is behind ends none of its own', async (t) => {
-  const service = await startTestApp(t, { SESSIONS_PER_USER: '2' });
-  const { app, clock } = service;
-  const user = await createUser(app);
-  const lasting = await logIn(service, 'json', user);
-  clock.advance(hour);
-  await logIn(service, 'session', user);
-  clock.advance(day + minute);
-  await logIn(service, 'json', user);
-  t.equal((await readMe(service, sessionOf('json', await refresh(service, lasting)))).statusCode, 200);
+t.test(
+  'expired sessions do not count, and an instance whose clock is behind does not end its own sessions',
+  async (t) => {
+    const service = await startTestApp(t, { SESSIONS_PER_USER: '2' });
+    const { app, clock } = service;
+    const user = await createUser(app);
+    const lasting = await logIn(service, 'json', user);
+    clock.advance(hour);
+    await logIn(service, 'session', user);
+    clock.advance(day + minute);
+    await logIn(service, 'json', user);
+    t.equal((await readMe(service, sessionOf('json', await refresh(service, lasting)))).statusCode, 200);
 
-  const ahead = new Date(clock.now().getTime() + day);
-  await app.db.update(sessions).set({ lastUsedAt: ahead }).where(eq(sessions.user, user.id));
-  t.equal((await readMe(service, await logIn(service, 'json', user))).statusCode, 200);
-  t.equal((await rowsOf(service, user.id)).length, 2);
-});
+    const ahead = new Date(clock.now().getTime() + day);
+    await app.db.update(sessions).set({ lastUsedAt: ahead }).where(eq(sessions.user, user.id));
+    t.equal((await readMe(service, await logIn(service, 'json', user))).statusCode, 200);
+    t.equal((await rowsOf(service, user.id)).length, 2);
+  },
+);
 
 t.test('a login with many sessions takes no more statements than the first', async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '3' });
@@ -156,6 +159,6 @@ t.test('a login with many sessions takes no more statements than the first', asy
     await logIn(service, 'json', user);
     counts.push(count());
   }
-  // Now and then one of another kind comes in between, such as those of the audit log.
+  // Occasionally another statement comes in between, such as one of the audit log.
   t.ok(Math.min(...counts) === 3 && Math.max(...counts) <= 4, counts.join());
 });

@@ -43,13 +43,13 @@ async function signedInEverywhere() {
   return { user, held, json, cookie, session, staticToken: bearer(token) };
 }
 
-/** A session that has ended is of no use to anybody: neither to ask with nor to go on with. */
+/** A session that has ended can neither authenticate a request nor be refreshed. */
 async function isDead(t: Test, session: ClientSession, what: string) {
   refused(t, await readMe(service, session), 'INVALID_CREDENTIALS', `${what}: the access token`);
   refused(t, await refresh(service, session), 'INVALID_CREDENTIALS', `${what}: the refresh`);
 }
 
-/** The clock of the tests goes on by itself, and machines are slow. */
+/** The test clock keeps running, and machines are slow. */
 function isAbout(t: Test, moment: string | undefined, expected: number) {
   const difference = Math.abs(Date.parse(moment ?? '') - expected);
   t.ok(difference < 15_000, `${moment} is about ${new Date(expected).toISOString()}`);
@@ -59,7 +59,7 @@ async function isAlive(t: Test, session: ClientSession, what: string) {
   t.equal((await readMe(service, session)).statusCode, 200, what);
 }
 
-t.test('what a session shows of itself', async (t) => {
+t.test('a session can list the sessions of its user', async (t) => {
   const { user, held } = await signedInEverywhere();
   for (const asking of held) {
     const listed = await list(asking.headers);
@@ -67,7 +67,7 @@ t.test('what a session shows of itself', async (t) => {
     t.strictSame(
       listed.filter(({ current }) => current).map(({ id }) => id),
       [idOf(asking)],
-      'which one is asking',
+      'the current session is marked',
     );
   }
   const [one] = await list(held[0]?.headers ?? {});
@@ -83,10 +83,10 @@ t.test('what a session shows of itself', async (t) => {
   ]);
   const { body } = await get('/users/me/sessions', held[0]?.headers);
   const secrets = [...(await stored(user.id)).map(({ tokenHash }) => tokenHash), ...held.map(({ token }) => token)];
-  for (const secret of secrets.filter((text) => text !== null)) t.notOk(body.includes(secret), 'no token, and no hash');
+  for (const secret of secrets.filter((text) => text !== null)) t.notOk(body.includes(secret), 'no token and no hash');
 });
 
-t.test('its device, address and times', async (t) => {
+t.test('a session shows its device, address and times', async (t) => {
   const user = await createUser(app);
   const agents = {
     'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0': 'Firefox, Linux',
@@ -123,10 +123,10 @@ t.test('its device, address and times', async (t) => {
     headers: { 'user-agent': '' },
   });
   const [latest] = await list(sessionOf('json', nameless).headers);
-  t.match(latest, { device: null, user_agent: null, current: true }, 'the latest used comes first');
+  t.match(latest, { device: null, user_agent: null, current: true }, 'the most recently used session comes first');
 });
 
-t.test('a session that is refreshed is one session, and knows where it was used last', async (t) => {
+t.test('a refreshed session is still one session, and shows where it was last used', async (t) => {
   const { held, json } = await signedInEverywhere();
   const before = (await list(json.headers)).find(({ current }) => current);
   clock.advance(5 * minute);
@@ -145,11 +145,11 @@ t.test('a session that is refreshed is one session, and knows where it was used 
   isAbout(t, after?.last_used_at, Date.parse(before?.last_used_at ?? '') + 5 * minute);
 });
 
-t.test('a use that refreshes nothing is noted too, once a minute', async (t) => {
+t.test('a use without a refresh is recorded too, once a minute', async (t) => {
   const { json, session } = await signedInEverywhere();
   const use = async (remoteAddress: string) => {
     await request({ method: 'GET', url: '/users/me', headers: session.headers, remoteAddress });
-    // It is written after the answer has gone, a tenth of a second at the latest if nothing is in the way.
+    // It is stored after the response has been sent, normally within a tenth of a second.
     await new Promise((resolve) => setTimeout(resolve, 300));
     return (await list(json.headers)).find(({ id }) => id === idOf(session));
   };
@@ -161,7 +161,7 @@ t.test('a use that refreshes nothing is noted too, once a minute', async (t) => 
   isAbout(t, after?.last_used_at, clock.now().getTime());
 });
 
-t.test('what has expired is not listed, and cannot be ended', async (t) => {
+t.test('an expired session is not listed, and cannot be ended', async (t) => {
   const { user, held, json, session } = await signedInEverywhere();
   await app.db
     .update(sessions)
@@ -172,7 +172,7 @@ t.test('what has expired is not listed, and cannot be ended', async (t) => {
   t.equal((await stored(user.id)).length, held.length);
 });
 
-t.test('one session is ended, in whatever mode, from the next request on', async (t) => {
+t.test('ending a session takes effect with the next request, in every mode', async (t) => {
   for (const mode of modes) {
     const { held, staticToken } = await signedInEverywhere();
     const [victim] = held.filter((session) => session.mode === mode);
@@ -181,15 +181,15 @@ t.test('one session is ended, in whatever mode, from the next request on', async
     const response = await end(`/users/me/sessions/${idOf(victim).toUpperCase()}`, asking.headers);
     t.equal(response.statusCode, 204, response.body);
     t.equal(response.body, '');
-    t.strictSame(clearedCookies(response), [], 'whoever ends another keeps their own cookies');
+    t.strictSame(clearedCookies(response), [], 'ending another session does not clear the caller’s cookies');
     await isDead(t, victim, mode);
-    for (const session of [asking, ...others]) await isAlive(t, session, `${session.mode} goes on`);
+    for (const session of [asking, ...others]) await isAlive(t, session, `${session.mode} continues`);
     t.equal((await get('/users/me', staticToken)).statusCode, 200);
     refused(t, await end(`/users/me/sessions/${idOf(victim)}`, asking.headers), 'FORBIDDEN', 'a second time');
   }
 });
 
-t.test('the current session can be ended, which takes its cookie away', async (t) => {
+t.test('the current session can be ended, which clears its cookie', async (t) => {
   const { json, session } = await signedInEverywhere();
   const response = await end(`/users/me/sessions/${idOf(session)}`, session.headers);
   t.equal(response.statusCode, 204, response.body);
@@ -198,7 +198,7 @@ t.test('the current session can be ended, which takes its cookie away', async (t
   await isAlive(t, json, 'another');
 });
 
-t.test('all others are ended, and the current one stays', async (t) => {
+t.test('all other sessions are ended, and the current one continues', async (t) => {
   const bystander = await signedInEverywhere();
   for (const mode of modes) {
     const { held } = await signedInEverywhere();
@@ -207,12 +207,12 @@ t.test('all others are ended, and the current one stays', async (t) => {
     t.equal((await end('/users/me/sessions', asking.headers)).statusCode, 204);
     for (const session of held.filter((session) => session !== asking)) await isDead(t, session, session.mode);
     await isAlive(t, asking, mode);
-    t.equal((await end('/users/me/sessions', asking.headers)).statusCode, 204, 'there may be none');
+    t.equal((await end('/users/me/sessions', asking.headers)).statusCode, 204, 'there may be no other session');
   }
   for (const session of bystander.held) await isAlive(t, session, `a bystander, ${session.mode}`);
 });
 
-t.test('a static token is of no session', async (t) => {
+t.test('a static token belongs to no session', async (t) => {
   const { held, staticToken } = await signedInEverywhere();
   const listed = await list(staticToken);
   t.equal(listed.length, held.length);
@@ -222,7 +222,7 @@ t.test('a static token is of no session', async (t) => {
   t.strictSame(await list(staticToken), []);
 });
 
-t.test('nobody sees or ends the sessions of others (GHSA-6w4q-23cf-j9jp)', async (t) => {
+t.test('no user can list or end the sessions of another (GHSA-6w4q-23cf-j9jp)', async (t) => {
   const [one, other] = [await signedInEverywhere(), await signedInEverywhere()];
   const ids = one.held.map(idOf);
   t.notOk((await list(other.json.headers)).some(({ id }) => ids.includes(id)));
@@ -233,16 +233,16 @@ t.test('nobody sees or ends the sessions of others (GHSA-6w4q-23cf-j9jp)', async
   for (const session of one.held) await isAlive(t, session, session.mode);
 });
 
-t.test('who they are for', async (t) => {
+t.test('who may use the routes', async (t) => {
   const urls = ['/users/me/sessions', `/users/me/sessions/${randomUUID()}`];
   for (const url of urls) refused(t, await end(url, {}), 'INVALID_CREDENTIALS', `DELETE ${url}`);
   refused(t, await get('/users/me/sessions'), 'INVALID_CREDENTIALS', 'GET');
   const user = await createUser(app, { policies: [await createPolicy(app, { enforceTfa: true })] });
   const { headers } = await logIn(service, 'json', user);
-  refused(t, await get('/users/me/sessions', headers), 'FORBIDDEN', 'two-factor authentication comes first');
+  refused(t, await get('/users/me/sessions', headers), 'FORBIDDEN', 'two-factor authentication must be set up first');
 });
 
-t.test('a session that is ended while it is refreshed does not live on', async (t) => {
+t.test('a session that is ended during a refresh does not continue', async (t) => {
   for (let round = 0; round < 10; round++) {
     const { user, json, cookie } = await signedInEverywhere();
     const [refreshed] = await Promise.all([

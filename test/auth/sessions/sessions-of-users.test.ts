@@ -20,7 +20,7 @@ async function signedInEverywhere() {
   return { user, held };
 }
 
-t.test('an administrator sees where a user is signed in, and ends it', async (t) => {
+t.test('an administrator can list and end the sessions of a user', async (t) => {
   const { user, held } = await signedInEverywhere();
   const bystander = await signedInEverywhere();
   const url = `/users/${user.id}/sessions`;
@@ -30,24 +30,24 @@ t.test('an administrator sees where a user is signed in, and ends it', async (t)
   t.strictSame(data.map(({ id }: { id: string }) => id).sort(), held.map(idOf).sort());
   t.notOk(
     data.some(({ current }: { current: boolean }) => current),
-    'none of them is the one that asks',
+    'none of them is the current session',
   );
   t.strictSame((await get(`/users/${user.id.toUpperCase()}/sessions`, administrator.headers)).json().data, data);
 
   const [first, ...others] = held;
   if (!first) return t.fail('no session');
   t.equal((await end(`${url}/${idOf(first)}`, administrator.headers)).statusCode, 204);
-  refused(t, await readMe(service, first), 'INVALID_CREDENTIALS', 'that one');
+  refused(t, await readMe(service, first), 'INVALID_CREDENTIALS', 'the ended session');
   for (const session of others) t.equal((await readMe(service, session)).statusCode, 200, session.mode);
 
   t.equal((await end(url, administrator.headers)).statusCode, 204);
   for (const session of others) refused(t, await readMe(service, session), 'INVALID_CREDENTIALS', session.mode);
   t.strictSame((await get(url, administrator.headers)).json().data, []);
-  t.equal((await end(url, administrator.headers)).statusCode, 204, 'there may be none');
+  t.equal((await end(url, administrator.headers)).statusCode, 204, 'there may be no session');
   for (const session of bystander.held) t.equal((await readMe(service, session)).statusCode, 200, session.mode);
 });
 
-t.test('what is not there, or is somebody else’s, cannot be ended', async (t) => {
+t.test('a session that does not exist, or belongs to another user, cannot be ended', async (t) => {
   const [one, other] = [await signedInEverywhere(), await signedInEverywhere()];
   const [session] = one.held;
   if (!session) return t.fail('no session');
@@ -67,7 +67,7 @@ t.test('what is not there, or is somebody else’s, cannot be ended', async (t) 
   t.equal((await readMe(service, session)).statusCode, 200);
 });
 
-t.test('nobody else may, whatever their rights over users', async (t) => {
+t.test('no other user may, whatever their rights over users', async (t) => {
   const { user, held } = await signedInEverywhere();
   const policy = await createPolicy(app, { appAccess: true });
   for (const action of ['create', 'read', 'update', 'delete'] as const)
@@ -75,7 +75,7 @@ t.test('nobody else may, whatever their rights over users', async (t) => {
   const manager = await logIn(service, 'json', await createUser(app, { policies: [policy] }));
   const [session] = held;
   if (!session) return t.fail('no session');
-  // Neither somebody else's nor, by this address, their own.
+  // Neither those of another user nor, under this URL, their own.
   for (const asking of [manager, session]) {
     const { headers } = asking;
     refused(t, await get(`/users/${user.id}/sessions`, headers), 'FORBIDDEN', 'GET');
@@ -87,7 +87,7 @@ t.test('nobody else may, whatever their rights over users', async (t) => {
   for (const session of held) t.equal((await readMe(service, session)).statusCode, 200, session.mode);
 });
 
-t.test('an administrator who names themselves is signed out too', async (t) => {
+t.test('an administrator who ends their own sessions is signed out too', async (t) => {
   const mine = await logIn(service, 'session');
   const { data: me } = (await readMe(service, mine)).json();
   const { data } = (await get(`/users/${me.id}/sessions`, mine.headers)).json();
@@ -113,7 +113,11 @@ t.test('a user with very many sessions', async (t) => {
   await app.db.insert(sessions).values(rows);
   const { data } = (await get('/users/me/sessions', bearer(token))).json();
   t.equal(data.length, mostListed);
-  t.equal(data[0].device, `program-${mostListed + 4}`, 'the latest used');
+  t.equal(data[0].device, `program-${mostListed + 4}`, 'the most recently used one');
   t.equal((await end('/users/me/sessions', bearer(token))).statusCode, 204);
-  t.strictSame(await app.db.select().from(sessions).where(eq(sessions.user, user.id)), [], 'those not listed too');
+  t.strictSame(
+    await app.db.select().from(sessions).where(eq(sessions.user, user.id)),
+    [],
+    'including those not listed',
+  );
 });

@@ -21,33 +21,36 @@ const provider = {
   AUTH_FORGE_PROFILE_URL: 'https://forge.example.com/profile',
 };
 
-/** An operation that requires a fresh session, and fails for another reason in one. */
+/** An operation that requires a fresh session, and fails for another reason if the session is fresh. */
 const unlink = ({ request }: TestApp, headers: Record<string, string>) =>
   request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
 
 const methodsOf = (response: { json(): { errors: { extensions: { methods: string[] } }[] } }) =>
   response.json().errors[0]?.extensions.methods;
 
-t.test('a session is fresh for REAUTHENTICATION_PERIOD after its login, and a refresh does not renew it', async (t) => {
-  const service = await startTestApp(t);
-  const account = await createAccount(service.app);
-  for (const mode of modes) {
-    const session = await logIn(service, mode, account);
-    refused(t, await unlink(service, session.headers), 'FORBIDDEN', `${mode}: at first`);
-    service.clock.advance(14 * minute);
-    refused(t, await unlink(service, session.headers), 'FORBIDDEN', `${mode}: within the period`);
-    service.clock.advance(50 * second);
-    const next = sessionOf(mode, await refresh(service, session));
-    service.clock.advance(11 * second);
-    const stale = await unlink(service, next.headers);
-    refused(t, stale, 'REAUTHENTICATION_REQUIRED', `${mode}: after the period`);
-    const { max_age: maxAge, methods } = stale.json().errors[0].extensions;
-    t.strictSame({ maxAge, methods }, { maxAge: 900, methods: ['password'] });
-    const again = await logIn(service, mode, account);
-    refused(t, await unlink(service, again.headers), 'FORBIDDEN', `${mode}: a new login`);
-    refused(t, await unlink(service, next.headers), 'REAUTHENTICATION_REQUIRED', `${mode}: the old one stays stale`);
-  }
-});
+t.test(
+  'a session is fresh for REAUTHENTICATION_PERIOD after its login, and a refresh does not extend that',
+  async (t) => {
+    const service = await startTestApp(t);
+    const account = await createAccount(service.app);
+    for (const mode of modes) {
+      const session = await logIn(service, mode, account);
+      refused(t, await unlink(service, session.headers), 'FORBIDDEN', `${mode}: at first`);
+      service.clock.advance(14 * minute);
+      refused(t, await unlink(service, session.headers), 'FORBIDDEN', `${mode}: within the period`);
+      service.clock.advance(50 * second);
+      const next = sessionOf(mode, await refresh(service, session));
+      service.clock.advance(11 * second);
+      const stale = await unlink(service, next.headers);
+      refused(t, stale, 'REAUTHENTICATION_REQUIRED', `${mode}: after the period`);
+      const { max_age: maxAge, methods } = stale.json().errors[0].extensions;
+      t.strictSame({ maxAge, methods }, { maxAge: 900, methods: ['password'] });
+      const again = await logIn(service, mode, account);
+      refused(t, await unlink(service, again.headers), 'FORBIDDEN', `${mode}: a new login`);
+      refused(t, await unlink(service, next.headers), 'REAUTHENTICATION_REQUIRED', `${mode}: the old one stays stale`);
+    }
+  },
+);
 
 t.test('an anonymous caller gets 401, a static token 403', async (t) => {
   for (const period of ['15m', '0']) {
@@ -64,11 +67,11 @@ t.test('with REAUTHENTICATION_PERIOD=0 no session has to be fresh', async (t) =>
   const { headers, accessToken } = await logIn(service, 'session', await createAccount(service.app));
   service.clock.advance(60 * minute);
   const response = await unlink(service, headers);
-  refused(t, response, 'FORBIDDEN', 'of another reason');
+  refused(t, response, 'FORBIDDEN', 'for another reason');
   t.notOk(response.body.includes('static token'), accessToken.slice(0, 5));
 });
 
-t.test('a login on an instance whose clock was ahead is fresh for no longer', async (t) => {
+t.test('a login on an instance whose clock was ahead is not fresh for longer', async (t) => {
   const service = await startTestApp(t);
   const account = await createAccount(service.app);
   const { headers } = await logIn(service, 'session', account);
@@ -114,5 +117,5 @@ t.test('the error lists how this user can prove their identity', async (t) => {
   await updateAccount(app, foreign.id, { provider: 'forge', externalIdentifier: 'octo' });
   t.strictSame(await methods(), []);
   await link(foreign.id, 'forge');
-  t.strictSame(await methods(), ['provider'], 'a password that does not sign the user in is no proof');
+  t.strictSame(await methods(), ['provider'], 'a password that cannot sign the user in is no proof');
 });

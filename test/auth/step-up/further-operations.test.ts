@@ -6,7 +6,7 @@ import { createPolicy, createUser } from '../../helpers/records.js';
 import { refused } from '../../helpers/refusals.js';
 import { logIn, makeStale } from '../../helpers/sessions.js';
 
-t.test('a refused password is reported, and a new address requires a fresh session', async (t) => {
+t.test('a rejected password is reported, and a new address requires a fresh session', async (t) => {
   const service = await startTestApp(t);
   const account = await createAccount(service.app);
   const { headers } = await logIn(service, 'json', account);
@@ -16,7 +16,7 @@ t.test('a refused password is reported, and a new address requires a fresh sessi
   refused(t, response, 'REAUTHENTICATION_REQUIRED', 'stale');
 });
 
-t.test('several policies that become administrators’ require a fresh session', async (t) => {
+t.test('a bulk update that gives administrator access to policies requires a fresh session', async (t) => {
   const service = await startTestApp(t);
   const { app, request } = service;
   const account = await createAccount(app);

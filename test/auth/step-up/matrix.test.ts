@@ -32,7 +32,7 @@ type Operation = (person: Person, headers: Headers) => Promise<LightMyRequestRes
 const patch = (url: string, payload: object, headers: Headers) => request({ method: 'PATCH', url, payload, headers });
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
 
-/** Changes of one's own row, in each form. */
+/** Changes of the user’s own row, in each form. */
 const changes: Record<string, () => object> = {
   password: () => ({ password: newPassword() }),
   email: () => ({ email: `${randomUUID()}@example.com` }),
@@ -112,7 +112,7 @@ const callers = {
 };
 
 for (const [who, { make, methods, operations }] of Object.entries(callers)) {
-  t.test(`${who}: a stale session is refused, a static token too, and a fresh session does it`, async (t) => {
+  t.test(`${who}: a stale session and a static token are rejected, a fresh session is accepted`, async (t) => {
     const stale = await make();
     await makeStale(app, stale.id);
     for (const [what, operation] of Object.entries(operations)) {
@@ -120,7 +120,7 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
       const isRefused = async (headers: Headers, expected: Parameters<typeof refusedUnchanged>[3], caller: string) =>
         refusedUnchanged(t, service, () => operation(stale, headers), expected, `${what}: ${caller}`);
       if (what.startsWith('DELETE')) {
-        // The linked account is put there by the test.
+        // The linked account is inserted by the test.
         t.equal(codeOf(await operation(stale, stale.headers)), 'REAUTHENTICATION_REQUIRED', what);
         t.equal(codeOf(await operation(stale, stale.tokenHeaders)), 'FORBIDDEN', what);
         await app.db.delete(identities);
@@ -142,7 +142,7 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
 }
 
 t.test(
-  'with REAUTHENTICATION_PERIOD=0 the static token may change its own row, and nothing else of this',
+  'with REAUTHENTICATION_PERIOD=0 a static token may change its own row, but none of the other credentials',
   async (t) => {
     const directus = await startWithAdmin(t, { REAUTHENTICATION_PERIOD: '0' });
     const rights = await policyWith(directus.app, everyPermission);
@@ -167,7 +167,7 @@ t.test(
   },
 );
 
-t.test('what is no credential needs no fresh session', async (t) => {
+t.test('changes of other fields need no fresh session', async (t) => {
   const ada = await newPerson(service, { policies: [everything] });
   await makeStale(app, ada.id);
   for (const headers of [ada.headers, ada.tokenHeaders]) {
@@ -177,7 +177,7 @@ t.test('what is no credential needs no fresh session', async (t) => {
       200,
       'the same address',
     );
-    t.equal((await patch('/users/me', { token: '**********' }, headers)).statusCode, 200, 'the token as it was read');
+    t.equal((await patch('/users/me', { token: '**********' }, headers)).statusCode, 200, 'the masked token');
   }
   const others = await newPerson(service, { policies: [] });
   const data = { password: newPassword(), email: `${randomUUID()}@example.com` };
@@ -232,147 +232,154 @@ t.test('current_password', async (t) => {
   ] as const) {
     await refusedUnchanged(t, service, send, ['INVALID_PAYLOAD'], what);
   }
-  t.equal((await patch('/users/me', extra, ada.headers)).statusCode, 200, 'with a field that needs none');
+  t.equal((await patch('/users/me', extra, ada.headers)).statusCode, 200, 'with a field that does not require it');
   const wrong = () => patch('/users/me', { ...extra, current_password: 'wrong' }, ada.headers);
-  await refusedUnchanged(t, service, wrong, ['INVALID_CREDENTIALS'], 'wrong with a field that needs none');
+  await refusedUnchanged(t, service, wrong, ['INVALID_CREDENTIALS'], 'wrong, with a field that does not require it');
 });
 
-t.test('administrators: giving administrator access, and the credentials of another administrator', async (t) => {
-  const root = await newPerson(service, { policies: [administration] });
-  const stale = await newPerson(service, { policies: [administration] });
-  await makeStale(app, stale.id);
-  const mail = () => `${randomUUID()}@example.com`;
-  const plain = async (columns = {}) => newPerson(service, { policies: [], ...columns });
-  const other = () => newPerson(service, { policies: [administration] });
-  const adminRole = await createRole(app, { policies: [administration] });
-  const childRole = await createRole(app, { parent: adminRole });
-  type Step = (headers: Headers) => Promise<LightMyRequestResponse>;
-  /** Each makes what it needs anew, and gives the request. */
-  const gains: Record<string, () => Promise<Step>> = {
-    'a policy of a user': async () => {
-      const { id } = await plain();
-      return (headers) => patch(`/users/${id}`, { policies: [administration] }, headers);
-    },
-    'a policy of oneself again': async () => {
-      const { id } = await plain();
-      return (headers) =>
-        patch(
+t.test(
+  'administrators: granting administrator access, and changing the credentials of another administrator',
+  async (t) => {
+    const root = await newPerson(service, { policies: [administration] });
+    const stale = await newPerson(service, { policies: [administration] });
+    await makeStale(app, stale.id);
+    const mail = () => `${randomUUID()}@example.com`;
+    const plain = async (columns = {}) => newPerson(service, { policies: [], ...columns });
+    const other = () => newPerson(service, { policies: [administration] });
+    const adminRole = await createRole(app, { policies: [administration] });
+    const childRole = await createRole(app, { parent: adminRole });
+    type Step = (headers: Headers) => Promise<LightMyRequestResponse>;
+    /** Each function creates what it needs, and returns the request. */
+    const gains: Record<string, () => Promise<Step>> = {
+      'a policy of a user': async () => {
+        const { id } = await plain();
+        return (headers) => patch(`/users/${id}`, { policies: [administration] }, headers);
+      },
+      'a policy of a user, together with an update of the caller': async () => {
+        const { id } = await plain();
+        return (headers) =>
+          patch(
+            '/users',
+            [
+              { id, policies: [administration] },
+              { id: stale.id, title: 'x' },
+            ],
+            headers,
+          );
+      },
+      'a role of a user': async () => {
+        const { id } = await plain();
+        return (headers) => patch('/users', { keys: [id], data: { role: childRole } }, headers);
+      },
+      'a new user with a role': async () => (headers) =>
+        post('/users', { email: mail(), password: newPassword(), role: adminRole }, headers),
+      'a new draft with a policy': async () => (headers) =>
+        post(
           '/users',
-          [
-            { id, policies: [administration] },
-            { id: stale.id, title: 'x' },
-          ],
+          [{ email: mail(), password: newPassword(), status: 'draft', policies: [administration] }],
           headers,
-        );
-    },
-    'a role of a user': async () => {
-      const { id } = await plain();
-      return (headers) => patch('/users', { keys: [id], data: { role: childRole } }, headers);
-    },
-    'a new user with a role': async () => (headers) =>
-      post('/users', { email: mail(), password: newPassword(), role: adminRole }, headers),
-    'a new draft with a policy': async () => (headers) =>
-      post(
-        '/users',
-        [{ email: mail(), password: newPassword(), status: 'draft', policies: [administration] }],
-        headers,
-      ),
-    'an activation': async () => {
-      const { id } = await plain({ status: 'suspended', role: adminRole });
-      return (headers) => patch(`/users/${id}`, { status: 'active' }, headers);
-    },
-    'a policy of a role': async () => {
-      const role = await createRole(app);
-      await plain({ role });
-      return (headers) => patch(`/roles/${role}`, { policies: [administration] }, headers);
-    },
-    'a parent of a role': async () => {
-      const role = await createRole(app);
-      await plain({ role });
-      return (headers) => patch('/roles', { keys: [role], data: { parent: childRole } }, headers);
-    },
-    'admin_access of a policy': async () => {
-      const policy = await createPolicy(app);
-      await plain({ policies: [policy] });
-      return (headers) => patch(`/policies/${policy}`, { admin_access: true }, headers);
-    },
-    'more addresses for administrators': async () => {
-      const policy = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
-      await plain({ policies: [policy] });
-      return (headers) => patch(`/policies/${policy}`, { ip_access: null }, headers);
-    },
-    'an invitation': async () => (headers) => post('/users/invite', { email: mail(), role: childRole }, headers),
-    'the password of another administrator': async () => {
-      const { id } = await other();
-      return (headers) => patch(`/users/${id}`, { password: newPassword() }, headers);
-    },
-    'the address of another administrator': async () => {
-      const { id } = await other();
-      const { id: plainId } = await plain();
-      return (headers) =>
-        patch(
-          '/users',
-          [
-            { id: plainId, title: 'x' },
-            { id, email: mail() },
-          ],
-          headers,
-        );
-    },
-    'the token of another administrator': async () => {
-      const { id } = await other();
-      return (headers) => patch(`/users/${id}`, { token: `a-static-token-of-32-characters-${randomUUID()}` }, headers);
-    },
-    'the provider of another administrator': async () => {
-      const { id } = await other();
-      return (headers) => patch(`/users/${id}`, { provider: 'alpha', external_identifier: randomUUID() }, headers);
-    },
-    'the second factor of another administrator': async () => {
-      const { id } = await newHolder(service, { policies: [administration] });
-      return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
-    },
-    'the lock on the account of another administrator': async () => {
-      const { id } = await other();
-      return (headers) => post(`/users/${id}/unlock`, undefined, headers);
-    },
-  };
-  for (const [what, prepare] of Object.entries(gains)) {
-    const send = await prepare();
-    const refusal = ['REAUTHENTICATION_REQUIRED', { methods: ['password'] }] as const;
-    await refusedUnchanged(t, service, () => send(stale.headers), refusal, what);
-    const fresh = await send(root.headers);
-    t.ok(fresh.statusCode < 300, `${what}: fresh: ${fresh.statusCode} ${fresh.statusCode < 300 ? '' : fresh.body}`);
-    const byToken = await (await prepare())(stale.tokenHeaders);
-    t.ok(
-      byToken.statusCode < 300,
-      `${what}: token: ${byToken.statusCode} ${byToken.statusCode < 300 ? '' : byToken.body}`,
-    );
-  }
+        ),
+      'an activation': async () => {
+        const { id } = await plain({ status: 'suspended', role: adminRole });
+        return (headers) => patch(`/users/${id}`, { status: 'active' }, headers);
+      },
+      'a policy of a role': async () => {
+        const role = await createRole(app);
+        await plain({ role });
+        return (headers) => patch(`/roles/${role}`, { policies: [administration] }, headers);
+      },
+      'a parent of a role': async () => {
+        const role = await createRole(app);
+        await plain({ role });
+        return (headers) => patch('/roles', { keys: [role], data: { parent: childRole } }, headers);
+      },
+      'admin_access of a policy': async () => {
+        const policy = await createPolicy(app);
+        await plain({ policies: [policy] });
+        return (headers) => patch(`/policies/${policy}`, { admin_access: true }, headers);
+      },
+      'more addresses for administrators': async () => {
+        const policy = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
+        await plain({ policies: [policy] });
+        return (headers) => patch(`/policies/${policy}`, { ip_access: null }, headers);
+      },
+      'an invitation': async () => (headers) => post('/users/invite', { email: mail(), role: childRole }, headers),
+      'the password of another administrator': async () => {
+        const { id } = await other();
+        return (headers) => patch(`/users/${id}`, { password: newPassword() }, headers);
+      },
+      'the address of another administrator': async () => {
+        const { id } = await other();
+        const { id: plainId } = await plain();
+        return (headers) =>
+          patch(
+            '/users',
+            [
+              { id: plainId, title: 'x' },
+              { id, email: mail() },
+            ],
+            headers,
+          );
+      },
+      'the token of another administrator': async () => {
+        const { id } = await other();
+        return (headers) =>
+          patch(`/users/${id}`, { token: `a-static-token-of-32-characters-${randomUUID()}` }, headers);
+      },
+      'the provider of another administrator': async () => {
+        const { id } = await other();
+        return (headers) => patch(`/users/${id}`, { provider: 'alpha', external_identifier: randomUUID() }, headers);
+      },
+      'the second factor of another administrator': async () => {
+        const { id } = await newHolder(service, { policies: [administration] });
+        return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
+      },
+      'the lock on the account of another administrator': async () => {
+        const { id } = await other();
+        return (headers) => post(`/users/${id}/unlock`, undefined, headers);
+      },
+    };
+    for (const [what, prepare] of Object.entries(gains)) {
+      const send = await prepare();
+      const refusal = ['REAUTHENTICATION_REQUIRED', { methods: ['password'] }] as const;
+      await refusedUnchanged(t, service, () => send(stale.headers), refusal, what);
+      const fresh = await send(root.headers);
+      t.ok(fresh.statusCode < 300, `${what}: fresh: ${fresh.statusCode} ${fresh.statusCode < 300 ? '' : fresh.body}`);
+      const byToken = await (await prepare())(stale.tokenHeaders);
+      t.ok(
+        byToken.statusCode < 300,
+        `${what}: token: ${byToken.statusCode} ${byToken.statusCode < 300 ? '' : byToken.body}`,
+      );
+    }
 
-  const role = await createRole(app);
-  const everyday: Record<string, Step> = {
-    'a role without it': async (headers) => patch(`/users/${(await plain()).id}`, { role }, headers),
-    'the same policies again': async (headers) =>
-      patch(`/users/${(await other()).id}`, { policies: [administration], status: 'active' }, headers),
-    'a role that nobody has': async (headers) =>
-      patch(`/roles/${await createRole(app)}`, { policies: [administration] }, headers),
-    'a suspension': async (headers) => patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
-    'taking it away': async (headers) => patch(`/users/${(await other()).id}`, { policies: [] }, headers),
-    'a deletion': async (headers) => request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
-    'the lock on the account of a user': async (headers) =>
-      post(`/users/${(await plain()).id}/unlock`, undefined, headers),
-    'a password of a user': async (headers) =>
-      patch(`/users/${(await plain()).id}`, { password: newPassword() }, headers),
-    'an invitation without it': async (headers) => post('/users/invite', { email: mail(), role }, headers),
-    'a name of an administrator': async (headers) => patch(`/users/${(await other()).id}`, { title: 'Dr.' }, headers),
-  };
-  for (const [what, send] of Object.entries(everyday)) {
-    const { statusCode, body } = await send(stale.headers);
-    t.ok(statusCode < 300, `${what}: ${statusCode} ${statusCode < 300 ? '' : body}`);
-  }
-});
+    const role = await createRole(app);
+    const everyday: Record<string, Step> = {
+      'a role without administrator access': async (headers) =>
+        patch(`/users/${(await plain()).id}`, { role }, headers),
+      'the same policies again': async (headers) =>
+        patch(`/users/${(await other()).id}`, { policies: [administration], status: 'active' }, headers),
+      'a role without users': async (headers) =>
+        patch(`/roles/${await createRole(app)}`, { policies: [administration] }, headers),
+      'a suspension': async (headers) => patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
+      'removing administrator access': async (headers) =>
+        patch(`/users/${(await other()).id}`, { policies: [] }, headers),
+      'a deletion': async (headers) => request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
+      'the lock on the account of a user': async (headers) =>
+        post(`/users/${(await plain()).id}/unlock`, undefined, headers),
+      'a password of a user': async (headers) =>
+        patch(`/users/${(await plain()).id}`, { password: newPassword() }, headers),
+      'an invitation without administrator access': async (headers) =>
+        post('/users/invite', { email: mail(), role }, headers),
+      'a name of an administrator': async (headers) => patch(`/users/${(await other()).id}`, { title: 'Dr.' }, headers),
+    };
+    for (const [what, send] of Object.entries(everyday)) {
+      const { statusCode, body } = await send(stale.headers);
+      t.ok(statusCode < 300, `${what}: ${statusCode} ${statusCode < 300 ? '' : body}`);
+    }
+  },
+);
 
-t.test('a stolen token of a stale session is sufficient for nothing that lasts', async (t) => {
+t.test('a stolen token of a stale session is not sufficient for any lasting access', async (t) => {
   const victim = await newPerson(service, { policies: [everything] });
   await makeStale(app, victim.id);
   const stolen = victim.headers;
@@ -383,8 +390,8 @@ t.test('a stolen token of a stale session is sufficient for nothing that lasts',
     post('/users/me/tfa/generate', { password: 'a guess' }, stolen),
   ];
   for (const response of await Promise.all(attempts)) t.ok([401, 403].includes(response.statusCode), response.body);
-  t.equal((await victim.login()).statusCode, 200, 'the owner still signs in');
+  t.equal((await victim.login()).statusCode, 200, 'the owner can still log in');
   const row = await victim.row();
   t.match(row, { email: victim.email, tfaSecret: null });
-  t.equal((await service.get('/users/me', victim.tokenHeaders)).statusCode, 200, 'with the token of before');
+  t.equal((await service.get('/users/me', victim.tokenHeaders)).statusCode, 200, 'with the same static token');
 });

@@ -16,7 +16,7 @@ const { app, post } = service;
 const prove = (body: object, { headers }: { headers: Record<string, string> }, to: TestApp = service) =>
   to.post('/auth/reauthenticate', body, headers);
 
-/** Whether the session may do what requires a fresh one. */
+/** Whether the session may perform an operation that requires a fresh one. */
 async function isFresh({ headers }: { headers: Record<string, string> }, { request }: TestApp = service) {
   const response = await request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
   return codeOf(response) !== 'REAUTHENTICATION_REQUIRED';
@@ -27,7 +27,7 @@ const stale = async <Who extends Person>(person: Who): Promise<Who> => {
   return person;
 };
 
-t.test('the password makes this session fresh, in every mode, and no other one', async (t) => {
+t.test('the password makes only this session fresh, in every mode', async (t) => {
   for (const mode of modes) {
     const account = await createAccount(app);
     const [mine, other] = [await logIn(service, mode, account), await logIn(service, mode, account)];
@@ -44,7 +44,7 @@ t.test('the password makes this session fresh, in every mode, and no other one',
   }
 });
 
-t.test('what is wrong changes nothing', async (t) => {
+t.test('a failed attempt changes nothing', async (t) => {
   const ada = await stale(await newPerson(service));
   const without = await stale(await newPerson(service, { password: null }));
   const foreign = await stale(await newPerson(service, { provider: 'github' }));
@@ -61,7 +61,7 @@ t.test('what is wrong changes nothing', async (t) => {
     [ada, { password: password.toUpperCase() }, 'INVALID_CREDENTIALS', 'in another letter case'],
     [ada, { otp: '123456' }, 'INVALID_OTP', 'a code, without a second factor'],
     [without, { password }, 'INVALID_CREDENTIALS', 'a user without a password'],
-    [foreign, { password }, 'INVALID_CREDENTIALS', 'a password that does not sign the user in'],
+    [foreign, { password }, 'INVALID_CREDENTIALS', 'a password that cannot sign the user in'],
   ] as const;
   for (const [who, body, code, what] of cases) {
     await refusedUntouched(t, service, who, () => prove(body, who), code, what);
@@ -81,7 +81,7 @@ t.test('what is wrong changes nothing', async (t) => {
   t.match(failure, { action: 'reauthenticate', user: id, item: id, outcome: 'failure', code: 'INVALID_CREDENTIALS' });
 });
 
-t.test('a static token gets 403, whatever comes with it', async (t) => {
+t.test('a static token gets 403, with any body', async (t) => {
   const admin = await policyWith(app, [], { adminAccess: true });
   for (const policies of [[], [admin]]) {
     const { password, headers } = await tokenHolder(app, { policies });
@@ -91,7 +91,7 @@ t.test('a static token gets 403, whatever comes with it', async (t) => {
   }
 });
 
-t.test('with two-factor authentication the code is needed, and it is sufficient', async (t) => {
+t.test('with two-factor authentication the code is required, and it is sufficient', async (t) => {
   const ada = await stale(await newHolder(service));
   const { password } = ada;
   const step = nextStep(service);
@@ -115,11 +115,11 @@ t.test('with two-factor authentication the code is needed, and it is sufficient'
   t.equal((await prove({ password, otp: codeOfStep(nextStep(service)) }, ada)).statusCode, 204, 'with the password');
   const [recovery = ''] = (await ada.renewCodes({ password })).json().data;
   await stale(ada);
-  t.equal((await prove({ otp: recovery }, ada)).statusCode, 204, 'by a recovery code');
+  t.equal((await prove({ otp: recovery }, ada)).statusCode, 204, 'with a recovery code');
   t.equal(await ada.codesLeft(), 9);
 });
 
-t.test('one code makes one session fresh, also when it comes many times at once', async (t) => {
+t.test('one code makes one session fresh, even if it is sent many times simultaneously', async (t) => {
   const ada = await newHolder(service);
   const all = await Promise.all(Array.from({ length: 4 }, async () => ({ headers: await openSession(app, ada.id) })));
   await stale(ada);
@@ -130,7 +130,7 @@ t.test('one code makes one session fresh, also when it comes many times at once'
   t.equal(fresh.filter(Boolean).length, 1);
 });
 
-t.test('a session that has ended cannot be made fresh, and a password that was replaced proves nothing', async (t) => {
+t.test('a session that has ended cannot be made fresh, and a replaced password proves nothing', async (t) => {
   const account = await createAccount(app);
   const session = await logIn(service, 'json', account);
   const { verify } = app.passwords;
@@ -143,13 +143,13 @@ t.test('a session that has ended cannot be made fresh, and a password that was r
     };
   };
   whileChecking(async () => updateAccount(app, account.id, { password: await app.passwords.hash('another one') }));
-  refused(t, await prove({ password: account.password }, session), 'INVALID_CREDENTIALS', 'replaced meanwhile');
+  refused(t, await prove({ password: account.password }, session), 'INVALID_CREDENTIALS', 'replaced in the meantime');
   whileChecking(() => logOut(service, session));
-  refused(t, await prove({ password: 'another one' }, session), 'INVALID_CREDENTIALS', 'logged out meanwhile');
+  refused(t, await prove({ password: 'another one' }, session), 'INVALID_CREDENTIALS', 'logged out in the meantime');
   refused(t, await prove({ password: 'another one' }, session), 'INVALID_CREDENTIALS', 'logged out');
 });
 
-t.test('wrong passwords count together with those at login, and wrong codes with those at login', async (t) => {
+t.test('wrong passwords and codes are counted together with those at login', async (t) => {
   const { app: own, ...rest } = await startTestApp(t);
   const limited = { app: own, ...rest };
   await own.db.update(settings).set({ authLoginAttempts: 4 });
@@ -176,7 +176,7 @@ t.test('wrong passwords count together with those at login, and wrong codes with
   refused(t, await ada.login(codeOfStep(step)), 'REQUESTS_EXCEEDED', 'at login');
 });
 
-t.test('a correct password forgets the wrong ones before it', async (t) => {
+t.test('a correct password resets the count of wrong ones', async (t) => {
   const limited = await startTestApp(t);
   await limited.app.db.update(settings).set({ authLoginAttempts: 3 });
   const account = await createAccount(limited.app);
@@ -187,12 +187,12 @@ t.test('a correct password forgets the wrong ones before it', async (t) => {
   }
 });
 
-t.test('it is available before a second factor that a policy requires is set up', async (t) => {
+t.test('it is available before a second factor required by a policy is set up', async (t) => {
   const strict = await policyWith(app, [], { enforceTfa: true, appAccess: true });
   const ada = await stale(await newPerson(service, { policies: [strict] }));
-  refused(t, await service.get('/users', ada.headers), 'FORBIDDEN', 'everything else is closed');
-  refused(t, await ada.enable({}), 'REAUTHENTICATION_REQUIRED', 'not even its set-up');
+  refused(t, await service.get('/users', ada.headers), 'FORBIDDEN', 'all other routes are forbidden');
+  refused(t, await ada.enable({}), 'REAUTHENTICATION_REQUIRED', 'including the setup');
   t.equal((await prove({ password: ada.password }, ada)).statusCode, 204);
-  refused(t, await ada.enable({}), 'INVALID_PAYLOAD', 'now it may be set up');
+  refused(t, await ada.enable({}), 'INVALID_PAYLOAD', 'now it can be set up');
   refused(t, await post('/auth/reauthenticate', undefined, ada.headers), 'INVALID_PAYLOAD', 'without a body');
 });

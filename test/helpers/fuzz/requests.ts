@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document.js';
 import { type Draw, drawHostile, drawMutation, drawValid, type Known, type Schema } from './draw.js';
 
-/** A request as it goes over the wire. */
+/** A request as sent over the wire. */
 export interface WireRequest {
   method: string;
   url: string;
@@ -24,9 +24,9 @@ interface Operation {
 }
 
 /**
- * Draws requests for the operations of a document: as it describes them, or with one thing wrong somewhere in the path, the
- * query, the headers or the body.
- * @param weightOf how often an operation is to come, as a whole number
+ * Draws requests for the operations of a document: as described, or with one error in the path, the query, the headers
+ * or the body.
+ * @param weightOf how often an operation occurs, relative to others, as a whole number
  */
 export function createRequestDraw(document: OpenApiDocument, weightOf: (operationId: string) => number = () => 1) {
   const operations = Object.entries(document.paths)
@@ -39,7 +39,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
     )
     .flatMap((one) => Array.from({ length: weightOf(one.operation.operationId) }, () => one));
 
-  /** @param credentials the headers of who asks */
+  /** @param credentials the headers that authenticate the caller */
   return (draw: Draw, known: Known, credentials: Record<string, string>): WireRequest => {
     const { value, pick, chance } = drawValid(draw, document, known);
     const { path, method, operation } = pick(operations);
@@ -67,7 +67,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
       const given = values.get(name);
       if (place === 'path') {
         const segment = encode(given).slice(0, 3_000);
-        // Clients leave these out of a path, and would send another request.
+        // Clients remove these from a path, and would send a different request.
         url = url.replace(`{${name}}`, /^\.{0,2}$/.test(segment) ? '%20' : segment);
         continue;
       }
@@ -128,7 +128,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
   };
 }
 
-/** A value in a URL: JSON where that is what it is, else texts joined by commas. */
+/** Encodes a value for a URL: as JSON, or as texts joined by commas. */
 function encode(value: unknown, isJson = false): string {
   const isText =
     !isJson && (typeof value !== 'object' || (Array.isArray(value) && value.every((one) => typeof one !== 'object')));
@@ -136,7 +136,7 @@ function encode(value: unknown, isJson = false): string {
   return encodeURIComponent(text.toWellFormed?.() ?? text.replaceAll(/\p{Surrogate}/gu, '\ufffd')).slice(0, 30_000);
 }
 
-/** The same request for a shell. */
+/** The same request as a shell command. */
 export function curlLine({ method, url, headers, payload }: WireRequest): string {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** An answer as it came over a socket; of one that is no success, the beginning of its body. */
+/** A response as received over a socket. For an error, `body` holds the beginning of the body. */
 export interface HostileAnswer {
   status: number;
   retryAfter: string | undefined;
@@ -10,7 +10,10 @@ export interface HostileAnswer {
 
 const empty = Buffer.alloc(0);
 
-/** Takes the bytes of a connection, and tells each answer in them. `methods` are those of what was asked, in their order. */
+/**
+ * Reads the bytes of a connection, and reports each response in them. `methods` are the methods of the requests, in
+ * order.
+ */
 export function createAnswerReader(methods: readonly string[], onAnswer: (answer: HostileAnswer) => void) {
   let bytes: Buffer = empty;
   let count = 0;
@@ -24,7 +27,7 @@ export function createAnswerReader(methods: readonly string[], onAnswer: (answer
       const end = bytes.indexOf('\r\n0\r\n\r\n', start - 2);
       return end < 0 ? undefined : end + 7;
     }
-    // It ends with the connection, and is the last one.
+    // The body ends with the connection, so this is the last response.
     return Number.POSITIVE_INFINITY;
   };
 
@@ -55,23 +58,23 @@ export function createAnswerReader(methods: readonly string[], onAnswer: (answer
 
 export interface Exchanged {
   answers: HostileAnswer[];
-  /** Milliseconds went by, and the connection was neither answered nor closed. */
+  /** The timeout has passed, and the connection was neither answered nor closed. */
   isStuck: boolean;
 }
 
 export interface Sending {
-  /** In pieces, with pauses between them. */
+  /** Pieces to send, with a pause between them. */
   pieces: readonly Buffer[];
   pause?: number;
-  /** Of each request in them. */
+  /** The method of each request in the pieces. */
   methods: readonly string[];
-  /** At the end: waits for all answers; closes the writing side; or tears the connection off. */
+  /** What happens at the end: wait for all responses, close the writing side, or reset the connection. */
   ending: 'answers' | 'half-close' | 'reset';
 }
 
 const patience = 60_000;
 
-/** A connection that is kept for as long as the service keeps it. */
+/** A connection that stays open for as long as the service keeps it open. */
 export function createConnection(port: number) {
   let socket: Socket | undefined;
 
@@ -106,7 +109,7 @@ export function createConnection(port: number) {
             reject(error);
           }
         });
-        // What has been written when the service hangs up is lost; that it has is told by `close`.
+        // Data written after the service has hung up is lost; `close` reports that.
         used.on('error', () => {});
         used.on('close', settle);
         void (async () => {

@@ -5,7 +5,10 @@ export interface MemorySample {
   megabytes: number;
 }
 
-/** How memory grew after the first part of the requests, which is for warming up: from the median of one part to that of the last. */
+/**
+ * How much memory has grown, from the median of an early part of the requests (after a warm-up) to that of the last
+ * part.
+ */
 export function memoryGrowth(samples: readonly MemorySample[], total: number) {
   const between = (from: number, to: number) =>
     median(

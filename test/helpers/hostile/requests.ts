@@ -5,13 +5,13 @@ import { createRequestDraw, type WireRequest } from '../fuzz/requests.js';
 import type { Sending } from './connection.js';
 import { host, malformed } from './malformed.js';
 
-/** Who asks, and whether they may lay hands on many things at once. */
+/** Who sends a request, and whether they may change many items at once. */
 export interface Caller {
   headers: Record<string, string>;
   isAdmin: boolean;
 }
 
-/** Something to be sent, and how many requests it is. */
+/** Something to send, and the number of requests in it. */
 export interface HostileAct {
   kind: keyof typeof shares;
   sending: Sending;
@@ -19,16 +19,17 @@ export interface HostileAct {
 }
 
 /**
- * How often what is sent, as rows of requests; so that a million take no hours, two thirds of the requests are answered
- * without the database: `shallow` ones come from nobody, and lead nowhere. An eighth are `drawn`: by the document, from all kinds of
- * callers, with one thing wrong in more than half of them. Another eighth are such requests with bytes changed, which may be
- * HTTP or not. The rest is malformed, breaks off, comes in small pieces, or is too large.
+ * How often each kind is sent, counted in rows of requests. To keep a million requests from taking hours, two thirds of
+ * them are answered without the database: `shallow` ones are anonymous, with a wrong path. An eighth are `drawn` from
+ * the document, for all kinds of callers, with one error in more than half of them. Another eighth are such requests
+ * with altered bytes, which may or may not be HTTP. The rest are malformed, cut off, sent in small pieces, or too
+ * large.
  */
 const shares = { shallow: 170, drawn: 100, altered: 260, malformed: 100, cut: 20, slow: 20, oversized: 1 };
 
 /**
- * Hashing a password takes as long as ten other requests, and the audit log grows with every refusal and is slow to look
- * through for it: a fifth as often as others.
+ * Hashing a password takes as long as ten other requests. The audit log grows with every rejected request and is slow
+ * to search. These operations are therefore sent a fifth as often as others.
  */
 const isCostly = (operationId: string) =>
   /^(login|register|resetPassword|acceptInvite|createUsers|updateUsers?|updateMe|generateTfaSecret|disableTfa|createRecoveryCodes|(list|search)Activities)$/.test(
@@ -97,7 +98,7 @@ const strayHeaders = [
   'user-agent',
 ];
 
-/** The same from nobody in particular, gone astray. */
+/** The same request without credentials, with a wrong path. */
 function lost({ method, url, payload }: WireRequest): { method: string; bytes: Buffer } {
   const [path = '/', query = ''] = url.split('?');
   const at = 1 + random(path.length);
@@ -113,7 +114,7 @@ function lost({ method, url, payload }: WireRequest): { method: string; bytes: B
   };
 }
 
-/** Changes a few bytes somewhere: others in their place, fewer, more, some of them twice, or those of another request. */
+/** Changes a few bytes somewhere: replaces, removes, inserts or repeats them, or inserts bytes of another request. */
 function alter(bytes: Buffer, other: Buffer): Buffer {
   let changed = bytes;
   for (let times = 1 + random(4); times > 0; times--) {
@@ -133,7 +134,9 @@ function alter(bytes: Buffer, other: Buffer): Buffer {
   return changed;
 }
 
-/** Requests for one world, drawn from the document once and used several times, alone, in rows, and with bytes changed. */
+/**
+ * Requests for one world, drawn from the document once and used several times: alone, in rows, and with altered bytes.
+ */
 export function createHostileActs(
   document: OpenApiDocument,
   known: Known,
@@ -144,7 +147,7 @@ export function createHostileActs(
   const drawn = fc.sample(
     fc.tuple(fc.constantFrom(...callers), fc.gen()).map(([caller, draw]) => {
       const request = drawRequest(draw, known, caller.headers);
-      // By one request an administrator can do away with everybody, and with who makes the next world.
+      // With one request an administrator could delete all users, including the one that creates the next world.
       const isSweeping =
         caller.isAdmin && ['PATCH', 'DELETE'].includes(request.method) && !request.url.slice(1).includes('/');
       return isSweeping ? { ...request, headers: {} } : request;
@@ -165,7 +168,7 @@ export function createHostileActs(
     ),
   ];
 
-  /** In one piece, so that several are under way on a connection. */
+  /** Sent in one piece, so that several requests are pending on a connection. */
   const inRow = (row: readonly { method: string; bytes: Buffer }[]): Sending => ({
     pieces: [Buffer.concat(row.map(({ bytes }) => bytes))],
     methods: row.map(({ method }) => method),

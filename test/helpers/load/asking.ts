@@ -2,30 +2,30 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Received, send } from '../send.js';
 
-/** An answer as a client sees it. Status 0: there was none. */
+/** A response as a client sees it. Status 0: there was no response. */
 export interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: whatever came; a client that reads the wrong thing fails by it
   body: any;
 }
 
-/** One line of the notes. */
+/** One recorded request. */
 export interface Noted {
   what: string;
   status: number;
-  /** When it was asked, and when answered, on the clock of `performance.now()`. */
+  /** When the request was sent and when it was answered, on the clock of `performance.now()`. */
   asked: number;
   answered: number;
   retryAfter: string | undefined;
 }
 
 export interface Asking {
-  /** All answers so far, in the order in which they came. */
+  /** All responses so far, in the order in which they arrived. */
   readonly notes: readonly Noted[];
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
   /**
-   * Asks until there is an answer that says yes or no, as clients do when there was none, or one that tells them to come
-   * back. `isInDoubt`: there may have been none at first, and what was asked for may have been done all the same.
+   * Repeats a request until the response is final, as clients do when there is no response or a response asks them to
+   * retry. `isInDoubt`: an earlier attempt may have had no response, and may have taken effect nevertheless.
    */
   insist(
     method: string,
@@ -40,12 +40,16 @@ const patience = 15_000;
 const pause = 100;
 const none: Received = { status: 0, headers: {}, text: '' };
 
-/** Whether an answer says that another try is worth it: none at all, a gateway's, the service's own. */
+/**
+ * Whether a retry is worthwhile: after no response, after a gateway error, and when the service says that it is
+ * unavailable.
+ */
 export const isPassing = (status: number): boolean => [0, 502, 503, 504].includes(status);
 
 /**
- * @param origin where the service is to be found just now
- * @param from address of this machine that a request comes from, by way of a proxy; then each has a connection to itself
+ * @param origin the current origin of the service
+ * @param from the local address that a request comes from, for a service behind a proxy; each request then has its own
+ * connection
  */
 export function createAsking(origin: () => string, from?: () => string): Asking {
   const notes: Noted[] = [];
@@ -67,7 +71,7 @@ export function createAsking(origin: () => string, from?: () => string): Asking 
     ask,
     insist: async (...what) => {
       const [method] = what;
-      // A proxy sends a GET once more by itself when the instance that had it first is gone.
+      // A proxy repeats a GET request when the instance that received it first is gone.
       for (let isInDoubt = from !== undefined && method === 'GET'; ; isInDoubt = true) {
         const answer = await ask(...what);
         if (!isPassing(answer.status)) return { ...answer, isInDoubt };

@@ -4,15 +4,15 @@ import { isPassing } from './asking.js';
 const second = 1_000;
 const step = 50;
 
-/** The share of requests that had an answer, among those that were asked in a span of time; undefined: there were none. */
+/** The share of requests sent in a time span that were answered; undefined if none were sent. */
 function share(notes: readonly Noted[], from: number, to: number): number | undefined {
   const asked = notes.filter((note) => note.asked >= from && note.asked < to);
   return asked.length === 0 ? undefined : asked.filter(({ status }) => !isPassing(status)).length / asked.length;
 }
 
 /**
- * How long after a moment 99 of 100 requests have an answer again: in the second that follows, and in all the time that
- * was noted. @returns milliseconds; Infinity: they never had
+ * How long after a moment 99 of 100 requests are answered again: both in the second that follows, and in all of the
+ * remaining time. @returns milliseconds; Infinity if that never happens
  */
 export function recoveryAfter(notes: readonly Noted[], moment: number): number {
   const end = notes.at(-1)?.answered ?? moment;
@@ -23,11 +23,11 @@ export function recoveryAfter(notes: readonly Noted[], moment: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** The longest that anybody has waited for an answer, in milliseconds. */
+/** The longest wait for a response, in milliseconds. */
 export const longestWait = (notes: readonly Noted[]): number =>
   Math.max(...notes.map(({ asked, answered }) => answered - asked));
 
-/** How often each status was answered. */
+/** How often each status was returned. */
 export function statusesOf(notes: readonly Noted[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status } of notes) counts[status] = (counts[status] ?? 0) + 1;

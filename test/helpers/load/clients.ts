@@ -4,38 +4,41 @@ import type { Asking } from './asking.js';
 import type { HeldSession, Ledger } from './ledger.js';
 import type { Letters } from './letters.js';
 
-/** What clients go by. */
+/** What the clients share. */
 export interface World {
   asking: Asking;
   letters: Letters;
   ledger: Ledger;
-  /** The header of an administrator. */
+  /** The headers of an administrator. */
   authorization: Record<string, string>;
-  /** The role of those who are invited. */
+  /** The role given to invited users. */
   role: string;
   isOver(): boolean;
 }
 
-/** What a client does over and over. @param number no other client of its kind has it */
+/** What a client does repeatedly. @param number unique among the clients of its kind */
 type Client = (world: World, number: number) => Promise<void>;
 
-/** Milliseconds between two things that a client does. */
+/** Milliseconds between two actions of a client. */
 const breath = 15;
-/** Milliseconds. A mail that was on its way when its service was killed takes a minute; nobody waits for it here. */
+/** Milliseconds. An email that was being sent when its service was killed takes a minute; no client waits that long. */
 const patience = 3_000;
-/** So often a session is refreshed before another is begun. */
+/** How often a session is refreshed before the client starts another. */
 const longestSession = 12;
 
 const passwordOf = (version: number) => `the password number ${version} of somebody`;
 
-/** Notes an answer that should have been another. @returns whether it was the right one */
+/** Records an unexpected response. @returns whether the response was the expected one */
 function expect({ ledger }: World, what: string, answer: { status: number; body: unknown }, status: number): boolean {
   if (answer.status === status) return true;
   ledger.wrong.push(`${what}: ${answer.status} ${JSON.stringify(answer.body ?? '').slice(0, 300)}`);
   return false;
 }
 
-/** Has links used whose mails have come by now, whenever they were asked for: mails are late where a service is killed. */
+/**
+ * Follows the links of all emails that have arrived, whenever they were requested: emails are late when a service is
+ * killed.
+ */
 async function useLinks(
   { letters, ledger }: World,
   waiting: Map<string, string>,
@@ -62,7 +65,7 @@ const registers: Client = async (world, number) => {
     await sleep(breath);
     await useLinks(world, waiting, async (email, token) => {
       const verified = await asking.insist('GET', `/users/register/verify-email?token=${token}`);
-      // A link works once; here it may have worked although nobody has said so.
+      // A link works once. An earlier attempt may have succeeded without a response.
       const isUsed = verified.isInDoubt && verified.status === 400;
       if (!isUsed && !expect(world, `verifying ${email}`, verified, 204)) return false;
       ledger.verified.push(email);
@@ -105,7 +108,8 @@ const resets: Client = async (world, number) => {
     const password = passwordOf(counts.done + 1);
     const reset = await asking.insist('POST', '/auth/password/reset', { token, password });
     if (reset.status === 403) {
-      // Done without an answer, or void: one mail may come twice, and a link from before the last reset is worth nothing.
+      // Either an earlier attempt succeeded without a response, or the link is void: an email may be delivered twice,
+      // and a link created before the last reset no longer works.
       const login = reset.isInDoubt && (await asking.insist('POST', '/auth/login', { email, password }));
       if (!login || login.status === 401) continue;
     } else if (!expect(world, `resetting the password of ${email}`, reset, 204)) continue;
@@ -144,7 +148,7 @@ const logsIn: Client = async (world, number) => {
     const session = await logIn(world, email);
     if (session) {
       const me = await asking.insist('GET', '/users/me?fields=id', undefined, session.headers);
-      expect(world, `reading ${email} by themselves`, me, 200);
+      expect(world, `reading the own account of ${email}`, me, 200);
       ledger.sessions.push(session);
     }
     await sleep(10 * breath);
@@ -167,19 +171,19 @@ const kinds = { registers, invites, resets, refreshes, logsIn };
 
 export type Crowd = Readonly<Record<keyof typeof kinds, number>>;
 
-/** The address of a client that is somebody from the beginning. */
+/** The address of a client whose user exists from the start. */
 export const memberOf = (kind: keyof typeof kinds, number: number) => `${kind.toLowerCase()}-${number}@example.com`;
 
-/** Who must be there before they begin. */
+/** The users who must exist before the clients start. */
 export const membersOf = (crowd: Crowd): string[] =>
   (['resets', 'refreshes', 'logsIn'] as const).flatMap((kind) =>
     Array.from({ length: crowd[kind] }, (_, number) => memberOf(kind, number)),
   );
 
-/** The password that they have then. */
+/** The initial password of these users. */
 export const firstPassword = passwordOf(0);
 
-/** Lets clients of each kind go on until it is over. */
+/** Runs clients of each kind until the test is over. */
 export async function letLoose(world: World, crowd: Crowd): Promise<void> {
   const all = Object.entries(kinds).flatMap(([kind, client]) =>
     Array.from({ length: crowd[kind as keyof Crowd] }, (_, number) => client(world, number)),

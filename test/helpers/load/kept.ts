@@ -4,9 +4,9 @@ import { askStored, verifyAuditLog } from '../stored.js';
 import type { HeldSession, Ledger } from './ledger.js';
 import type { Load } from './world.js';
 
-/** Holds a service that runs to what it has promised. */
+/** Checks that a running service has kept its promises. */
 export async function keepsItsWord(t: Test, { asking, ledger, authorization }: Load): Promise<void> {
-  t.strictSame(ledger.wrong.slice(0, 10), [], 'clients have got no wrong answer');
+  t.strictSame(ledger.wrong.slice(0, 10), [], 'clients have received no wrong response');
   const revoked = await asking.ask(
     'GET',
     '/activity?filter[action][_eq]=refresh_reused&aggregate[count]=*',
@@ -16,14 +16,14 @@ export async function keepsItsWord(t: Test, { asking, ledger, authorization }: L
   t.match(
     revoked,
     { status: 200, body: { data: [{ count: 0 }] } },
-    'no session was ended as if a token had been stolen',
+    'no session was revoked because of a reused refresh token',
   );
 
   for (const [email, password] of ledger.passwords) {
     const { status } = await asking.ask('POST', '/auth/login', { email, password });
     if (status !== 200) t.fail(`${email} cannot log in: ${status}`);
   }
-  t.pass(`${ledger.passwords.size} passwords are in force`);
+  t.pass(`${ledger.passwords.size} passwords are valid`);
   const lost: HeldSession[] = [];
   for (const session of ledger.sessions) {
     const { refreshToken: refresh_token } = session;
@@ -31,10 +31,13 @@ export async function keepsItsWord(t: Test, { asking, ledger, authorization }: L
     if (status !== 200) lost.push(session);
     else Object.assign(session, { refreshToken: body.data.refresh_token, generation: session.generation + 1 });
   }
-  t.strictSame(lost, [], `${ledger.sessions.length} sessions go on`);
+  t.strictSame(lost, [], `${ledger.sessions.length} sessions can be refreshed`);
 }
 
-/** Holds what is stored to what was promised, when the service has stopped: all of it is there, and nothing by half. */
+/**
+ * Checks the stored data against what was promised, when the service has stopped: everything is stored, and nothing is
+ * stored partially.
+ */
 export async function isStoredWhole(t: Test, home: Home, variables: Load['variables'], ledger: Ledger): Promise<void> {
   const [found] = await askStored(home, stateOf(ledger));
   for (const [what, rows] of Object.entries(found ?? { nothing: null })) t.strictSame(rows, [], what);
@@ -42,7 +45,7 @@ export async function isStoredWhole(t: Test, home: Home, variables: Load['variab
   t.equal(code, 0, said);
 }
 
-/** One row; each column is a list of what should not be, and its name says what should. */
+/** One row. Each column is a list of violations of the rule that names the column. */
 function stateOf(ledger: Ledger): string {
   const quoted = (texts: readonly string[]) => `array[${texts.map((text) => `'${text}'`).join(', ')}]::text[]`;
   const missing = (emails: readonly string[], states: readonly string[]) =>
@@ -51,33 +54,35 @@ function stateOf(ledger: Ledger): string {
   const people = (condition: string) => `select email from people where ${condition}`;
 
   const lists: Record<string, string> = {
-    'who was told to be registered is': missing(ledger.registered, ['unverified', 'active']),
-    'whose address was verified is active': missing(ledger.verified, ['active']),
-    'who was invited is': missing(ledger.invited, ['invited', 'active']),
-    'who has accepted is active': missing(ledger.accepted, ['active']),
-    'who waits for a mail has one under way': people("status in ('unverified', 'invited') and mails = 0"),
-    'no mail is about nobody':
+    'each acknowledged registration has created a user': missing(ledger.registered, ['unverified', 'active']),
+    'each user with a verified address is active': missing(ledger.verified, ['active']),
+    'each invited user exists': missing(ledger.invited, ['invited', 'active']),
+    'each user who accepted an invitation is active': missing(ledger.accepted, ['active']),
+    'each user who waits for an email has one in the queue': people(
+      "status in ('unverified', 'invited') and mails = 0",
+    ),
+    'no email is for a user who does not exist':
       'select "user" from mails where "user" is not null and "user" not in (select id::text from users)',
-    'no invitation is accepted by half': people("(status in ('invited', 'unverified')) <> (password is null)"),
-    'each registration has its record and its mail': people('registered <> registration_mails'),
-    'each invitation has its record and its mail': people('invited <> invite_mails'),
-    'who was to be verified is active when that is recorded, and only then': people(
+    'no invitation is partially accepted': people("(status in ('invited', 'unverified')) <> (password is null)"),
+    'each registration has an audit record and an email': people('registered <> registration_mails'),
+    'each invitation has an audit record and an email': people('invited <> invite_mails'),
+    'a registered user is active if, and only if, the verification is recorded': people(
       "registered > 0 and verified <> (status = 'active')::int",
     ),
-    'who was invited is active when that is recorded, and only then': people(
+    'an invited user is active if, and only if, the acceptance is recorded': people(
       "invited > 0 and accepted <> (status = 'active')::int",
     ),
-    'each new password has its notice': people('reset <> notices'),
+    'each new password has a notice': people('reset <> notices'),
     'each used link is recorded, and no other': people('used_links <> reset + accepted + verified'),
-    'each link that was asked for has its mail': `select 'requests' where (select count(*) from mails where kind = 'reset') <>
+    'each requested link has an email': `select 'requests' where (select count(*) from mails where kind = 'reset') <>
        (select count(*) from activity where action = 'password_reset_request')`,
-    'each link that was acknowledged was asked for':
+    'each link acknowledged to a client has an email':
       "select email from resets where asked > (select count(*) from mails where kind = 'reset' and mails.email = resets.email)",
     'each password was reset as often as its user knows':
       'select email from resets join people using (email) where reset <> done',
-    'each session was begun by a recorded login': people('sessions > logged_in'),
-    'each recorded login has begun a session': people('reset = 0 and sessions <> logged_in'),
-    'each session is where its client has left it': `select held.id from held left join sessions on sessions.id = held.id
+    'each session was created by a recorded login': people('sessions > logged_in'),
+    'each recorded login has created a session': people('reset = 0 and sessions <> logged_in'),
+    'each session has the generation that its client knows': `select held.id from held left join sessions on sessions.id = held.id
        where sessions.generation is distinct from held.generation`,
   };
   const columns = Object.entries(lists).map(
@@ -113,7 +118,7 @@ function stateOf(ledger: Ledger): string {
     select ${columns.join(',\n')}`;
 }
 
-/** Columns, and what is counted in each. */
+/** Column names, and the value that each counts. */
 const recordedActions = {
   registered: 'register',
   verified: 'email_verified',

@@ -1,4 +1,4 @@
-/** Where the session of a client stands, as far as the client knows. */
+/** A session of a client, as far as the client knows. */
 export interface HeldSession {
   id: string;
   email: string;
@@ -7,19 +7,19 @@ export interface HeldSession {
   generation: number;
 }
 
-/** What the service has acknowledged, and what must hold from then on. */
+/** What the service has acknowledged, and what must therefore stay true. */
 export interface Ledger {
   readonly registered: string[];
   readonly verified: string[];
   readonly invited: string[];
   readonly accepted: string[];
-  /** How many links to reset a password each has asked for, and used. */
+  /** How many password reset links each user has requested, and used. */
   readonly resets: Map<string, { asked: number; done: number }>;
-  /** The password of everybody who has one, as it was set last. */
+  /** The current password of each user who has one. */
   readonly passwords: Map<string, string>;
-  /** Sessions that nobody goes on with: each must still be where its client has left it. */
+  /** Sessions that no client uses any longer: each must still have the generation that its client knows. */
   readonly sessions: HeldSession[];
-  /** What should not have happened. */
+  /** Responses that should not have occurred. */
   readonly wrong: string[];
 }
 
@@ -34,7 +34,7 @@ export const createLedger = (): Ledger => ({
   wrong: [],
 });
 
-/** What was acknowledged, in one line. */
+/** A summary of what was acknowledged, in one line. */
 export function summaryOf(ledger: Ledger): string {
   const done = [...ledger.resets.values()].reduce((sum, { done }) => sum + done, 0);
   const refreshes = ledger.sessions.reduce((sum, { generation }) => sum + generation, 0);

@@ -5,11 +5,14 @@ import { findLink } from '../mails.js';
 import { freePort } from '../service.js';
 import { startSmtp } from '../smtp.js';
 
-/** The mails that people get, on a mail server of the test's own. */
+/** The emails of all users, received by an SMTP server of the test. */
 export interface Letters {
-  /** What a service needs to be told to send them there. */
+  /** The variables that make a service send its emails there. */
   variables: Record<string, string>;
-  /** The token in a mail to somebody, each taken once; undefined when none comes in so many milliseconds. */
+  /**
+   * Returns the token from an email to this address, each token once; undefined if none arrives within `patience`
+   * milliseconds.
+   */
   takeToken(address: string, patience: number): Promise<string | undefined>;
 }
 
@@ -24,7 +27,7 @@ export async function startLetters(t: Test): Promise<Letters> {
       const { raw = '', to = [] } = mails[read++] ?? {};
       const { text = '' } = await PostalMime.parse(raw);
       const link = findLink({ text });
-      // A notice that something was changed has none.
+      // A notice about a change has no link.
       if (link) tokens.set(to[0] ?? '', new URL(link).searchParams.get('token') ?? '');
     }
   };

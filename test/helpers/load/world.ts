@@ -6,19 +6,19 @@ import { startLetters } from './letters.js';
 
 const token = 'the-static-token-of-the-administrator';
 
-/** Clients of a service that goes away and comes back, and what it has promised them. */
+/** Clients of a service that stops and restarts, and what the service has promised them. */
 export interface Load extends Pick<World, 'asking' | 'ledger' | 'authorization'> {
-  /** What the service needs to be told. */
+  /** The variables that the service needs. */
   variables: Record<string, string>;
-  /** Makes those who must be there, and lets the clients begin. */
+  /** Creates the users who must exist, and starts the clients. */
   begin(): Promise<void>;
-  /** Comes back when every client has an answer to what it asked for last. */
+  /** Resolves when every client has received the response to its last request. */
   end(): Promise<void>;
 }
 
 /**
- * @param origin where the service is to be found just now
- * @param from address of this machine that a request comes from, where that matters
+ * @param origin the current origin of the service
+ * @param from the local address that a request comes from, where that matters
  */
 export async function createLoad(t: Test, origin: () => string, crowd: Crowd, from?: () => string): Promise<Load> {
   const asking = createAsking(origin, from);

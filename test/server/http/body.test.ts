@@ -4,7 +4,7 @@ import { isContractError } from '../../helpers/contract-error.js';
 
 const json = { 'content-type': 'application/json' };
 
-/** Sends a body as it is, and expects INVALID_PAYLOAD. */
+/** Sends a body unchanged, and expects INVALID_PAYLOAD. */
 async function refuses(t: Test, { request }: TestApp, what: string, payload: string | Buffer, url = '/auth/login') {
   isContractError(
     t,
@@ -16,7 +16,7 @@ async function refuses(t: Test, { request }: TestApp, what: string, payload: str
 
 const routes = ['/auth/login', '/auth/refresh', '/auth/logout'];
 
-/** Values of every type but text. */
+/** Values of every type except text. */
 const notText: [string, unknown][] = [
   ['null', null],
   ['a number', 1],
@@ -26,10 +26,10 @@ const notText: [string, unknown][] = [
   ['an array of text', ['json']],
   ['an object', {}],
   ['an object with a method name', { toString: 'x', valueOf: 'x' }],
-  ['an object such as a query builder takes', { $ne: null }],
+  ['an object such as a query builder accepts', { $ne: null }],
 ];
 
-t.test('what a body must be', async (t) => {
+t.test('rules for bodies', async (t) => {
   const testApp = await startTestApp(t);
   const { post, request } = testApp;
 
@@ -53,7 +53,7 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('a mode is one of the three, to the letter', async (t) => {
+  t.test('a mode is exactly one of the three', async (t) => {
     for (const url of routes) {
       for (const mode of ['', 'JSON', ' json', 'json ', 'cookies', 'Session', '__proto__', 'constructor', 'json\n']) {
         isContractError(
@@ -66,12 +66,12 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('login needs an e-mail address, a password, and a one-time password that is not empty', async (t) => {
+  t.test('login requires an email address, a password, and a one-time password that is not empty', async (t) => {
     for (const [what, body] of [
       ['nothing', {}],
       ['no password', { email: admin.email }],
-      ['no e-mail', { password: admin.password }],
-      ['an empty e-mail', { ...admin, email: '' }],
+      ['no email', { password: admin.password }],
+      ['an empty email', { ...admin, email: '' }],
       ['an empty password', { ...admin, password: '' }],
       ['an empty one-time password', { ...admin, otp: '' }],
       ['fields in another letter case', { Email: admin.email, Password: admin.password }],
@@ -102,7 +102,7 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('what is not JSON, or no object', async (t) => {
+  t.test('a body that is not JSON, or not an object, is rejected', async (t) => {
     const bodies: [string, string | Buffer][] = [
       ['broken', '{"email":'],
       ['cut off in a text', '{"email":"a'],
@@ -135,7 +135,7 @@ t.test('what a body must be', async (t) => {
     for (const url of routes) {
       for (const [what, body] of bodies) await refuses(t, testApp, what, body, url);
     }
-    // With a login that is right but for the bytes, nothing else can be the reason.
+    // Apart from these bytes the login is correct, so they must be the reason.
     for (const bytes of ['\xff', '\xc3\x28', '\xc0\xaf', '\xed\xa0\x80']) {
       const { email, password } = admin;
       const login = (end: string) => Buffer.from(`{"email":"${email}","password":"${password}${end}}`, 'latin1');
@@ -156,7 +156,7 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('keys that reach for a prototype', async (t) => {
+  t.test('keys that refer to a prototype are rejected', async (t) => {
     const { email, password } = admin;
     const good = `"email":"${email}","password":"${password}"`;
     for (const key of [
@@ -177,10 +177,10 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('NUL and lone surrogates, anywhere', async (t) => {
+  t.test('NUL and lone surrogates are rejected everywhere', async (t) => {
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', 'a\\udfffb', '\\udc00\\ud800', '\\ud83d\\u0000\\ude00'];
     for (const text of texts) {
-      await refuses(t, testApp, `${text} as the e-mail`, `{"email":"${text}","password":"x"}`);
+      await refuses(t, testApp, `${text} as the email`, `{"email":"${text}","password":"x"}`);
       await refuses(t, testApp, `${text} in the password`, `{"email":"a@example.com","password":"${text}"}`);
       await refuses(t, testApp, `${text} as otp`, `{"email":"a@example.com","password":"x","otp":"${text}"}`);
       await refuses(t, testApp, `${text} in a key`, `{"email":"a@example.com","password":"x","${text}":1}`);
@@ -202,7 +202,7 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('text that is strange but sound is just a wrong password', async (t) => {
+  t.test('unusual but valid text is just a wrong password', async (t) => {
     const { email } = admin;
     for (const password of [
       '\u0001\u0002\u001f\u007f',
@@ -231,17 +231,17 @@ t.test('what a body must be', async (t) => {
     }
   });
 
-  t.test('keys that come twice: the last counts, as everywhere in JavaScript', async (t) => {
+  t.test('of duplicate keys the last applies, as everywhere in JavaScript', async (t) => {
     const payload = `{"password":"x","email":"${admin.email}","password":"${admin.password}"}`;
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
 
-  t.test('a byte order mark is passed over', async (t) => {
+  t.test('a byte order mark is skipped', async (t) => {
     const payload = `\ufeff${JSON.stringify(admin)}`;
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
 
-  t.test('a great many keys', async (t) => {
+  t.test('very many keys', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`key${index}`, index]));
     t.equal((await post('/auth/login', { ...many, ...admin })).statusCode, 200);
   });
@@ -259,7 +259,7 @@ t.test('content types', async (t) => {
     });
 
   t.test(
-    'JSON in every spelling of its name is read, and held to the schema (CVE-2026-25223, CVE-2026-33806)',
+    'JSON is parsed and validated with every spelling of its media type (CVE-2026-25223, CVE-2026-33806)',
     async (t) => {
       for (const type of [
         'application/json',
@@ -303,7 +303,7 @@ t.test('content types', async (t) => {
     [undefined, good],
   ];
 
-  // A type that is malformed may be refused outright: no client means anything by it.
+  // A malformed type may be rejected outright: no client sends one on purpose.
   const malformed = [
     '',
     ' ',
@@ -321,14 +321,14 @@ t.test('content types', async (t) => {
     'é/json',
   ];
 
-  t.test('anything else is not read: login misses its fields (CVE-2022-39288)', async (t) => {
+  t.test('other types are not read: login misses its fields (CVE-2022-39288)', async (t) => {
     for (const [type, body] of others) {
       isContractError(t, await login(type, body), 'INVALID_PAYLOAD', `${type}`);
     }
     for (const type of malformed) isContractError(t, await login(type), 'INVALID_PAYLOAD', JSON.stringify(type));
   });
 
-  t.test('anything else is not read: a route that needs nothing from it goes on', async (t) => {
+  t.test('other types are not read: a route that needs nothing from the body continues', async (t) => {
     for (const [type, body] of others) {
       const response = await request({
         method: 'POST',
@@ -336,7 +336,7 @@ t.test('content types', async (t) => {
         headers: { ...(type === undefined ? {} : { 'content-type': type }), cookie: 'gatehouse_refresh_token=x' },
         payload: Buffer.from(body),
       });
-      // With a cookie of ours it may be a page elsewhere that sends what forms can send.
+      // With one of our cookies, a request of a type that forms can send may come from a page of another site.
       if (/^(text\/plain|multipart\/|application\/x-www-form)/.test(type ?? '')) {
         isContractError(t, response, 'FORBIDDEN', `${type}`);
         continue;
@@ -347,7 +347,7 @@ t.test('content types', async (t) => {
     }
   });
 
-  t.test('no body at all counts as an empty object, with or without a type', async (t) => {
+  t.test('a missing body counts as an empty object, with or without a type', async (t) => {
     for (const headers of [{}, json]) {
       const given = { ...headers, cookie: 'gatehouse_refresh_token=x' };
       t.equal((await request({ method: 'POST', url: '/auth/logout', headers: given })).statusCode, 204);
@@ -358,7 +358,7 @@ t.test('content types', async (t) => {
     }
   });
 
-  t.test('a body on GET is nobody’s business', async (t) => {
+  t.test('a body of a GET request is ignored', async (t) => {
     for (const payload of ['{', '{"a":1}', 'x'.repeat(2_000_000)]) {
       const response = await request({ method: 'GET', url: '/server/ping', headers: json, payload });
       t.equal(response.statusCode, 200);
@@ -366,7 +366,7 @@ t.test('content types', async (t) => {
   });
 });
 
-t.test('MAX_PAYLOAD_SIZE is the limit, to the byte', async (t) => {
+t.test('MAX_PAYLOAD_SIZE is an exact limit', async (t) => {
   const testApp = await startTestApp(t, { MAX_PAYLOAD_SIZE: '1kb' });
   const padded = (size: number) => JSON.stringify(admin).padEnd(size, ' ');
   const login = (size: number) =>

@@ -11,7 +11,7 @@ const off = await startTestApp(t, { CORS_ORIGIN: listed.join(',') });
 const corsHeaders = ({ headers }: LightMyRequestResponse) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
 
-/** Everything that is not to the letter what is in the list. */
+/** Origins that are not exactly on the list. */
 const strangers = [
   'null',
   '*',
@@ -46,7 +46,7 @@ const varies = ({ headers }: LightMyRequestResponse) =>
     .split(/,\s*/)
     .includes('origin');
 
-t.test('pages of the listed origins may read answers, the bad ones too', async (t) => {
+t.test('pages of listed origins may read responses, including errors', async (t) => {
   const { headers } = await logIn({ app, request, ...service }, 'session');
   for (const origin of listed) {
     for (const [url, status] of [
@@ -62,12 +62,12 @@ t.test('pages of the listed origins may read answers, the bad ones too', async (
         'access-control-allow-credentials': 'true',
         'access-control-expose-headers': 'x-request-id, retry-after',
       });
-      t.ok(varies(response), `${url}: what is cached for one is not shown to another`);
+      t.ok(varies(response), `${url}: a cached response is not used for another origin`);
     }
   }
 });
 
-t.test('those of others may not', async (t) => {
+t.test('pages of other origins may not', async (t) => {
   for (const origin of strangers) {
     const requests = [
       { method: 'GET', url: '/server/info' },
@@ -77,7 +77,7 @@ t.test('those of others may not', async (t) => {
     for (const options of requests) {
       const response = await request({ ...options, headers: { origin } });
       t.equal(response.headers['access-control-allow-origin'], undefined, `${options.url} ${origin}`);
-      t.ok(varies(response), `${options.url} ${origin}: and the answer differs by origin`);
+      t.ok(varies(response), `${options.url} ${origin}: and the response varies by origin`);
     }
     const preflight = await request({
       method: 'OPTIONS',
@@ -115,7 +115,7 @@ t.test('a preflight', async (t) => {
   }
 });
 
-t.test('is answered without a look at credentials, which it never has', async (t) => {
+t.test('a preflight is answered without checking credentials, which browsers never send with it', async (t) => {
   const [origin = ''] = listed;
   const response = await request({
     method: 'OPTIONS',
@@ -125,7 +125,7 @@ t.test('is answered without a look at credentials, which it never has', async (t
   t.equal(response.statusCode, 204);
 });
 
-t.test('OPTIONS that is no preflight is a method that no path has', async (t) => {
+t.test('OPTIONS without a preflight is a method that no path has', async (t) => {
   for (const ask of [request, off.request]) {
     for (const headers of [{}, { origin: listed[0] ?? '' }, { 'access-control-request-method': 'PATCH' }]) {
       for (const url of ['/users', '/nowhere', '/']) {
@@ -135,7 +135,7 @@ t.test('OPTIONS that is no preflight is a method that no path has', async (t) =>
   }
 });
 
-t.test('switched off, nothing is said, whatever the list', async (t) => {
+t.test('when CORS is disabled, no headers are sent, whatever the list', async (t) => {
   for (const origin of [...listed, 'https://evil.example']) {
     const plain = await off.request({ method: 'GET', url: '/server/info', headers: { origin } });
     t.equal(plain.statusCode, 200);
@@ -145,6 +145,11 @@ t.test('switched off, nothing is said, whatever the list', async (t) => {
     refused(t, preflight, 'ROUTE_NOT_FOUND', origin);
     t.strictSame(corsHeaders(preflight), {});
     const login = { method: 'POST', url: '/auth/login', payload: { ...admin, mode: 'session' } } as const;
-    refused(t, await off.request({ ...login, headers: { origin } }), 'FORBIDDEN', 'nor may it log in by a cookie');
+    refused(
+      t,
+      await off.request({ ...login, headers: { origin } }),
+      'FORBIDDEN',
+      'it may not log in with a cookie either',
+    );
   }
 });

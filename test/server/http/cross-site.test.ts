@@ -18,44 +18,44 @@ const json = { 'content-type': 'application/json' };
 
 type Headers = Record<string, string>;
 
-/** What browsers say of requests that a page elsewhere is behind. */
+/** Headers that browsers send with requests caused by a page of another site. */
 const foreign: [what: string, headers: Headers][] = [
   ['another site', { origin: 'https://evil.example' }],
   ['a sandboxed frame, or a file', { origin: 'null' }],
-  ['ours as the beginning', { origin: 'https://accounts.example.com.evil.example' }],
-  ['ours as the end', { origin: 'https://evilaccounts.example.com' }],
-  ['one of the list as the end', { origin: 'https://evilapp.example.com' }],
-  ['one of the list as the beginning', { origin: 'https://app.example.com.evil.example' }],
+  ['ours as a prefix', { origin: 'https://accounts.example.com.evil.example' }],
+  ['ours as a suffix', { origin: 'https://evilaccounts.example.com' }],
+  ['a listed origin as a suffix', { origin: 'https://evilapp.example.com' }],
+  ['a listed origin as a prefix', { origin: 'https://app.example.com.evil.example' }],
   ['a subdomain', { origin: 'https://x.accounts.example.com' }],
   ['a sibling', { origin: 'https://blog.example.com' }],
   ['another scheme', { origin: 'http://accounts.example.com' }],
-  ['another scheme, of the list', { origin: 'http://app.example.com' }],
+  ['another scheme of a listed origin', { origin: 'http://app.example.com' }],
   ['another port', { origin: 'https://accounts.example.com:8443' }],
-  ['another port, of the list', { origin: 'https://app.example.com:8443' }],
-  ['in another case', { origin: 'https://ACCOUNTS.example.com' }],
+  ['another port of a listed origin', { origin: 'https://app.example.com:8443' }],
+  ['in capitals', { origin: 'https://ACCOUNTS.example.com' }],
   ['with a user', { origin: 'https://accounts.example.com@evil.example' }],
   ['with a slash', { origin: 'https://app.example.com/' }],
   ['with a path', { origin: 'https://app.example.com/x' }],
   ['two', { origin: 'https://app.example.com, https://evil.example' }],
   ['empty', { origin: '' }],
-  ['no origin, but a word', { 'sec-fetch-site': 'cross-site' }],
-  ['no origin, but a word of a sibling', { 'sec-fetch-site': 'same-site' }],
-  ['a word that nobody knows', { 'sec-fetch-site': 'friendly' }],
-  ['our origin, by way of another site', { ...own, 'sec-fetch-site': 'cross-site' }],
+  ['no origin, but Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }],
+  ['no origin, but Sec-Fetch-Site of a sibling', { 'sec-fetch-site': 'same-site' }],
+  ['an unknown value', { 'sec-fetch-site': 'friendly' }],
+  ['our origin, through another site', { ...own, 'sec-fetch-site': 'cross-site' }],
 ];
 
-/** What is said of requests that nobody has to fear. */
+/** Headers of legitimate requests. */
 const welcome: [what: string, headers: Headers][] = [
-  ['no browser', {}],
+  ['not a browser', {}],
   ['our own page', own],
-  ['our own page, in full', { ...own, 'sec-fetch-site': 'same-origin' }],
+  ['our own page, with both headers', { ...own, 'sec-fetch-site': 'same-origin' }],
   ['the user', { 'sec-fetch-site': 'none' }],
-  ['a page of the list', { origin: 'https://app.example.com', 'sec-fetch-site': 'same-site' }],
-  ['a page of the list, on another site', { origin: 'https://partner.example', 'sec-fetch-site': 'cross-site' }],
-  ['the address that was asked for', { host: 'intern.example:8055', origin: 'http://intern.example:8055' }],
+  ['a page of a listed origin', { origin: 'https://app.example.com', 'sec-fetch-site': 'same-site' }],
+  ['a page of a listed origin, on another site', { origin: 'https://partner.example', 'sec-fetch-site': 'cross-site' }],
+  ['the requested address', { host: 'intern.example:8055', origin: 'http://intern.example:8055' }],
 ];
 
-/** Nothing at all may have happened. */
+/** Checks that nothing is stored. */
 async function changesNothing(t: Test, what: string, work: () => Promise<void>) {
   const before = await digestOfAccounts(app);
   await work();
@@ -66,7 +66,7 @@ const victim = await createUser(app);
 const refreshable = await logIn(service, 'cookie', victim);
 const signedIn = await logIn(service, 'session', victim);
 
-/** Every kind of thing that a page could want to have done. */
+/** Every kind of request that an attacker could want to cause. */
 const deeds: [what: string, options: InjectOptions & { url: string }][] = [
   ['log out', { method: 'POST', url: '/auth/logout', ...refreshable.carrier }],
   ['log out of mode session', { method: 'POST', url: '/auth/logout', ...signedIn.carrier }],
@@ -80,11 +80,11 @@ const deeds: [what: string, options: InjectOptions & { url: string }][] = [
   ['register', { method: 'POST', url: '/users/register', payload: admin, headers: signedIn.headers }],
   ['log in', { method: 'POST', url: '/auth/login', payload: admin, headers: signedIn.headers }],
   [
-    'with a cookie that is dead',
+    'with an unusable cookie',
     { method: 'POST', url: '/auth/logout', ...carry('session', 'of-no-use', `__Host-${sessionCookie}`) },
   ],
   [
-    'with a token besides',
+    'with an additional token',
     {
       method: 'DELETE',
       url: '/users/me/sessions',
@@ -93,19 +93,19 @@ const deeds: [what: string, options: InjectOptions & { url: string }][] = [
   ],
 ];
 
-t.test('a page elsewhere does nothing with our cookies (CVE-2023-27495)', async (t) => {
+t.test('a page of another site cannot use our cookies (CVE-2023-27495)', async (t) => {
   for (const [deed, options] of deeds) {
     await changesNothing(t, deed, async () => {
       for (const [what, headers] of foreign) {
         const response = await request({ ...options, headers: { ...options.headers, ...headers } });
         refused(t, response, 'FORBIDDEN', `${deed}: ${what}`);
-        t.equal(response.headers['set-cookie'], undefined, 'and no cookie is touched');
+        t.equal(response.headers['set-cookie'], undefined, 'and no cookie is set or cleared');
       }
     });
   }
 });
 
-t.test('nor does a form, from wherever it comes (CVE-2022-41919)', async (t) => {
+t.test('nor can a form of any origin (CVE-2022-41919)', async (t) => {
   const types = [
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -126,7 +126,7 @@ t.test('nor does a form, from wherever it comes (CVE-2022-41919)', async (t) => 
   }
 });
 
-t.test('our own pages, those of the list, and who is no browser go on', async (t) => {
+t.test('our own pages, pages of listed origins and clients other than browsers are allowed', async (t) => {
   for (const [what, headers] of welcome) {
     for (const mode of ['cookie', 'session'] as const) {
       const response = await request({
@@ -146,7 +146,7 @@ t.test('our own pages, those of the list, and who is no browser go on', async (t
   }
 });
 
-t.test('a page elsewhere logs nobody in by a cookie', async (t) => {
+t.test('a page of another site cannot log a user in with a cookie', async (t) => {
   const login = (mode: string | undefined, headers: Headers) =>
     request({ method: 'POST', url: '/auth/login', payload: { ...admin, ...(mode ? { mode } : {}) }, headers });
   await changesNothing(t, 'login', async () => {
@@ -158,7 +158,7 @@ t.test('a page elsewhere logs nobody in by a cookie', async (t) => {
       }
     }
   });
-  // Tokens in a body are of no use to a page that cannot read it, and in no browser's way.
+  // Tokens in a body are of no use to a page that cannot read it, and affect no browser.
   for (const mode of [undefined, 'json']) {
     const response = await login(mode, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' });
     t.equal(response.statusCode, 200, String(mode));
@@ -167,13 +167,13 @@ t.test('a page elsewhere logs nobody in by a cookie', async (t) => {
   }
 });
 
-t.test('a wrong password is not told to a page elsewhere', async (t) => {
+t.test('a page of another site does not learn whether a password is wrong', async (t) => {
   const [, evil] = foreign[0] ?? ['', {}];
   const payload = { ...admin, mode: 'session', password: 'wrong' };
   refused(t, await request({ method: 'POST', url: '/auth/login', payload, headers: evil }), 'FORBIDDEN', 'wrong');
 });
 
-t.test('JSON in another guise is not read', async (t) => {
+t.test('JSON sent as another type is not read', async (t) => {
   const count = await app.db.$count(users);
   for (const type of ['text/plain', 'text/plain; application/json', 'text/plain;x=application/json', 'text/json', '']) {
     const headers: Headers = type === '' ? {} : { 'content-type': type };
@@ -186,7 +186,7 @@ t.test('JSON in another guise is not read', async (t) => {
 });
 
 t.test(
-  'the address that was asked for is what a trusted proxy says, and no header of anybody else’s (CVE-2026-3635)',
+  'the requested address is taken from a trusted proxy, and from no other sender’s headers (CVE-2026-3635)',
   async (t) => {
     const behind = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com', TRUST_PROXY: '10.0.0.0/8' });
     const session = await logIn(behind, 'session');
@@ -223,17 +223,17 @@ t.test(
       url: '/users/me/sessions',
       headers: { ...own, origin: 'https://intern.example' },
     } as const;
-    t.equal((await behind.request({ ...options, remoteAddress: '10.1.2.3' })).statusCode, 204, 'by the proxy');
+    t.equal((await behind.request({ ...options, remoteAddress: '10.1.2.3' })).statusCode, 204, 'from the proxy');
   },
 );
 
-t.test('cookies that are not ours are nobody’s business', async (t) => {
+t.test('cookies of other applications do not matter', async (t) => {
   const headers = { ...json, origin: 'https://evil.example', cookie: 'theme=dark' };
   const response = await request({ method: 'POST', url: '/auth/logout', payload: { refresh_token: 'x' }, headers });
   t.equal(response.statusCode, 204);
 });
 
-t.test('reading is left alone: no page elsewhere can read the answer', async (t) => {
+t.test('reading is not restricted, because no page of another site can read the response', async (t) => {
   for (const [what, headers] of foreign) {
     const response = await request({ method: 'GET', url: '/users/me', headers: { ...signedIn.headers, ...headers } });
     t.equal(response.statusCode, 200, what);

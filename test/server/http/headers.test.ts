@@ -6,7 +6,7 @@ const service = await startTestApp(t);
 const { app, request, get, post } = service;
 const { headers: bearer } = await logIn(service, 'json');
 
-/** Of every answer, whoever asks for what. */
+/** Headers of every response. */
 const everywhere = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -16,38 +16,38 @@ const everywhere = {
 };
 const closed = "default-src 'none';frame-ancestors 'none'";
 
-t.test('answers of the API, good and bad', async (t) => {
+t.test('headers of API responses, including errors', async (t) => {
   const answers = {
     'a login': await post('/auth/login', { email: 'admin@example.com', password: 'the password of the administrator' }),
     'a refused login': await post('/auth/login', { email: 'a@example.com', password: 'x' }),
     'a logout': await post('/auth/logout', { refresh_token: 'x' }),
     'a refused refresh': await post('/auth/refresh', { refresh_token: 'x' }),
     users: await get('/users', bearer),
-    oneself: await get('/users/me', bearer),
-    'one’s sessions': await get('/users/me/sessions', bearer),
+    me: await get('/users/me', bearer),
+    'own sessions': await get('/users/me/sessions', bearer),
     settings: await get('/settings', bearer),
     'public information': await get('/server/info'),
     providers: await get('/auth'),
     'no such route': await get('/nowhere'),
     'no such method': await request({ method: 'PUT', url: '/users' }),
-    'a body that is none': await request({
+    'malformed JSON': await request({
       method: 'POST',
       url: '/auth/login',
       headers: { 'content-type': 'application/json' },
       payload: '{',
     }),
-    'a dead token': await get('/server/info', { authorization: 'Bearer x' }),
+    'an invalid token': await get('/server/info', { authorization: 'Bearer x' }),
   };
   for (const [what, { headers }] of Object.entries(answers)) {
     t.match(headers, { ...everywhere, 'content-security-policy': closed, 'cache-control': 'no-store' }, what);
-    t.equal(headers['strict-transport-security'], undefined, `${what}: not by plain http`);
+    t.equal(headers['strict-transport-security'], undefined, `${what}: not over plain http`);
     t.equal(headers['x-powered-by'], undefined, what);
   }
   const { headers } = await get('/%zz');
-  t.match(headers, { 'content-security-policy': closed, 'cache-control': 'no-store' }, 'a URL that is none');
+  t.match(headers, { 'content-security-policy': closed, 'cache-control': 'no-store' }, 'a malformed URL');
 });
 
-t.test('pages have a policy that lets them work, and no more', async (t) => {
+t.test('pages have a policy that allows only what they need', async (t) => {
   const { cookieName, cookie: opened } = app.mailbox.access;
   const cookie = `${cookieName}=${opened}`;
   const unsafe = /unsafe-inline|unsafe-eval|(?<!img-src[^;]*) https?:|\*/;
@@ -63,12 +63,12 @@ t.test('pages have a policy that lets them work, and no more', async (t) => {
     const policy = String(headers['content-security-policy']);
     t.match(policy, /frame-ancestors 'none'/, url);
     t.match(policy, /base-uri '(none|self)'/, url);
-    // The styles of Swagger UI are set on its elements.
+    // Swagger UI sets styles on its elements.
     t.notMatch(url === '/docs/' ? policy.replace("style-src 'self' 'unsafe-inline'", '') : policy, unsafe, url);
   }
 });
 
-t.test('login by provider may happen in a window that another page has opened', async (t) => {
+t.test('login by provider may run in a window opened by another page', async (t) => {
   const providers = await startTestApp(t, {
     AUTH_PROVIDERS: 'github',
     AUTH_GITHUB_CLIENT_ID: 'x',

@@ -4,14 +4,14 @@ import t from 'tap';
 import { admin, codeOf, startTestApp } from '../../helpers/app.js';
 import { faultOfError, isContractError } from '../../helpers/contract-error.js';
 
-// One app for all: whatever an earlier request did, the next one must be answered as if nothing had been.
+// A single app for all tests: no request may affect the response to a later one.
 const { get, post, request } = await startTestApp(t, { TRUST_PROXY: 'true' });
 
-t.test('cookies that are rubbish', async (t) => {
+t.test('malformed cookies', async (t) => {
   const login = await post('/auth/login', { ...admin, mode: 'session' });
   const session = String(login.headers['set-cookie']).split(';', 1)[0] ?? '';
 
-  t.test('are passed over, with or without a good one among them', async (t) => {
+  t.test('are ignored, with or without a valid one among them', async (t) => {
     for (const rubbish of [
       '',
       ';',
@@ -41,16 +41,16 @@ t.test('cookies that are rubbish', async (t) => {
       isContractError(t, await get('/users/me', { cookie: rubbish }), 'INVALID_CREDENTIALS', `${what} alone`);
       t.equal((await get('/server/info', { cookie: rubbish })).statusCode, 200, `${what} on a public route`);
       const behind = await get('/users/me', { cookie: `${rubbish}; ${session}` });
-      t.ok(behind.statusCode === 200 || codeOf(behind) === 'INVALID_CREDENTIALS', `${what} before a good one`);
+      t.ok(behind.statusCode === 200 || codeOf(behind) === 'INVALID_CREDENTIALS', `${what} before a valid one`);
       t.equal(
         (await get('/users/me', { cookie: `${session}; ${rubbish}` })).statusCode,
         200,
-        `${what} after a good one`,
+        `${what} after a valid one`,
       );
     }
   });
 
-  t.test('in the place of a credential are one that cannot be used', async (t) => {
+  t.test('a malformed credential cookie is an unusable credential', async (t) => {
     for (const value of [
       'x',
       '"x"',
@@ -66,14 +66,14 @@ t.test('cookies that are rubbish', async (t) => {
       const headers = { cookie: `gatehouse_session_token=${value}` };
       const response = await get('/users/me', headers);
       isContractError(t, response, 'INVALID_CREDENTIALS', value.slice(0, 20));
-      t.match(response.headers['set-cookie'], 'gatehouse_session_token=;', 'and are cleared');
+      t.match(response.headers['set-cookie'], 'gatehouse_session_token=;', 'and is cleared');
       const open = await get('/server/info', headers);
-      t.equal(open.statusCode, 200, 'they keep nobody from a public route');
-      t.match(open.headers['set-cookie'], 'gatehouse_session_token=;', 'which clears them too');
+      t.equal(open.statusCode, 200, 'it does not block a public route');
+      t.match(open.headers['set-cookie'], 'gatehouse_session_token=;', 'which clears it too');
     }
     for (const value of ['', '   ']) {
       const { statusCode } = await get('/server/info', { cookie: `gatehouse_session_token=${value}` });
-      t.equal(statusCode, 200, `${value} is nothing`);
+      t.equal(statusCode, 200, `${value} counts as missing`);
     }
     for (const mode of ['cookie', 'session']) {
       for (const value of ['x', '%zz', '%00', '\u00e9', '"x"', 'a.b.c', 'x'.repeat(10_000)]) {
@@ -89,7 +89,7 @@ t.test('cookies that are rubbish', async (t) => {
     }
   });
 
-  t.test('that come twice never give more than one of them would', async (t) => {
+  t.test('duplicates never grant more than one of them would', async (t) => {
     for (const cookie of [
       `${session}; gatehouse_session_token=x`,
       `gatehouse_session_token=x; ${session}`,
@@ -101,7 +101,7 @@ t.test('cookies that are rubbish', async (t) => {
   });
 });
 
-t.test('headers that are rubbish', async (t) => {
+t.test('malformed headers', async (t) => {
   const good = await get('/server/info');
 
   t.test('Authorization (GHSA-xmf8-cvqr-rfgj)', async (t) => {
@@ -117,7 +117,7 @@ t.test('headers that are rubbish', async (t) => {
       'BearerX y',
       '"',
     ]) {
-      t.equal((await get('/server/info', { authorization: value })).body, good.body, `${value} is no token`);
+      t.equal((await get('/server/info', { authorization: value })).body, good.body, `${value} is not a token`);
       isContractError(t, await get('/users/me', { authorization: value }), 'INVALID_CREDENTIALS', value);
     }
     for (const token of [
@@ -160,7 +160,7 @@ t.test('headers that are rubbish', async (t) => {
     }
   });
 
-  t.test('what a proxy forwards, when proxies are trusted', async (t) => {
+  t.test('forwarded headers from trusted proxies', async (t) => {
     for (const value of [
       '',
       ',',
@@ -189,7 +189,7 @@ t.test('headers that are rubbish', async (t) => {
     }
   });
 
-  t.test('the others', async (t) => {
+  t.test('other headers', async (t) => {
     for (const name of [
       'accept',
       'accept-encoding',
@@ -211,7 +211,7 @@ t.test('headers that are rubbish', async (t) => {
   });
 });
 
-t.test('a login tells where it came from, whatever was forwarded', async (t) => {
+t.test('a login works with any forwarded address and any user agent', async (t) => {
   for (const headers of [
     { 'x-forwarded-for': 'rubbish' },
     { 'x-forwarded-for': `fe80::1%${'x'.repeat(200)}` },
@@ -228,7 +228,7 @@ t.test('a login tells where it came from, whatever was forwarded', async (t) => 
   }
 });
 
-/** A text that may hold anything, and often what someone once found to be trouble. */
+/** A text that may contain anything, and often something known to cause trouble. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ maxLength: 40 }),
@@ -252,7 +252,7 @@ const text = fc.oneof(
   ),
 );
 
-/** Printable text of one byte a character, as a header can carry it. */
+/** Printable text with one byte per character, as allowed in a header. */
 const headerText = fc.oneof(
   fc.string({
     unit: fc
@@ -282,7 +282,7 @@ const body = fc.oneof(
   json.map((value) => JSON.stringify(value) ?? ''),
   fc.constantFrom('{"refresh_token":"x"}', JSON.stringify({ ...admin, password: 'x' })),
   text,
-  // Half of a document, and a document with a byte changed.
+  // A truncated document.
   fc.tuple(json, fc.nat(200)).map(([value, cut]) => JSON.stringify(value).slice(0, cut)),
   fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
 );
@@ -297,7 +297,7 @@ const knownRoute = fc.constantFrom<[method: 'GET' | 'POST', path: string]>(
   ['GET', '/docs/static/nope'],
 );
 
-// A path that begins with two slashes names a host to `inject`, and never arrives.
+// `inject` reads the start of a path with two slashes as a host, so such a request never arrives.
 const path = fc
   .oneof(
     fc.webPath(),
@@ -368,7 +368,7 @@ const requests = fc
     }),
   );
 
-t.test('three thousand requests that nobody thought of', async (t) => {
+t.test('three thousand random requests get valid responses', async (t) => {
   const statuses = new Map<number, number>();
   const result = await fc.check(
     fc.asyncProperty(requests, async (options) => {
@@ -382,9 +382,9 @@ t.test('three thousand requests that nobody thought of', async (t) => {
     }),
     { numRuns: 3_000, endOnFailure: false },
   );
-  // The report names the seed: `fc.check(…, { seed, path })` asks the same again.
-  if (result.failed) t.fail(fc.defaultReportMessage(result) ?? 'a request was answered badly');
+  // The report contains the seed: `fc.check(…, { seed, path })` repeats the requests.
+  if (result.failed) t.fail(fc.defaultReportMessage(result) ?? 'a request got a wrong response');
   t.comment([...statuses].map(([status, count]) => `${status}: ${count}`).join(', '));
-  for (const status of [200, 204, 400, 401, 404]) t.ok(statuses.has(status), `some were answered ${status}`);
-  t.equal((await get('/server/health')).statusCode, 200, 'and the service is well');
+  for (const status of [200, 204, 400, 401, 404]) t.ok(statuses.has(status), `some responses were ${status}`);
+  t.equal((await get('/server/health')).statusCode, 200, 'and the service is healthy');
 });

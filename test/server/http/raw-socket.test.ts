@@ -6,16 +6,16 @@ import { type Answered, isContractError } from '../../helpers/contract-error.js'
 import { closing as close, get, host, json, malformed, post } from '../../helpers/hostile/malformed.js';
 import { answersIn, exchange, listen } from '../../helpers/raw-http.js';
 
-/** The one answer to what was sent. */
+/** The only response to the bytes sent. */
 async function answerTo(
   t: Test,
   port: number,
   ...sent: Parameters<typeof exchange> extends [number, ...infer R] ? R : never
 ) {
   const { text, error } = await exchange(port, ...sent);
-  t.equal(error, undefined, 'the connection was closed in order');
+  t.equal(error, undefined, 'the connection was closed properly');
   const answers = answersIn(text);
-  t.equal(answers.length, 1, 'there is one answer');
+  t.equal(answers.length, 1, 'there is one response');
   return answers[0] ?? { statusCode: 0, headers: {}, body: '' };
 }
 
@@ -23,30 +23,30 @@ t.test('over a real socket', async (t) => {
   const { app } = await startTestApp(t);
   const port = await listen(app);
 
-  t.test('what is not HTTP gets an error of the contract, and the connection ends', async (t) => {
+  t.test('input that is not HTTP gets an error of the contract, and the connection ends', async (t) => {
     for (const [what, bytes] of Object.entries(malformed)) {
       isContractError(t, await answerTo(t, port, bytes), 'INVALID_PAYLOAD', what);
     }
   });
 
-  t.test('a body that is cut short', async (t) => {
+  t.test('a truncated body', async (t) => {
     const cut = `POST /auth/login HTTP/1.1\r\n${host}${json}Content-Length: 200\r\n\r\n{"email"`;
     isContractError(t, await answerTo(t, port, cut, { end: true }), 'INVALID_PAYLOAD', 'fewer bytes than announced');
   });
 
-  t.test('what is unusual but in order is answered in order', async (t) => {
+  t.test('unusual but valid requests are answered normally', async (t) => {
     const status = async (bytes: string | string[], pause = 0) =>
       (await answerTo(t, port, bytes, { pause })).statusCode;
     t.equal(await status('GET /server/ping HTTP/1.0\r\n\r\n'), 200, 'HTTP/1.0 needs no Host');
     t.equal(await status(get('/server/ping', `${close}X: ${'é'.repeat(100)}\r\n`)), 200, 'a header beyond ASCII');
     t.equal(await status(get('/server/ping', `${close}X:\r\n`)), 200, 'an empty header');
-    t.equal(await status(get('/server/ping', `${close}X-Forwarded-For: rubbish\r\n`)), 200, 'a proxy nobody trusts');
-    t.equal(await status(get('http://elsewhere.example/server/ping')), 200, 'a URL in full');
+    t.equal(await status(get('/server/ping', `${close}X-Forwarded-For: rubbish\r\n`)), 200, 'an untrusted proxy');
+    t.equal(await status(get('http://elsewhere.example/server/ping')), 200, 'an absolute URL');
     t.equal(await status(get('/server/ping', `${close}Expect: rubbish\r\n`)), 200, 'an unknown expectation');
     t.equal(
       await status(get('/server/ping', 'Connection: close, upgrade\r\nUpgrade: websocket\r\n')),
       200,
-      'an upgrade that nobody offers',
+      'an upgrade that is not offered',
     );
     t.equal(await status(post('/auth/login', JSON.stringify(admin), `${close}Expect: 100-continue\r\n`)), 200);
     const slowly = post('/auth/login', JSON.stringify(admin)).match(/[\s\S]{1,40}/g) ?? [];
@@ -57,7 +57,7 @@ t.test('over a real socket', async (t) => {
     t.equal(await status(`${head}${chunked}0\r\n\r\n`), 200, 'a body in chunks of one byte');
   });
 
-  t.test('methods without a route, down to the last', async (t) => {
+  t.test('all methods without a route', async (t) => {
     const path = async (bytes: string) => {
       const answer = await answerTo(t, port, bytes);
       isContractError(t, answer, 'ROUTE_NOT_FOUND', bytes.split('\r\n', 1)[0] ?? '');
@@ -69,7 +69,7 @@ t.test('over a real socket', async (t) => {
     t.equal(await path(`PROPFIND /users/me HTTP/1.1\r\n${host}${close}\r\n`), '/users/me');
   });
 
-  t.test('requests in a row on one connection are answered in their order', async (t) => {
+  t.test('pipelined requests are answered in their order', async (t) => {
     const { text, error } = await exchange(
       port,
       get('/server/ping', '') + post('/auth/login', '{}', '') + get('/nope', '') + get('/%zz', '') + get('/users/me'),
@@ -81,13 +81,13 @@ t.test('over a real socket', async (t) => {
     );
   });
 
-  t.test('rubbish behind a good request ends the connection, with an error', async (t) => {
+  t.test('garbage after a valid request ends the connection with an error', async (t) => {
     const { text, error } = await exchange(port, `${get('/server/ping', '')}rubbish\r\n\r\n`);
     t.equal(error, undefined);
-    isContractError(t, answersIn(text).at(-1) as Answered, 'INVALID_PAYLOAD', 'the rubbish');
+    isContractError(t, answersIn(text).at(-1) as Answered, 'INVALID_PAYLOAD', 'the garbage');
   });
 
-  t.test('what comes after a request that could be read in two ways is not read', async (t) => {
+  t.test('nothing is read after a request that could be interpreted in two ways', async (t) => {
     const behind = get('/server/ping');
     for (const [what, bytes] of Object.entries(malformed)) {
       const { text } = await exchange(port, [bytes, behind], { pause: 5 });
@@ -96,7 +96,7 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('a Host that looks unusual but is in order', async (t) => {
+  t.test('an unusual but valid Host', async (t) => {
     for (const name of [
       '',
       'localhost:8055',
@@ -111,16 +111,16 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('a request hidden in the body of another is not seen', async (t) => {
+  t.test('a request hidden in the body of another is not processed', async (t) => {
     const hidden = get('/nope');
     for (const path of ['/auth/login', '/nope']) {
       const answers = answersIn((await exchange(port, post(path, hidden, ''))).text);
-      t.equal(answers.length, 1, `${path}: one answer`);
+      t.equal(answers.length, 1, `${path}: one response`);
       t.equal(answers[0]?.statusCode, path === '/nope' ? 404 : 400);
     }
   });
 
-  t.test('a client that hangs up in the middle does no harm', async (t) => {
+  t.test('a client that disconnects in the middle causes no harm', async (t) => {
     await Promise.all(
       Array.from({ length: 50 }, (_, index) => {
         const socket = connect(port, '127.0.0.1');
@@ -135,7 +135,7 @@ t.test('over a real socket', async (t) => {
     t.equal((await answerTo(t, port, get('/server/ping'))).body, 'pong');
   });
 
-  t.test('a body past the limit: the client gets its answer', async (t) => {
+  t.test('a client that sends a body over the limit gets a response', async (t) => {
     const size = 2_000_000;
     const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
     for (const [what, bytes] of Object.entries({
@@ -155,7 +155,7 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('a body past the limit, from clients that write all of it first', async (t) => {
+  t.test('a body over the limit, from clients that write all of it first', async (t) => {
     const send = (headers: Record<string, string | number>, size: number) =>
       new Promise<Answered>((resolve, reject) => {
         const request = httpRequest({
@@ -174,7 +174,7 @@ t.test('over a real socket', async (t) => {
           });
           response.on('end', () => resolve({ statusCode: response.statusCode ?? 0, headers: response.headers, body }));
         });
-        // To be hung up on while still writing is all right once the answer is there.
+        // The connection may be closed during the upload once the response has arrived.
         request.on('error', (error) => answered || reject(error));
         request.end(Buffer.alloc(size, 'x'));
       });
@@ -193,7 +193,7 @@ t.test('over a real socket', async (t) => {
   });
 });
 
-t.test('a hundred faults leave nothing in the log that looks like trouble of ours', async (t) => {
+t.test('invalid requests cause no warnings or errors in the log', async (t) => {
   const lines: { level: number; msg: string; reqId?: string; status?: number }[] = [];
   const stream = { write: (line: string) => lines.push(JSON.parse(line)) };
   const { app } = await startTestApp(t, {}, { logger: { level: 'info', stream } });

@@ -4,12 +4,12 @@ import t from 'tap';
 import { admin, startTestApp } from '../../helpers/app.js';
 import { faultOfError, isContractError } from '../../helpers/contract-error.js';
 
-/** The operations that exist, and the methods that each answers. */
+/** The existing operations, with the methods of each. */
 const operations: Record<string, string[]> = {
   '/auth/login': ['POST'],
   '/auth/logout': ['POST'],
   '/auth/refresh': ['POST'],
-  // As the path of an item, `me` being a key that none has, it takes DELETE too.
+  // DELETE matches the path of an item, with the key `me`, which no user has.
   '/users/me': ['GET', 'HEAD', 'PATCH', 'DELETE'],
   '/users/me/track/page': ['PATCH'],
   '/users': ['GET', 'HEAD', 'SEARCH', 'POST', 'PATCH', 'DELETE'],
@@ -26,8 +26,8 @@ const asMethod = (method: string) => method as NonNullable<InjectOptions['method
 t.test('routing', async (t) => {
   const { app, get, post, request } = await startTestApp(t);
 
-  t.test('a method that a path does not have, and any method on no path: ROUTE_NOT_FOUND', async (t) => {
-    // CONNECT has no path; it is asked for over a real socket.
+  t.test('an unsupported method, and any method on an unknown path: ROUTE_NOT_FOUND', async (t) => {
+    // CONNECT has no path; another test sends it over a real socket.
     for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
       for (const [url, methods] of [...Object.entries(operations), ['/', ['GET', 'HEAD']], ['/nope', []]] as const) {
         if (methods.some((known) => known === method)) continue;
@@ -41,7 +41,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('an unknown route is unknown whatever is sent to it', async (t) => {
+  t.test('an unknown route is unknown whatever the request contains', async (t) => {
     for (const payload of ['{', 'null', '{"__proto__":1}', '\u0000', 'x'.repeat(2_000_000)]) {
       for (const type of ['application/json', 'text/plain', 'a/b/c']) {
         for (const [method, url] of [
@@ -64,7 +64,7 @@ t.test('routing', async (t) => {
     isContractError(t, await get('/users/me/'), 'INVALID_CREDENTIALS', '/users/me/');
   });
 
-  t.test('HEAD works as GET, without the body', async (t) => {
+  t.test('HEAD works like GET, without the body', async (t) => {
     for (const url of Object.keys(operations).filter((path) => operations[path]?.includes('HEAD'))) {
       const [head, full] = [await request({ method: 'HEAD', url }), await get(url)];
       t.equal(head.statusCode, full.statusCode, url);
@@ -74,7 +74,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('what can be no key of an item is like a key that none has', async (t) => {
+  t.test('an invalid key is treated like one that does not exist', async (t) => {
     for (const key of [
       'me;a=b',
       'me%00',
@@ -90,7 +90,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('paths that are nearly right', async (t) => {
+  t.test('almost correct paths', async (t) => {
     for (const url of [
       '/USERS/ME',
       '/users//me',
@@ -122,7 +122,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('the path that is given back is the one that was asked for, without the query', async (t) => {
+  t.test('the error repeats the requested path, without the query', async (t) => {
     const response = await get('/no%20such/<b>"path"?access_token=secret');
     t.strictSame(response.json().errors[0].extensions.path, '/no%20such/%3Cb%3E%22path%22');
     t.notMatch(response.body, 'secret');
@@ -134,7 +134,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('queries that are no use', async (t) => {
+  t.test('malformed queries', async (t) => {
     const { json } = await post('/auth/login', admin);
     const authorization = `Bearer ${json().data.access_token}`;
     const brackets = (depth: number) => `fields${'[a]'.repeat(depth)}=b`;
@@ -187,7 +187,7 @@ t.test('x-request-id', async (t) => {
   const { get, post, request } = await startTestApp(t);
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-  t.test('is made for every answer, and no two are alike', async (t) => {
+  t.test('every response has a unique id', async (t) => {
     const responses = [
       await get('/server/ping'),
       await get('/server/ping'),
@@ -214,7 +214,7 @@ t.test('x-request-id', async (t) => {
     t.equal(new Set(ids).size, ids.length);
   });
 
-  t.test('that of a trusted proxy is kept, wherever the answer comes from', async (t) => {
+  t.test('the id of a trusted proxy is kept, on every kind of response', async (t) => {
     const { get } = await startTestApp(t, { TRUST_PROXY: 'loopback' });
     for (const id of ['a', 'A-b_c.9', '0'.repeat(128), '01J9ZQ3W6Y8K2V5X7B4N1M0P9R']) {
       for (const url of ['/server/ping', '/nope', '/%zz', '/users/me']) {
@@ -223,7 +223,7 @@ t.test('x-request-id', async (t) => {
     }
   });
 
-  t.test('that of anyone else is replaced', async (t) => {
+  t.test('the id of any other client is replaced', async (t) => {
     const id = 'chosen-by-the-client';
     const answered = async (TRUST_PROXY: string, remoteAddress: string) => {
       const { request } = await startTestApp(t, { TRUST_PROXY });
@@ -255,7 +255,7 @@ t.test('x-request-id', async (t) => {
     }
   });
 
-  t.test('one that could forge a line in a log is replaced', async (t) => {
+  t.test('an id that could forge a log line is replaced', async (t) => {
     const { get } = await startTestApp(t, { TRUST_PROXY: 'true' });
     for (const id of ['', ' ', 'a b', '"', "'", '{}', '<script>', 'a\tb', 'é', '\u001b[31m', '0'.repeat(129), 'a,b']) {
       for (const url of ['/server/ping', '/nope', '/%zz']) {

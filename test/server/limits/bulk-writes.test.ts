@@ -8,11 +8,11 @@ import { refused } from '../../helpers/refusals.js';
 import { worstBlock } from '../../helpers/worst-block.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../../helpers/writing.js';
 
-/** What writing many items costs: as many statements as writing one, and no long block of the event loop. */
+/** The cost of writing many items: as many statements as for one item, and no long block of the event loop. */
 
 const most = engine === 'embedded' ? 300 : 10_000;
 const counts = [1, 100, most];
-/** Milliseconds, on a machine of the usual speed. */
+/** Milliseconds, on a machine of normal speed. */
 const longestBlock = 250;
 
 const service = await startWithAdmin(t, { MAX_PAYLOAD_SIZE: '10mb' });
@@ -24,7 +24,7 @@ interface Step {
   what: string;
   send(count: number): ReturnType<typeof post>;
   hashes?: number;
-  /** Whether users are told of it. */
+  /** Whether the users are notified. */
   tells?: true;
 }
 
@@ -46,7 +46,7 @@ const each = (path: string, make: (index: number) => object) => () =>
   );
 const byQuery = (path: string, filter: object, data: object) => () =>
   patch(service, `${path}?fields=id`, { query: { filter, limit: -1 }, data });
-/** Ever other columns, of which there are more combinations than one statement could have forms. */
+/** Different columns for each item, with more combinations than there could be forms of a statement. */
 const mixed = (index: number) =>
   Object.fromEntries(
     ['first_name', 'last_name', 'title', 'location', 'description', 'language', 'last_page', 'appearance']
@@ -68,7 +68,7 @@ const steps: Step[] = [
         })),
       ),
   },
-  { what: 'update users alike', send: alike('/users', { title: 'all', policies: [policy, other] }) },
+  { what: 'update users with the same values', send: alike('/users', { title: 'all', policies: [policy, other] }) },
   { what: 'update each user', send: each('/users', mixed) },
   {
     what: 'update each address and token',
@@ -134,7 +134,7 @@ const steps: Step[] = [
 
 t.test('the number of statements does not grow with the number of items', async (t) => {
   const found = new Map<string, number[]>();
-  // Once before anything is measured, because the first run compiles schemas.
+  // A run before the measurements, because the first one compiles schemas.
   for (const { send } of steps) await send(1);
   for (const count of counts) {
     list++;
@@ -161,7 +161,7 @@ t.test('the number of statements does not grow with the number of items', async 
   }
 });
 
-/** Two sessions of each user. */
+/** Creates two sessions for each user. */
 async function signInAll(): Promise<void> {
   const now = app.clock();
   const rows = ids.flatMap((user) => [0, 1].map(() => ({ user, expiresAt: new Date(now.getTime() + 1e6) })));
@@ -176,7 +176,7 @@ async function signInAll(): Promise<void> {
   }
 }
 
-t.test('each row gets what was meant for it', async (t) => {
+t.test('each row gets its own values', async (t) => {
   await create('/users', [
     { email: 'one@example.com', provider: 'x', title: 'kept', tags: ['a'] },
     { email: 'two@example.com', provider: 'x', title: 'kept', tags: ['b'] },
@@ -196,8 +196,8 @@ t.test('each row gets what was meant for it', async (t) => {
 });
 
 t.test(
-  'on the embedded engine a request holds fewer items',
-  { skip: engine !== 'embedded' && 'embedded only' },
+  'the embedded engine accepts fewer items per request',
+  { skip: engine !== 'embedded' && 'embedded engine only' },
   async (t) => {
     const roleCount = await app.db.$count(roles);
     const tooMany = named(most + 1, (name) => ({ name, email: `${name}@example.com`, provider: 'x' }));

@@ -9,14 +9,14 @@ import { refused } from '../../helpers/refusals.js';
 import { codeOfStep, stepOf } from '../../helpers/totp.js';
 import { nextStep, wrongCode } from '../../helpers/two-factor.js';
 
-/** How far a clock is ahead, until somebody sets it right. */
+/** How far a clock is ahead, until it is corrected. */
 const ahead = 50 * 60 * minute;
 const longestLock = 15 * minute;
 
-/** A lock that is met now ends, at the latest, after the longest lock there is. */
+/** A lock encountered now ends at the latest after the longest possible lock. */
 const secondsOf = (response: { headers: Record<string, unknown> }) => Number(response.headers['retry-after']);
 
-t.test('a lock that was set while the clock was ahead lasts no longer than the longest lock', async (t) => {
+t.test('a lock set while the clock was ahead lasts no longer than the longest possible lock', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { right, wrong } = loginsOf(service);
@@ -28,19 +28,19 @@ t.test('a lock that was set while the clock was ahead lasts no longer than the l
     refused(t, await right(account, '192.0.2.1'), 'REQUESTS_EXCEEDED', 'locked while the clock is ahead');
     clock.advance(-ahead);
     const locked = await right(account, '192.0.2.1');
-    refused(t, locked, 'REQUESTS_EXCEEDED', 'still locked when it is right again');
+    refused(t, locked, 'REQUESTS_EXCEEDED', 'still locked when the clock is corrected');
     t.ok(secondsOf(locked) > 0 && secondsOf(locked) <= longestLock / 1000, `${secondsOf(locked)} seconds`);
     clock.advance(10 * minute);
     const later = await right(account, '192.0.2.1');
     refused(t, later, 'REQUESTS_EXCEEDED', 'ten minutes later');
     t.ok(secondsOf(later) <= 5 * 60, `five minutes are left: ${secondsOf(later)} seconds`);
     clock.advance(5 * minute + 1_000);
-    t.equal((await right(account, '192.0.2.1')).statusCode, 200, 'and then no longer');
+    t.equal((await right(account, '192.0.2.1')).statusCode, 200, 'and then unlocked');
     if (isKnown) t.equal((await right(account, '192.0.2.9')).statusCode, 200, 'anywhere');
   }
 });
 
-t.test('a lock that another instance set is shortened too', async (t) => {
+t.test('a lock set by another instance is shortened too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { right, wrong } = loginsOf(service);
@@ -49,12 +49,12 @@ t.test('a lock that another instance set is shortened too', async (t) => {
   await app.db.update(loginAttempts).set({ lockedUntil: new Date(clock.now().getTime() + ahead) });
   clock.advance(2_000);
   t.ok(secondsOf(await right(account, '192.0.2.1')) <= longestLock / 1000);
-  t.ok(secondsOf(await right(account, '192.0.2.2')) <= longestLock / 1000, 'from elsewhere');
+  t.ok(secondsOf(await right(account, '192.0.2.2')) <= longestLock / 1000, 'from another address');
   clock.advance(longestLock + 1_000);
   t.equal((await right(account, '192.0.2.1')).statusCode, 200);
 });
 
-t.test('so does a lock of one-time passwords', async (t) => {
+t.test('so is a lock of one-time passwords', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
   const account = await createTfaAccount(app);
@@ -70,7 +70,7 @@ t.test('so does a lock of one-time passwords', async (t) => {
   t.equal((await logIn(codeOfStep(nextStep(service)))).statusCode, 200);
 });
 
-t.test('and so does the step of a code that was used then', async (t) => {
+t.test('and so is the step of a code used in the meantime', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
   const account = await createTfaAccount(app);
@@ -79,9 +79,9 @@ t.test('and so does the step of a code that was used then', async (t) => {
   clock.advance(ahead);
   t.equal((await logIn()).statusCode, 200);
   clock.advance(-ahead);
-  refused(t, await logIn(), 'INVALID_OTP', 'codes of the past are used');
+  refused(t, await logIn(), 'INVALID_OTP', 'earlier codes count as used');
   const { tfaLastStep } = await storedUser(app, account.id);
-  t.ok((tfaLastStep ?? 0) - stepOf(clock.now()) <= 30, 'for as long as the longest lock');
+  t.ok((tfaLastStep ?? 0) - stepOf(clock.now()) <= 30, 'no longer than the longest lock');
   clock.advance(longestLock + minute);
   t.equal((await logIn()).statusCode, 200);
   t.equal((await app.db.select().from(users).where(eq(users.id, account.id))).length, 1);

@@ -9,13 +9,13 @@ import { listen } from '../../helpers/raw-http.js';
 import { createUser } from '../../helpers/records.js';
 import { policyWith, tokenHolder } from '../../helpers/rights.js';
 
-/** Hashing is expensive: what one caller asks for must not keep others from signing in. */
+/** Hashing is expensive: the requests of one caller must not keep others from logging in. */
 
 const password = 'a password that nobody has';
-// One thread and a hash that takes its time, as in production.
+// One thread and a slow hash, as in production.
 const variables = { PASSWORD_HASH_CONCURRENCY: '1', PASSWORD_HASH_QUEUE: '40', PASSWORD_HASH_TIME: '3' };
 
-/** Forty logins, four at a time. @returns how many succeed */
+/** Logs in forty times, four at a time. @returns the number of successful logins */
 async function signIn({ post }: TestApp, { email, password }: { email: string; password: string }): Promise<number> {
   let succeeded = 0;
   for (let round = 0; round < 10; round++) {
@@ -25,10 +25,10 @@ async function signIn({ post }: TestApp, { email, password }: { email: string; p
   return succeeded;
 }
 
-/** Requests in progress at a time: on a slow machine the rest of them would only wait for the database. */
+/** Concurrent requests: on a slow machine, more of them would only wait for the database. */
 const maxInProgress = 10;
 
-/** Sends a request 33 times a second, or as often as they are answered, while some work goes on. @returns the status codes */
+/** Sends a request 33 times a second, or as often as they are answered, during some work. @returns the status codes */
 async function meanwhile<T>(send: () => Promise<{ statusCode: number }>, work: () => Promise<T>) {
   const sent: Promise<number>[] = [];
   let inProgress = 0;
@@ -63,10 +63,10 @@ t.test('forty logins succeed while a user sets the passwords of 200 others', asy
   const [{ result, codes, count }, cost] = await costOf(app, () => meanwhile(send, () => signIn(service, honest)));
   t.equal(result, 40, 'all of them');
   t.strictSame([...(await codes())], [403]);
-  t.equal(cost.hashes, 40, `those of the logins alone, while ${count()} requests were refused`);
+  t.equal(cost.hashes, 40, `only the hashes of the logins, while ${count()} requests were rejected`);
 });
 
-t.test('and while a user creates ten users again and again, with the right to', async (t) => {
+t.test('and while a user who may do so repeatedly creates ten users', async (t) => {
   const service = await startTestApp(t, variables);
   const { app, post } = service;
   const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'] }]);
@@ -84,7 +84,7 @@ t.test('and while a user creates ten users again and again, with the right to', 
   for (const code of await codes()) t.ok(code === 200 || code === 503, `${code}`);
 });
 
-t.test('what a client has asked for is dropped when it disconnects', async (t) => {
+t.test('the work of a client is dropped when it disconnects', async (t) => {
   const service = await startTestApp(t, { ...variables, PASSWORD_HASH_TIME: '30' });
   const { app } = service;
   const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'] }]);
@@ -103,7 +103,7 @@ t.test('what a client has asked for is dropped when it disconnects', async (t) =
   const { hashMany } = app.passwords;
   const ended = new Promise<string>((resolve) => {
     app.passwords.hashMany = async (...given) => {
-      // It has begun: the client hangs up.
+      // Hashing has started, so the client disconnects.
       setTimeout(() => sent.destroy(), 50);
       try {
         const hashes = await hashMany(...given);

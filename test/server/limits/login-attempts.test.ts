@@ -16,7 +16,7 @@ const { logIn, right, wrong, allow } = loginsOf(service);
 const home = '192.0.2.1';
 const stranger = '198.51.100.1';
 
-/** Wrong guesses, one after another, each refused for being wrong. */
+/** Makes wrong guesses one after another, each of which must be rejected as wrong. */
 async function fail(who: { email: string }, times: number, from: (index: number) => string = () => stranger) {
   for (let done = 0; done < times; done++) {
     const response = await wrong(who, from(done));
@@ -24,33 +24,33 @@ async function fail(who: { email: string }, times: number, from: (index: number)
   }
 }
 
-/** An answer must tell of a lock, of which about so many seconds are left. */
+/** Checks that a response reports a lock with about this many seconds left. */
 function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what: string, limit = 25): void {
   refused(t, response, 'REQUESTS_EXCEEDED', what);
   const { extensions } = response.json().errors[0];
   t.equal(extensions.limit, limit, `${what}: limit`);
   const seconds = Number(response.headers['retry-after']);
   const left = (new Date(extensions.reset).getTime() - clock.now().getTime()) / second;
-  t.ok(seconds >= left && seconds < left + 3, `${what}: Retry-After ${seconds} is as long as it lasts, ${left}`);
+  t.ok(seconds >= left && seconds < left + 3, `${what}: Retry-After ${seconds} matches the remaining time, ${left}`);
   t.ok(left <= lasts && left > lasts - 5, `${what}: ${left} of ${lasts} seconds are left`);
 }
 
-t.test('past 25 wrong guesses the account is locked, for longer and longer, never for good', async (t) => {
+t.test('after 25 wrong guesses the account is locked, for increasing periods, but never permanently', async (t) => {
   const ada = await createAccount(app);
   await fail(ada, 25);
   for (const seconds of [30, 60, 120, 240, 480, 900, 900]) {
     isLocked(t, await right(ada, stranger), seconds, 'the right password');
-    isLocked(t, await wrong(ada, stranger), seconds, 'a wrong one');
+    isLocked(t, await wrong(ada, stranger), seconds, 'a wrong password');
     clock.advance(seconds * second - 4 * second);
-    isLocked(t, await right(ada, stranger), 4, 'what came meanwhile has made it no longer');
+    isLocked(t, await right(ada, stranger), 4, 'attempts during the lock do not extend it');
     clock.advance(4 * second);
     await fail(ada, 1);
   }
-  t.equal((await storedUser(app, ada.id)).status, 'active', 'nobody is suspended');
+  t.equal((await storedUser(app, ada.id)).status, 'active', 'the user is not suspended');
   clock.advance(900 * second);
-  t.equal((await right(ada, stranger)).statusCode, 200, 'at its end the right password gets in');
+  t.equal((await right(ada, stranger)).statusCode, 200, 'after the lock, the right password works');
   await fail(ada, 24);
-  t.equal((await right(ada, stranger)).statusCode, 200, 'and the count has begun anew');
+  t.equal((await right(ada, stranger)).statusCode, 200, 'and the count has restarted');
 });
 
 t.test('unknown accounts are counted and answered like known ones', async (t) => {
@@ -67,9 +67,9 @@ t.test('unknown accounts are counted and answered like known ones', async (t) =>
   t.match(expected, [[401], [401], [401], [429], [429], [429]]);
   for (const [what, columns] of Object.entries({
     'an active user': {},
-    'a suspended one': { status: 'suspended' },
-    'one without a password': { password: null },
-    'one of another provider': { provider: 'github' },
+    'a suspended user': { status: 'suspended' },
+    'a user without a password': { password: null },
+    'a user of another provider': { provider: 'github' },
   })) {
     const { email } = await createAccount(app, columns);
     t.strictSame(await story(email), expected, what);
@@ -96,23 +96,18 @@ t.test('all spellings of an account share one counter (CVE-2025-24806)', async (
     'ｍixed.case@example.com',
     'mixed.case@exampſe.com',
   ]) {
-    refused(t, await right({ email }, '203.0.113.1'), 'INVALID_PAYLOAD', `there is no ${JSON.stringify(email)}`);
+    refused(t, await right({ email }, '203.0.113.1'), 'INVALID_PAYLOAD', `${JSON.stringify(email)} is invalid`);
   }
   await allow(25);
 });
 
-t.test('a stranger cannot lock the owner out', async (t) => {
+t.test('an attacker cannot lock the owner out', async (t) => {
   const ada = await createAccount(app);
   t.equal((await right(ada, home)).statusCode, 200);
   const stranger = (index: number) => `198.51.100.${index}`;
   await fail(ada, 25, stranger);
-  isLocked(
-    t,
-    await right(ada, '203.0.113.1'),
-    30,
-    'from where nobody has logged in before, however many places it were',
-  );
-  t.equal((await right(ada, home)).statusCode, 200, 'the owner gets in from where they were before');
+  isLocked(t, await right(ada, '203.0.113.1'), 30, 'from any network without an earlier login, however many there are');
+  t.equal((await right(ada, home)).statusCode, 200, 'the owner can log in from a known network');
   t.equal((await right(ada, `::ffff:${home}`)).statusCode, 200, 'however the address is written');
 
   await fail(ada, 24, () => home);
@@ -129,14 +124,14 @@ t.test('a stranger cannot lock the owner out', async (t) => {
   isLocked(t, await right(bob, '2001:db8:1:3::1'), 30, 'but not from the next');
 });
 
-t.test('an attack on one account is none on another', async (t) => {
+t.test('an attack on one account does not affect another', async (t) => {
   const [ada, bob] = [await createAccount(app), await createAccount(app)];
   await fail(ada, 25);
   isLocked(t, await right(ada, stranger), 30, 'hers');
-  t.equal((await right(bob, stranger)).statusCode, 200, 'his, from the same address');
+  t.equal((await right(bob, stranger)).statusCode, 200, 'the other account, from the same address');
 });
 
-t.test('whoever reads the mails of the account gets in', async (t) => {
+t.test('a user who can read the emails of the account can log in', async (t) => {
   const ada = await createAccount(app);
   await fail(ada, 25, (index) => `198.51.100.${index}`);
   isLocked(t, await right(ada, home), 30, 'locked');
@@ -145,16 +140,16 @@ t.test('whoever reads the mails of the account gets in', async (t) => {
   const payload = { token, password };
   const reset = await service.request({ method: 'POST', url: '/auth/password/reset', remoteAddress: home, payload });
   t.equal(reset.statusCode, 204);
-  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'by a new password');
+  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'with a new password');
   await fail(ada, 25, (index) => `198.51.101.${index}`);
-  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'and from there again and again');
+  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'and repeatedly from the same network');
 });
 
 const resetOf = async (userId: string) => {
   return { scope: 'password-reset', userId, state: stateOf(await storedUser(app, userId)) } as const;
 };
 
-t.test('so does who accepts an invitation, whoever has tried before', async (t) => {
+t.test('so can a user who accepts an invitation, in spite of earlier guesses', async (t) => {
   const email = 'invited@example.com';
   await fail({ email }, 25);
   const { id } = await createAccount(app, { email, status: 'invited', password: null });
@@ -166,7 +161,7 @@ t.test('so does who accepts an invitation, whoever has tried before', async (t) 
   t.equal((await logIn(email, password, home)).statusCode, 200);
 });
 
-t.test('who is right often at once is never taken for a guesser', async (t) => {
+t.test('many simultaneous correct logins never count as guesses', async (t) => {
   await allow(3);
   const ada = await createAccount(app);
   const answers = await Promise.all(Array.from({ length: 60 }, () => right(ada, stranger)));
@@ -174,7 +169,7 @@ t.test('who is right often at once is never taken for a guesser', async (t) => {
   await allow(25);
 });
 
-t.test('what is no wrong guess', async (t) => {
+t.test('requests that are not wrong guesses', async (t) => {
   await allow(2);
   const holder = await newHolder(service);
   for (let done = 0; done < 5; done++) refused(t, await holder.login(), 'INVALID_OTP', 'the first of two steps');
@@ -184,17 +179,17 @@ t.test('what is no wrong guess', async (t) => {
   app.passwords.verify = async () => {
     throw new Error('The queue is full.');
   };
-  for (let done = 0; done < 5; done++) t.equal((await right(ada, stranger)).statusCode, 500, 'never looked at');
+  for (let done = 0; done < 5; done++) t.equal((await right(ada, stranger)).statusCode, 500, 'never verified');
   app.passwords.verify = verify;
   t.equal((await right(ada, stranger)).statusCode, 200);
   for (let done = 0; done < 5; done++) {
-    refused(t, await logIn(ada.email, '', stranger), 'INVALID_PAYLOAD', 'what is malformed');
+    refused(t, await logIn(ada.email, '', stranger), 'INVALID_PAYLOAD', 'a malformed request');
   }
   t.equal((await right(ada, stranger)).statusCode, 200);
   await allow(25);
 });
 
-t.test('every place that checks the password of an account counts (CVE-2025-64102)', async (t) => {
+t.test('every place that verifies the password of an account counts (CVE-2025-64102)', async (t) => {
   await allow(4);
   const ada = await newPerson(service);
   const holder = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
@@ -213,7 +208,7 @@ t.test('every place that checks the password of an account counts (CVE-2025-6410
   await allow(25);
 });
 
-t.test('auth_login_attempts: null switches it off', async (t) => {
+t.test('auth_login_attempts: null disables the limit', async (t) => {
   await allow(null);
   const ada = await createAccount(app);
   await fail(ada, 60);
@@ -221,13 +216,13 @@ t.test('auth_login_attempts: null switches it off', async (t) => {
   await allow(25);
 });
 
-t.test('old attempts count no more, and are cleared away', async (t) => {
+t.test('old attempts no longer count, and are deleted', async (t) => {
   const ada = await createAccount(app);
   await fail(ada, 24);
   clock.advance(day);
   await fail(ada, 24);
   clock.advance(day);
-  t.equal((await right(ada, stranger)).statusCode, 200, 'whether or not they have been cleared away');
+  t.equal((await right(ada, stranger)).statusCode, 200, 'whether or not they have been deleted');
   await fail({ email: 'nobody-at-all@example.com' }, 3);
   t.ok((await app.db.$count(loginAttempts)) > 2);
   clock.advance(day);
@@ -235,7 +230,7 @@ t.test('old attempts count no more, and are cleared away', async (t) => {
   t.equal(await app.db.$count(loginAttempts), 0);
 });
 
-t.test('what is kept names nobody', async (t) => {
+t.test('stored attempts contain no addresses', async (t) => {
   const email = 'somebody.who.mistyped@example.com';
   await fail({ email }, 1);
   const kept = JSON.stringify(await app.db.select().from(loginAttempts));

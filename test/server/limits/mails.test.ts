@@ -11,7 +11,7 @@ import { mailsTo } from '../../helpers/mails.js';
 import { startRedis, withoutRedis } from '../../helpers/redis-server.js';
 import { refused } from '../../helpers/refusals.js';
 
-/** A service without limits on requests, but with those on what strangers can have sent. */
+/** A service without limits on requests, but with limits on the emails that anonymous callers can cause. */
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
   const service = await startTestApp(
     t,
@@ -39,7 +39,7 @@ async function start(t: Test, variables: Record<string, string> = {}, overrides:
   };
 }
 
-t.test('registration: five a minute and address, whatever RATE_LIMITER_ENABLED says', async (t) => {
+t.test('registration: five per minute and network, whatever RATE_LIMITER_ENABLED is', async (t) => {
   const { register, clock } = await start(t, { RATE_LIMITER_ENABLED: 'false' });
   for (let index = 0; index < 5; index++) {
     t.equal((await register(`a${index}@example.com`, '2001:db8::1')).statusCode, 204);
@@ -54,7 +54,7 @@ t.test('registration: five a minute and address, whatever RATE_LIMITER_ENABLED s
   t.equal((await register('b@example.com', '2001:db8::2')).statusCode, 204, 'a minute later');
 });
 
-t.test('what is in the body changes nothing about whose limit it is (CVE-2025-64526)', async (t) => {
+t.test('the request cannot influence whose limit applies (CVE-2025-64526)', async (t) => {
   const { request } = await start(t);
   const answers: number[] = [];
   for (let index = 0; index < 8; index++) {
@@ -75,35 +75,38 @@ t.test('what is in the body changes nothing about whose limit it is (CVE-2025-64
   t.strictSame(answers, [204, 204, 204, 204, 204, 429, 429, 429]);
 });
 
-t.test('RATE_LIMITER_REGISTRATION_ENABLED=false switches that off', async (t) => {
+t.test('RATE_LIMITER_REGISTRATION_ENABLED=false disables this', async (t) => {
   const { register } = await start(t, { RATE_LIMITER_REGISTRATION_ENABLED: 'false' });
   for (let index = 0; index < 12; index++) {
     t.equal((await register(`d${index}@example.com`, '198.51.100.1')).statusCode, 204);
   }
 });
 
-t.test('nobody can fill a mailbox with links to reset a password, and nobody is told (CVE-2026-23511)', async (t) => {
-  const { app, reset, mails, clock } = await start(t);
-  const { email } = await createAccount(app, { email: 'ada@example.com' });
-  const answersOf = async (address: (index: number) => string) => {
-    const answers = [];
-    for (let index = 0; index < 12; index++) {
-      const { statusCode, body, headers } = await reset(address(index), `198.51.100.${index}`);
-      answers.push([statusCode, body, Object.keys(headers).sort().join()]);
-    }
-    return answers;
-  };
-  const known = await answersOf((index) => (index % 2 ? email : 'ADA@Example.com'));
-  const unknown = await answersOf(() => 'nobody@example.com');
-  t.strictSame(known, unknown);
-  t.strictSame(new Set(known.map(([status]) => status)), new Set([204]));
-  t.equal(await mails(email), 5, 'five in a quarter of an hour, in all spellings together');
-  clock.advance(15 * minute);
-  await reset(email, '198.51.100.1');
-  t.equal(await mails(email), 6, 'then there is one again');
-});
+t.test(
+  'an attacker cannot fill a mailbox with password reset links, and responses reveal nothing (CVE-2026-23511)',
+  async (t) => {
+    const { app, reset, mails, clock } = await start(t);
+    const { email } = await createAccount(app, { email: 'ada@example.com' });
+    const answersOf = async (address: (index: number) => string) => {
+      const answers = [];
+      for (let index = 0; index < 12; index++) {
+        const { statusCode, body, headers } = await reset(address(index), `198.51.100.${index}`);
+        answers.push([statusCode, body, Object.keys(headers).sort().join()]);
+      }
+      return answers;
+    };
+    const known = await answersOf((index) => (index % 2 ? email : 'ADA@Example.com'));
+    const unknown = await answersOf(() => 'nobody@example.com');
+    t.strictSame(known, unknown);
+    t.strictSame(new Set(known.map(([status]) => status)), new Set([204]));
+    t.equal(await mails(email), 5, 'five in a quarter of an hour, across all spellings');
+    clock.advance(15 * minute);
+    await reset(email, '198.51.100.1');
+    t.equal(await mails(email), 6, 'then another one');
+  },
+);
 
-t.test('nor send mails to many from one address', async (t) => {
+t.test('nor can one address cause emails to many users', async (t) => {
   const { app, reset, mails } = await start(t);
   const people = await Promise.all(Array.from({ length: 33 }, () => createAccount(app)));
   for (const { email } of people) t.equal((await reset(email, '198.51.100.1')).statusCode, 204);
@@ -114,10 +117,10 @@ t.test('nor send mails to many from one address', async (t) => {
   t.equal(await mails(last), 0);
   for (let index = 0; index < 9; index++) await reset(last, '198.51.100.1');
   await reset(last, '198.51.100.2');
-  t.equal(await mails(last), 1, 'who may send no more uses up nobody else’s either');
+  t.equal(await mails(last), 1, 'requests over the limit do not use up the limit of others');
 });
 
-t.test('registration cannot be used for it either', async (t) => {
+t.test('registration cannot be used for this either', async (t) => {
   const { register, mails, letRegister } = await start(t);
   await letRegister();
   for (let index = 0; index < 8; index++) {
@@ -126,7 +129,7 @@ t.test('registration cannot be used for it either', async (t) => {
   t.equal(await mails('eve@example.com'), 5);
 });
 
-/** All that strangers can do from one network that has to do with an address, short of having emails sent to it. */
+/** Everything that an anonymous caller can do from one network with an address, except causing emails to it. */
 async function harass({ app, reset, register, letRegister }: Awaited<ReturnType<typeof start>>, email: string) {
   const [name, domain] = email.split('@');
   const from = '198.51.100.1';
@@ -149,33 +152,33 @@ async function harass({ app, reset, register, letRegister }: Awaited<ReturnType<
   }
 }
 
-/** How many links to reset the password have come to an address. */
+/** The number of password reset links sent to an address. */
 const resetLinks = async (app: FastifyInstance, email: string) =>
   (await mailsTo(app, email)).filter(({ text }) => text.includes('/account/reset-password?token=')).length;
 
 for (const store of ['memory', 'Redis'] as const) {
   t.test(
-    `whatever strangers did, the owner gets a link to reset the password: counted in ${store}`,
+    `whatever anonymous callers did, the owner gets a password reset link: counted in ${store}`,
     { skip: store === 'Redis' && withoutRedis },
     async (t) => {
       const service = await start(t, store === 'Redis' ? { REDIS_URL: (await startRedis(t)).url } : {});
       const { app, reset } = service;
       const { email } = await createAccount(app, { email: 'victim@example.com' });
       await harass(service, email);
-      t.equal(await resetLinks(app, email), 0, 'nothing that they did sends one');
+      t.equal(await resetLinks(app, email), 0, 'none of these requests sends a link');
       await reset(email, '198.51.100.1');
       t.equal(await resetLinks(app, email), 1, 'from the same network');
       await reset(email, '203.0.113.1');
       t.equal(await resetLinks(app, email), 2, 'and from another one');
-      t.equal(await resetLinks(app, 'victim+mine@example.com'), 5, 'each stored address has a limit of its own');
+      t.equal(await resetLinks(app, 'victim+mine@example.com'), 5, 'each stored address has its own limit');
 
       for (let index = 0; index < 9; index++) await reset(email, `198.51.103.${index}`);
-      t.equal(await resetLinks(app, email), 5, 'which holds');
+      t.equal(await resetLinks(app, email), 5, 'which is enforced');
     },
   );
 }
 
-t.test('a network that has requested too many still gets those of users who log in from there', async (t) => {
+t.test('users who log in from a network still get links requested there after it has reached its limit', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
   const [member, guest] = [await createAccount(app), await createAccount(app)];
@@ -191,12 +194,12 @@ t.test('a network that has requested too many still gets those of users who log 
   for (const { email } of [member, guest]) await ask(email);
   t.equal(await resetLinks(app, member.email), 1);
   t.equal(await resetLinks(app, guest.email), 0);
-  t.equal(answers.size, 1, 'and all answers are identical');
+  t.equal(answers.size, 1, 'and all responses are identical');
   await reset(guest.email, '198.51.100.2');
-  t.equal(await resetLinks(app, guest.email), 1, 'from elsewhere they get it');
+  t.equal(await resetLinks(app, guest.email), 1, 'from another network they get it');
 });
 
-t.test('so do users who log in from a network from which too many emails were sent', async (t) => {
+t.test('so do users who log in from a network that has caused too many emails', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
   const member = await createAccount(app);
@@ -209,7 +212,7 @@ t.test('so do users who log in from a network from which too many emails were se
   t.equal(await resetLinks(app, member.email), 1);
 });
 
-t.test('an email that has to be tried again counts once', async (t) => {
+t.test('an email that is retried counts once', async (t) => {
   const sent: string[] = [];
   let failures = 3;
   const transport: MailTransport = {
@@ -230,7 +233,7 @@ t.test('an email that has to be tried again counts once', async (t) => {
   t.strictSame(sent, Array(5).fill(email));
 });
 
-t.test('RATE_LIMITER_MAIL_ENABLED=false switches it off', async (t) => {
+t.test('RATE_LIMITER_MAIL_ENABLED=false disables this', async (t) => {
   const { app, reset, mails } = await start(t, { RATE_LIMITER_MAIL_ENABLED: 'false' });
   const { email } = await createAccount(app);
   for (let index = 0; index < 8; index++) await reset(email, '198.51.100.1');

@@ -9,7 +9,7 @@ import { refused } from '../../helpers/refusals.js';
 import { median } from '../../helpers/statistics.js';
 import { newHolder } from '../../helpers/two-factor.js';
 
-t.test('from where a user has logged in', async (t) => {
+t.test('the networks from which a user has logged in', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { right, wrong } = loginsOf(service);
@@ -18,23 +18,23 @@ t.test('from where a user has logged in', async (t) => {
       .map(({ network }) => network)
       .sort();
 
-  t.test('is noted once', async (t) => {
+  t.test('each is stored once', async (t) => {
     const ada = await createAccount(app);
     await wrong(ada, '192.0.2.9');
     await Promise.all(Array.from({ length: 5 }, () => right(ada, '192.0.2.1')));
     await right(ada, '2001:db8:1:2:3:4:5:6');
     t.strictSame(await networksOf(ada.id), ['192.0.2.1', '2001:db8:1:2::']);
     await deleteAccount(app, ada.id);
-    t.strictSame(await networksOf(ada.id), [], 'and goes with the user');
+    t.strictSame(await networksOf(ada.id), [], 'and deleted with the user');
   });
 
-  t.test('the password alone is not enough where there is a second factor', async (t) => {
+  t.test('with a second factor, the password alone is not sufficient', async (t) => {
     const holder = await newHolder(service);
     refused(t, await holder.login(), 'INVALID_OTP', 'the first step');
     t.strictSame(await networksOf(holder.id), []);
   });
 
-  t.test('the latest twenty, of ninety days', async (t) => {
+  t.test('the latest twenty, from the last ninety days', async (t) => {
     const ada = await createAccount(app);
     for (let index = 0; index < 23; index++) {
       t.equal((await right(ada, `192.0.2.${100 + index}`)).statusCode, 200);
@@ -52,7 +52,7 @@ t.test('from where a user has logged in', async (t) => {
   });
 });
 
-t.test('one address cannot try many accounts that are none of its own', async (t) => {
+t.test('one address cannot try many accounts that have never logged in from it', async (t) => {
   const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
   const { app, clock } = service;
   const { right, wrong, logIn } = loginsOf(service);
@@ -65,13 +65,13 @@ t.test('one address cannot try many accounts that are none of its own', async (t
     if (response.statusCode !== 401) throw new Error(response.body);
   }
   refused(t, await logIn('another@example.com', 'Password123!', office), 'REQUESTS_EXCEEDED', 'an unknown account');
-  refused(t, await right(bob, office), 'REQUESTS_EXCEEDED', 'a known one, new there');
-  t.equal((await right(ada, office)).statusCode, 200, 'who is known there gets in');
+  refused(t, await right(bob, office), 'REQUESTS_EXCEEDED', 'a known account without a login from there');
+  t.equal((await right(ada, office)).statusCode, 200, 'a user with an earlier login from there can log in');
   refused(
     t,
     await wrong(ada, office),
     'REQUESTS_EXCEEDED',
-    'but a wrong password of theirs looks like any other attempt',
+    'but a wrong password for that account gets the same error as any other',
   );
   t.equal((await right(bob, '192.0.2.2')).statusCode, 200, 'another address');
   clock.advance(15 * minute);
@@ -93,11 +93,11 @@ t.test('an address with too many wrong passwords does not learn who logs in from
   for (let index = 0; index < 275; index++) await logIn(`victim-${index}@example.com`, 'Password123!', office);
 
   const kinds: Record<string, () => ReturnType<typeof logIn>> = {
-    'an account that is known there': () => wrong(known, office),
-    'one that is locked': () => wrong(locked, office),
-    'one that is suspended': () => right(suspended, office),
-    'one that is known elsewhere, with the right password': () => right(elsewhere, office),
-    'one that is known elsewhere': () => wrong(elsewhere, office),
+    'an account with logins from there': () => wrong(known, office),
+    'a locked account': () => wrong(locked, office),
+    'a suspended account': () => right(suspended, office),
+    'an account with logins from elsewhere, with the right password': () => right(elsewhere, office),
+    'an account with logins from elsewhere': () => wrong(elsewhere, office),
     'no account': () => logIn('nobody@example.com', 'Password123!', office),
   };
   const times = new Map<string, number[]>(Object.keys(kinds).map((kind) => [kind, []]));
@@ -122,20 +122,20 @@ t.test('an address with too many wrong passwords does not learn who logs in from
   const shown = medians.map((time) => Math.round(time));
   t.ok(Math.max(...medians) - Math.min(...medians) < 30, `in the same time: ${shown} ms`);
 
-  t.equal((await right(known, office)).statusCode, 200, 'the right password of a known account signs in');
+  t.equal((await right(known, office)).statusCode, 200, 'the right password of a known account works');
   refused(t, await right(locked, office), 'REQUESTS_EXCEEDED', 'unless it is locked');
   clock.advance(30 * second);
   t.equal((await right(locked, office)).statusCode, 200);
   const checked = countChecks(app);
   for (let index = 0; index < 10; index++) await right(elsewhere, office);
-  t.equal(checked(), 0, 'nothing is hashed for accounts that are not known there');
+  t.equal(checked(), 0, 'no hash is computed for accounts without logins from there');
   await wrong(known, office);
   t.equal(checked(), 1);
   clock.advance(15 * minute);
   t.equal((await right(elsewhere, office)).statusCode, 200, 'a quarter of an hour later');
 });
 
-t.test('the same holds wherever a password is asked for', async (t) => {
+t.test('the same applies wherever a password is required', async (t) => {
   const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
   const { app, request } = service;
   const { right, logIn } = loginsOf(service);
@@ -150,7 +150,7 @@ t.test('the same holds wherever a password is asked for', async (t) => {
     refused(t, await generate(password, office), 'REQUESTS_EXCEEDED', 'from an address that is new to the account');
   }
   t.equal(checked(), 0);
-  t.equal((await generate(account.password, home)).statusCode, 200, 'from where the account is known');
+  t.equal((await generate(account.password, home)).statusCode, 200, 'from a network with earlier logins');
   t.equal((await right(account, home)).statusCode, 200);
-  refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'and where nobody has guessed too often');
+  refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'and without too many guesses');
 });

@@ -14,7 +14,7 @@ const limits = (redis: RedisServer) => ({
   RATE_LIMITER_DURATION: '3600',
 });
 
-/** Milliseconds. A command is given up after 150, once; a slow machine takes its time for the rest. */
+/** Milliseconds. A command times out after 150, once; the rest is a margin for slow machines. */
 const bound = 600;
 
 let network = 0;
@@ -32,7 +32,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
   const ask = async (from: string, instance: { inject: typeof app.inject } = app) =>
     (await instance.inject({ url: '/nowhere', remoteAddress: from })).statusCode;
 
-  /** Whether counts of this instance reach Redis. */
+  /** Whether this instance counts in Redis. */
   const isShared = async (): Promise<boolean> => {
     const from = freshAddress();
     await ask(from);
@@ -48,7 +48,9 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     t.pass(`counts in Redis again after ${Math.round(performance.now() - start)} ms`);
   };
 
-  /** Whatever has become of Redis: limits hold, nothing fails, nobody waits, and no password is needed less than before. */
+  /**
+   * Whatever the state of Redis: limits apply, nothing fails, no request is delayed, and the password is still checked.
+   */
   const holds = async (t: Test) => {
     const answers: number[] = [];
     const from = freshAddress();
@@ -56,25 +58,28 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
       const start = performance.now();
       answers.push(await ask(from));
       const taken = performance.now() - start;
-      if (taken > bound) t.fail(`an answer took ${Math.round(taken)} ms`);
+      if (taken > bound) t.fail(`a response took ${Math.round(taken)} ms`);
     }
-    t.strictSame(answers, [404, 404, 404, 404, 404, 429, 429, 429], 'the limit holds');
+    t.strictSame(answers, [404, 404, 404, 404, 404, 429, 429, 429], 'the limit applies');
 
     const start = performance.now();
     const many = await Promise.all(Array.from({ length: 100 }, () => ask(freshAddress())));
     t.ok(
       many.every((status) => status === 404),
-      'nobody else is refused, and nothing fails',
+      'no other caller is rejected, and nothing fails',
     );
-    t.ok(performance.now() - start < 5 * bound, `a hundred at once took ${Math.round(performance.now() - start)} ms`);
+    t.ok(
+      performance.now() - start < 5 * bound,
+      `a hundred parallel requests took ${Math.round(performance.now() - start)} ms`,
+    );
 
     const ada = await createAccount(app);
     refused(t, await wrong(ada, freshAddress()), 'INVALID_CREDENTIALS', 'a wrong password');
-    t.equal((await right(ada, freshAddress())).statusCode, 200, 'the right one');
+    t.equal((await right(ada, freshAddress())).statusCode, 200, 'the right password');
     const checks = countChecks(app);
     const before = checks();
     const guesses = await Promise.all(Array.from({ length: 60 }, () => wrong(ada, freshAddress())));
-    t.equal(checks() - before, 25, 'attempts to log in are counted in the database');
+    t.equal(checks() - before, 25, 'login attempts are counted in the database');
     t.ok(guesses.every(({ statusCode }) => statusCode === 401 || statusCode === 429));
     clock.advance(60_000);
   };
@@ -87,7 +92,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     return request({ url: '/server/health', remoteAddress, headers });
   };
 
-  t.test('all instances count together', async (t) => {
+  t.test('all instances share their counts', async (t) => {
     const { app: twin } = await startTestApp(t, limits(redis));
     const from = freshAddress();
     const answers: number[] = [];
@@ -96,19 +101,19 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     t.match((await health()).json(), { status: 'ok', checks: { redis: { status: 'ok' } } });
     await holds(t);
     const left = await redis.ask((client) => client.pttl(`gatehouse:limit:requests:${from}`));
-    t.ok(left > 0 && left <= 3_600_000, 'and what is counted is forgotten by itself');
+    t.ok(left > 0 && left <= 3_600_000, 'and counts expire');
   });
 
-  t.test('what stands in Redis shuts nobody out for good', async (t) => {
+  t.test('no content of Redis can lock a caller out permanently', async (t) => {
     const from = freshAddress();
     const key = `gatehouse:limit:requests:${from}`;
     await redis.ask((client) => client.set(key, 1_000));
-    t.equal(await ask(from), 429, 'a count without an end');
+    t.equal(await ask(from), 429, 'a count without an expiry');
     const left = await redis.ask((client) => client.pttl(key));
-    t.ok(left > 0 && left <= 3_600_000, 'is given one');
+    t.ok(left > 0 && left <= 3_600_000, 'gets one');
     await redis.ask((client) => client.set(key, 'rubbish'));
-    t.equal(await ask(from), 404, 'what is no count is passed over');
-    t.ok(await isShared(), 'and the others go on being counted there');
+    t.equal(await ask(from), 404, 'an invalid count is ignored');
+    t.ok(await isShared(), 'and others are still counted there');
   });
 
   t.test('flushed', async (t) => {
@@ -117,7 +122,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     t.equal(await ask(from), 429);
     await redis.ask((client) => client.flushall());
     await redis.ask((client) => client.script('FLUSH'));
-    t.equal(await ask(from), 404, 'the count begins anew');
+    t.equal(await ask(from), 404, 'the count restarts');
     await holds(t);
   });
 
@@ -125,7 +130,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     redis.pause();
     await holds(t);
     const answer = await health();
-    t.equal(answer.statusCode, 200, 'the service does its work');
+    t.equal(answer.statusCode, 200, 'the service works');
     t.match(answer.json(), { status: 'ok', checks: { database: { status: 'ok' }, redis: { status: 'error' } } });
     t.strictSame((await request({ url: '/server/health', remoteAddress: freshAddress() })).json(), { status: 'ok' });
     redis.resume();
@@ -150,12 +155,12 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
   });
 });
 
-t.test('a Redis that is not there when the service starts', { skip: withoutRedis }, async (t) => {
+t.test('a Redis that is unavailable when the service starts', { skip: withoutRedis }, async (t) => {
   const redis = await startRedis(t);
   await redis.kill();
   const start = performance.now();
   const { app } = await startTestApp(t, limits(redis));
-  t.ok(performance.now() - start < 15_000, 'is not waited for');
+  t.ok(performance.now() - start < 15_000, 'the start does not wait for it');
   const statuses: number[] = [];
   for (let asked = 0; asked < 7; asked++) {
     statuses.push((await app.inject({ url: '/server/info', remoteAddress: '198.51.100.1' })).statusCode);
@@ -165,8 +170,8 @@ t.test('a Redis that is not there when the service starts', { skip: withoutRedis
   for (let tries = 0; ; tries++) {
     await app.inject({ url: '/server/info', remoteAddress: `198.51.101.${tries}` });
     if ((await redis.ask((client) => client.dbsize())) > 0) break;
-    if (tries > 100) return t.fail('it is never found');
+    if (tries > 100) return t.fail('Redis is never used');
     await sleep(100);
   }
-  t.pass('and found when it comes');
+  t.pass('and it is used as soon as it is available');
 });

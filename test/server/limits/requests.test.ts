@@ -5,7 +5,7 @@ import { createOwnCounters } from '../../../plugins/server/rate-limits/counters.
 import { admin, bearer, startTestApp, type TestApp } from '../../helpers/app.js';
 import { refused } from '../../helpers/refusals.js';
 
-/** A service that lets an address ask three times an hour. */
+/** A service that allows three requests per hour and address. */
 const startStrict = (t: Test, variables: Record<string, string> = {}) =>
   startTestApp(t, {
     RATE_LIMITER_ENABLED: 'true',
@@ -16,18 +16,18 @@ const startStrict = (t: Test, variables: Record<string, string> = {}) =>
 
 const url = '/server/info';
 
-/** Asks from an address, by way of proxies that say what they say. */
+/** Sends a request from an address, through proxies with the given header. */
 const ask = ({ request }: TestApp, remoteAddress: string, forwarded?: string) =>
   request({ url, remoteAddress, ...(forwarded === undefined ? {} : { headers: { 'x-forwarded-for': forwarded } }) });
 
-/** Whether all these requests are counted together: three of them are answered, and none after. */
+/** Checks that all these requests share one count: three of them are answered, and none after that. */
 async function areOne(t: Test, service: TestApp, from: [remote: string, forwarded?: string][], what: string) {
   const answers: number[] = [];
   for (const [remote, forwarded] of from) answers.push((await ask(service, remote, forwarded)).statusCode);
   t.strictSame(answers, [200, 200, 200, ...Array(from.length - 3).fill(429)], what);
 }
 
-t.test('by default 50 a second and address', async (t) => {
+t.test('by default 50 requests per second and address', async (t) => {
   let now = Date.parse('2030-01-01T00:00:00.250Z');
   const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true' }, { clock: () => new Date(now) });
   const from = (remoteAddress: string, amount: number) =>
@@ -38,8 +38,8 @@ t.test('by default 50 a second and address', async (t) => {
 
   now += 300;
   const [late] = await from('198.51.100.1', 1);
-  if (!late) throw new Error('There is no answer.');
-  refused(t, late, 'REQUESTS_EXCEEDED', 'its form');
+  if (!late) throw new Error('There is no response.');
+  refused(t, late, 'REQUESTS_EXCEEDED', 'the form of the error');
   t.match(late.json().errors[0].extensions, { limit: 50, reset: '2030-01-01T00:00:01.250Z' });
   t.equal(late.headers['retry-after'], '1');
   t.equal(late.headers['cache-control'], 'no-store', 'RFC 6585, 4');
@@ -50,14 +50,14 @@ t.test('by default 50 a second and address', async (t) => {
   t.equal((await from('198.51.100.1', 1))[0]?.statusCode, 200, 'a second later');
 });
 
-t.test('it comes before anything that costs', async (t) => {
+t.test('the limit is checked before anything expensive', async (t) => {
   const { request } = await startStrict(t);
   const remoteAddress = '198.51.100.1';
   for (let asked = 0; asked < 3; asked++) await request({ url, remoteAddress });
   for (const [what, options] of Object.entries({
     'a credential that would be looked up': { url: '/users/me', headers: bearer('x'.repeat(64)) },
     'a password that would be hashed': { method: 'POST', url: '/auth/login', payload: admin },
-    'a body that would be read': {
+    'a body that would be parsed': {
       method: 'POST',
       url: '/users',
       payload: '{',
@@ -69,7 +69,7 @@ t.test('it comes before anything that costs', async (t) => {
   }
 });
 
-t.test('no spelling of a path, and no method, gets past it (GHSA-x732-6j76-qmhm)', async (t) => {
+t.test('no spelling of a path, and no method, bypasses the limit (GHSA-x732-6j76-qmhm)', async (t) => {
   const { app } = await startStrict(t, { HOST: '127.0.0.1', PORT: '0' });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -125,12 +125,12 @@ t.test('no spelling of a path, and no method, gets past it (GHSA-x732-6j76-qmhm)
   );
   t.ok(
     statuses.every((status) => status === 200),
-    'a load balancer may ask as often as it likes',
+    'a load balancer may call these as often as it likes',
   );
-  t.equal(await send('127.0.2.1', 'GET', url), 200, 'which counts for nothing');
+  t.equal(await send('127.0.2.1', 'GET', url), 200, 'which does not count');
 });
 
-t.test('an IPv6 network is one address, however it is written (CVE-2026-45364)', async (t) => {
+t.test('an IPv6 network counts as one address, however it is written (CVE-2026-45364)', async (t) => {
   const service = await startStrict(t);
   await areOne(
     t,
@@ -142,19 +142,19 @@ t.test('an IPv6 network is one address, however it is written (CVE-2026-45364)',
       ['2001:db8:0001:0002:0:0:0:1'],
       ['2001:db8:1:2:3::%eth0'],
     ],
-    'rotation in a /64',
+    'different addresses in a /64',
   );
-  t.equal((await ask(service, '2001:db8:1:3::1')).statusCode, 200, 'the next /64 is another');
+  t.equal((await ask(service, '2001:db8:1:3::1')).statusCode, 200, 'the next /64 is counted separately');
   await areOne(
     t,
     service,
     [['203.0.113.9'], ['::ffff:203.0.113.9'], ['::FFFF:cb00:7109'], ['0:0:0:0:0:ffff:cb00:7109']],
-    'an IPv4 address that is mapped',
+    'an IPv4-mapped address',
   );
-  t.equal((await ask(service, '::ffff:203.0.113.10')).statusCode, 200, 'another one, mapped, is another');
+  t.equal((await ask(service, '::ffff:203.0.113.10')).statusCode, 200, 'another mapped address is counted separately');
 });
 
-t.test('forwarded headers count only from who is trusted', async (t) => {
+t.test('forwarded headers are used only from trusted senders', async (t) => {
   const rotating = (remote: string, format: (index: number) => string) =>
     Array.from({ length: 6 }, (_, index): [string, string] => [remote, format(index)]);
 
@@ -164,22 +164,22 @@ t.test('forwarded headers count only from who is trusted', async (t) => {
       t,
       service,
       rotating('198.51.100.1', (index) => `203.0.113.${index}`),
-      'made up',
+      'forged',
     );
-    t.equal((await ask(service, '203.0.113.1')).statusCode, 200, 'and whose address it was pays nothing for it');
+    t.equal((await ask(service, '203.0.113.1')).statusCode, 200, 'and the forged address is not affected');
     for (const name of ['forwarded', 'x-real-ip', 'client-ip', 'true-client-ip', 'cf-connecting-ip']) {
       const answer = await service.request({ url, remoteAddress: '198.51.100.1', headers: { [name]: '203.0.113.77' } });
-      t.equal(answer.statusCode, 429, `${name} never counts`);
+      t.equal(answer.statusCode, 429, `${name} is never used`);
     }
   });
 
-  t.test('TRUST_PROXY=1: what the nearest proxy has added', async (t) => {
+  t.test('TRUST_PROXY=1: the address added by the nearest proxy', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
     await areOne(
       t,
       service,
       rotating('10.0.0.1', (index) => `203.0.113.${index}, 198.51.100.1`),
-      'what the client has put before it is passed over',
+      'addresses sent by the client are ignored',
     );
     t.equal((await ask(service, '10.0.0.1', '198.51.100.2')).statusCode, 200, 'other clients of the proxy');
     t.equal((await ask(service, '10.0.0.1', '203.0.113.1, 198.51.100.1')).statusCode, 429);
@@ -191,24 +191,24 @@ t.test('forwarded headers count only from who is trusted', async (t) => {
     );
   });
 
-  t.test('a list of addresses: from these alone', async (t) => {
+  t.test('a list of addresses: only from these', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8:ffff::/48' });
     await areOne(
       t,
       service,
       rotating('198.51.100.1', (index) => `203.0.113.${index}`),
-      'from anybody else',
+      'from any other sender',
     );
     await areOne(
       t,
       service,
       rotating('10.1.2.3', (index) => `192.0.2.${index}, 198.51.100.77, 10.9.9.9`),
-      'the first one from behind who is not trusted',
+      'the last address that is not trusted',
     );
     t.equal((await ask(service, '2001:db8:ffff::1', '198.51.100.78')).statusCode, 200);
   });
 
-  t.test('what is no address is counted as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
+  t.test('an invalid address counts as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
     const garbage = [
       'unknown',
@@ -226,12 +226,12 @@ t.test('forwarded headers count only from who is trusted', async (t) => {
       garbage.map((text) => ['10.0.0.1', text]),
       'garbage',
     );
-    t.equal((await ask(service, '10.0.0.1', '198.51.100.2')).statusCode, 200, 'others are left alone');
-    t.equal((await ask(service, '10.0.0.1', '')).statusCode, 429, 'nothing is the proxy itself');
+    t.equal((await ask(service, '10.0.0.1', '198.51.100.2')).statusCode, 200, 'others are not affected');
+    t.equal((await ask(service, '10.0.0.1', '')).statusCode, 429, 'an empty header counts as the proxy itself');
   });
 });
 
-t.test('it can be switched off', async (t) => {
+t.test('the limit can be disabled', async (t) => {
   const service = await startStrict(t, { RATE_LIMITER_ENABLED: 'false' });
   for (let asked = 0; asked < 20; asked++) t.equal((await ask(service, '198.51.100.1')).statusCode, 200);
 });
@@ -246,14 +246,14 @@ t.test('the counters of an instance', async (t) => {
   now += 1;
   t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a new window');
   now -= 1_000;
-  t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a clock that was set back locks nobody out');
+  t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a clock that was set back locks no caller out');
 
   await count('b', 'kept', 1_000);
   for (let key = 0; key < 10_000; key++) {
     await count('a', `key ${key}`, 1_000);
     if (key % 50 === 0) await count('a', 'busy', 1_000);
   }
-  t.equal((await count('a', 'busy', 1_000)).current, 201, 'a flood of others does not wipe out who is busy');
-  t.equal((await count('b', 'kept', 1_000)).current, 2, 'nor another kind');
-  t.equal((await count('a', 'key 9000', 1_000)).current, 1, 'but room is limited');
+  t.equal((await count('a', 'busy', 1_000)).current, 201, 'many other keys do not displace a busy one');
+  t.equal((await count('b', 'kept', 1_000)).current, 2, 'nor one of another kind');
+  t.equal((await count('a', 'key 9000', 1_000)).current, 1, 'but capacity is limited');
 });
