@@ -32,7 +32,7 @@ const addresses = new Map([
 
 const taking = allOperations().filter(({ fields }) => fields.has('email'));
 
-t.test('no answer tells whose address it is (CVE-2024-39896, CVE-2024-41952, CVE-2026-23511)', async (t) => {
+t.test('no response reveals whose address it is (CVE-2024-39896, CVE-2024-41952, CVE-2026-23511)', async (t) => {
   const anonymous = taking.filter(({ operationId }) => configOf(app, operationId).access === 'anonymous');
   t.strictSame(anonymous.map(({ operationId }) => operationId).sort(), [
     'checkPassword',
