@@ -16,7 +16,7 @@ export function readRoutes(app: App, definition: ReadRoutes): void {
     if (request.method !== 'GET' && request.method !== 'SEARCH') return;
     const most = app.config.MAX_RESPONSE_SIZE;
     if (typeof payload === 'string' && payload.length > most / 3 && Buffer.byteLength(payload) > most) {
-      const reason = `The response would be larger than ${most} bytes (MAX_RESPONSE_SIZE); request fewer rows or fields`;
+      const reason = `The response would be larger than ${most} bytes (MAX_RESPONSE_SIZE). Request fewer rows or fields.`;
       throw new ApiError('INVALID_QUERY', { reason });
     }
   });
