@@ -228,13 +228,13 @@ export const errorResponses = (...codes: ErrorCode[]): Record<number, TSchema> =
 /** The codes that each error response declares. */
 const declaredCodes = new WeakMap<object, readonly ErrorCode[]>();
 
-/** The responses of a route, with additional errors that result from what the route requires of its caller. */
+/** The responses of a route, with the errors that result from what the route requires of its callers. */
 export function withErrors(
   responses: Readonly<Record<string, unknown>>,
   codes: readonly ErrorCode[],
 ): Record<string, unknown> {
   const declared = Object.values(responses).flatMap((response) => declaredCodes.get(response as object) ?? []);
-  return { ...responses, ...responsesOf([...declared, ...codes]) };
+  return { ...responses, ...responsesOf([...codes, ...declared]) };
 }
 
 function responsesOf(codes: readonly ErrorCode[]): Record<number, TSchema> {

@@ -107,7 +107,6 @@ export const MyPermissionsResponse = named(
 
 const writeErrors = [
   'INVALID_QUERY',
-  'FORBIDDEN',
   'FAILED_VALIDATION',
   'INVALID_FOREIGN_KEY',
   'VALUE_TOO_LONG',
@@ -118,5 +117,5 @@ const writeErrors = [
 export const permissionWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'VALUE_OUT_OF_RANGE'],
   update: writeErrors,
-  remove: ['INVALID_QUERY', 'FORBIDDEN'],
+  remove: ['INVALID_QUERY'],
 } as const satisfies WriteErrors;

@@ -85,17 +85,11 @@ export const GlobalsResponse = named(
   Data(Globals, { app_access: true, admin_access: false, enforce_tfa: false }),
 );
 
-const writeErrors = [
-  'INVALID_QUERY',
-  'FORBIDDEN',
-  'FAILED_VALIDATION',
-  'VALUE_TOO_LONG',
-  'NOT_NULL_VIOLATION',
-] as const;
+const writeErrors = ['INVALID_QUERY', 'FAILED_VALIDATION', 'VALUE_TOO_LONG', 'NOT_NULL_VIOLATION'] as const;
 
 /** A policy has no foreign keys, and only its ID is unique. */
 export const policyWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
-  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

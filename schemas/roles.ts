@@ -53,7 +53,6 @@ export const roleSchemas = collectionSchemas({
 
 const writeErrors = [
   'INVALID_QUERY',
-  'FORBIDDEN',
   'FAILED_VALIDATION',
   'INVALID_FOREIGN_KEY',
   'VALUE_TOO_LONG',
@@ -64,5 +63,5 @@ const writeErrors = [
 export const roleWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
-  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

@@ -211,7 +211,6 @@ export const TrackPageBody = named(
 
 const writeErrors = [
   'INVALID_QUERY',
-  'FORBIDDEN',
   'FAILED_VALIDATION',
   'RECORD_NOT_UNIQUE',
   'INVALID_FOREIGN_KEY',
@@ -222,5 +221,5 @@ const writeErrors = [
 export const userWriteErrors = {
   create: [...writeErrors, 'REAUTHENTICATION_REQUIRED'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
-  remove: ['INVALID_QUERY', 'FORBIDDEN', 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { ApiError, withErrors } from '../../schemas/errors.js';
+import { ApiError, type ErrorCode, withErrors } from '../../schemas/errors.js';
 import type { RouteAccess } from '../../schemas/needs.js';
 import { securityOf } from '../../schemas/security.js';
 
@@ -58,7 +58,8 @@ export const routeRulesPlugin = plugin(
       const what = `${request} (${operation})`;
       if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
       const config = route.config ?? {};
-      const { access, needs, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } = config;
+      const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } =
+        config;
       if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
       if (access === 'permission' && needs === undefined)
         throw new Error(`${what} does not declare what its callers need (config.needs).`);
@@ -77,13 +78,13 @@ export const routeRulesPlugin = plugin(
           throw new Error(`${what} accepts unknown keys in its body.`);
       }
       schema.security ??= securityOf[access];
-      if (requiresSession || requiresFresh) {
-        if (access !== 'authenticated') throw new Error(`${what} requires a session, but no user.`);
-        schema.response = withErrors(schema.response as Record<string, unknown>, [
-          'FORBIDDEN',
-          ...(requiresFresh ? (['REAUTHENTICATION_REQUIRED'] as const) : []),
-        ]);
-      }
+      if ((requiresSession || requiresFresh) && access !== 'authenticated')
+        throw new Error(`${what} requires a session, but no user.`);
+      const implied: ErrorCode[] = [];
+      // Also for public operations: a user who must set up two-factor authentication first may send their token along.
+      if (!beforeTfa || needs !== undefined || requiresSession || requiresFresh) implied.push('FORBIDDEN');
+      if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
+      schema.response = withErrors(schema.response as Record<string, unknown>, implied);
     });
   },
   { name: 'route-rules' },

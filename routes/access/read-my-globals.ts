@@ -15,7 +15,7 @@ export function readMyGlobals(app: App): void {
           'Returns `app_access`, `admin_access` and `enforce_tfa`, combined from all of your policies. Without a login, returns those of the public policy.',
         response: {
           200: { ...GlobalsResponse, description: 'The combined flags.' },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -15,7 +15,7 @@ export function readMyPermissions(app: App): void {
           'Returns, for each collection and action, whether you have access to all items (`full`), to some (`partial`) or to none (`none`).',
         response: {
           200: { ...MyPermissionsResponse, description: 'Your permissions.' },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -17,7 +17,7 @@ export function readMyRoles(app: App): void {
         querystring: roleSchemas.itemQuery,
         response: {
           200: { ...roleSchemas.listResponse, description: 'The roles.' },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,

@@ -16,7 +16,7 @@ export function checkPassword(app: App): void {
         body: CheckPasswordBody,
         response: {
           200: { ...CheckPasswordResponse, description: 'Whether the password would be accepted.' },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

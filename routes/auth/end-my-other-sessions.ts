@@ -12,7 +12,7 @@ export function endMyOtherSessions(app: App): void {
         summary: 'End your other sessions',
         description:
           'Ends all of your sessions except the current one, with immediate effect. If you call it with a static token, which belongs to no session, all sessions end.',
-        response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

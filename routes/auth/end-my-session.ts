@@ -19,7 +19,7 @@ export function endMySession(app: App): void {
         params: Type.Object({ id: Uuid('Identifier of the session.') }),
         response: {
           204: { ...noContent('The session has ended.'), headers: clearedCookieHeaders },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
       validatorCompiler: checkedByTheDomain,

@@ -15,7 +15,7 @@ export function endSessionOfUser(app: App): void {
         summary: 'End a session of a user',
         description: 'Administrators only. Invalidates all tokens and cookies of the session immediately.',
         params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
-        response: { 204: noContent('The session has ended.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The session has ended.'), ...errorResponses() },
       },
       validatorCompiler: checkedByTheDomain,
     },

@@ -16,7 +16,7 @@ export function endSessionsOfUser(app: App): void {
         description:
           'Administrators only. Ends all sessions of the user; static tokens remain valid. If you pass your own ID, your current session ends too.',
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
-        response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
       validatorCompiler: checkedByTheDomain,
     },

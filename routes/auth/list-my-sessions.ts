@@ -13,7 +13,7 @@ export function listMySessions(app: App): void {
         summary: 'List your sessions',
         description:
           'Returns your active sessions, most recently used first, up to 1000. If you call it with a static token, no session is marked as current.',
-        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses('FORBIDDEN') },
+        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },
     async (request) => ({ data: await app.openSessions.listOwn(request.currentUser) }),

@@ -17,7 +17,7 @@ export function listSessionsOfUser(app: App): void {
         description:
           'Administrators only. Returns the active sessions of the user, most recently used first, up to 1000.',
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
-        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses('FORBIDDEN') },
+        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
       validatorCompiler: checkedByTheDomain,
     },

@@ -14,7 +14,7 @@ export function requestPasswordReset(app: App): void {
         description:
           'Sends a reset link to the address if it belongs to an active user who logs in with a password. The response is the same for every address, and also when too many links were requested recently.',
         body: RequestPasswordResetBody,
-        response: { 204: noContent('The request was accepted.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

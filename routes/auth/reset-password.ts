@@ -16,7 +16,7 @@ export function resetPassword(app: App): void {
         body: ResetPasswordBody,
         response: {
           204: noContent('The password is changed.'),
-          ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION'),
+          ...errorResponses('FAILED_VALIDATION'),
         },
       },
     },

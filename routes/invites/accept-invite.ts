@@ -15,7 +15,7 @@ export function acceptInvite(app: App): void {
         body: AcceptInviteBody,
         response: {
           204: noContent('The user is active.'),
-          ...errorResponses('FORBIDDEN', 'INVALID_INVITE', 'FAILED_VALIDATION'),
+          ...errorResponses('INVALID_INVITE', 'FAILED_VALIDATION'),
         },
       },
     },

@@ -23,7 +23,7 @@ export function invite(app: App): void {
         body: InviteBody,
         response: {
           204: noContent('The emails are being sent.'),
-          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'INVALID_FOREIGN_KEY'),
+          ...errorResponses('REAUTHENTICATION_REQUIRED', 'INVALID_FOREIGN_KEY'),
         },
       },
     },

@@ -18,7 +18,7 @@ export function listItems(app: App, definition: ReadRoutes): void {
         querystring: schemas.listQuery,
         response: {
           200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,

@@ -19,7 +19,7 @@ export function readItem(app: App, definition: ReadRoutes): void {
         querystring: schemas.itemQuery,
         response: {
           200: { ...schemas.response, description: 'The item.' },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,

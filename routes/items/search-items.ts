@@ -25,7 +25,7 @@ export function searchItems(app: App, definition: ReadRoutes): void {
       body: schemas.searchBody,
       response: {
         200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
-        ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+        ...errorResponses('INVALID_QUERY'),
       },
     },
     serializerCompiler: itemSerializer,

@@ -15,7 +15,7 @@ export function listMails(app: App): void {
         querystring: ListMailsQuery,
         response: {
           200: { ...MailListResponse, description: 'The emails.' },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
     },

@@ -14,7 +14,7 @@ export function retryMail(app: App): void {
         summary: 'Retry a failed email',
         description: 'Administrators only. Returns 403 for an email that is still waiting or has been sent.',
         params: Type.Object({ id: Uuid('Identifier of the email.') }),
-        response: { 204: noContent('The email is back in the queue.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The email is back in the queue.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

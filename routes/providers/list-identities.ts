@@ -14,7 +14,7 @@ export function listIdentities(app: App): void {
         description: 'Returns the provider accounts that can sign in to your account, the primary one first.',
         response: {
           200: { ...IdentitiesResponse, description: 'The accounts.' },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -12,7 +12,7 @@ export function listProviderKeys(app: App): void {
         tags: ['Providers'],
         summary: 'List provider keys',
         description: 'Returns the keys of the OAuth 2.0 and OpenID Connect providers that users can log in with.',
-        response: { 200: ProviderKeysResponse, ...errorResponses('FORBIDDEN') },
+        response: { 200: ProviderKeysResponse, ...errorResponses() },
       },
     },
     async () => ({ public: true as const, data: app.listProviders().map(({ name }) => name) }),

@@ -15,7 +15,7 @@ export function listProviders(app: App): void {
         description:
           'Returns the OAuth 2.0 and OpenID Connect providers that users can log in with, with labels and icons for login buttons.',
         querystring: ProvidersQuery,
-        response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses('FORBIDDEN') },
+        response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses() },
       },
       validatorCompiler: checkedByTheDomain,
     },

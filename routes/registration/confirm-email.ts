@@ -19,7 +19,7 @@ export function confirmEmail(app: App): void {
             ...noContent('The user is active.'),
             headers: { 'set-cookie': { type: 'string', description: 'Clears the cookie of the registration.' } },
           },
-          ...errorResponses('FORBIDDEN', 'FAILED_VALIDATION'),
+          ...errorResponses('FAILED_VALIDATION'),
         },
       },
     },

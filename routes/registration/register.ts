@@ -24,7 +24,7 @@ export function register(app: App): void {
               },
             },
           },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -14,7 +14,7 @@ export function resendVerification(app: App): void {
         description:
           'Sends the email of the latest registration of an address again, if the address is waiting for verification. Links in earlier emails remain valid. The response is the same for all addresses, and also when too many emails were requested.',
         body: ResendVerificationBody,
-        response: { 204: noContent('The request was accepted.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

@@ -22,7 +22,7 @@ export function verifyEmail(app: App): void {
             ...noContent('Browsers: redirects to a page that shows the outcome.'),
             headers: { location: { type: 'string', description: 'The page; `reason` in it is an error code.' } },
           },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
     },

@@ -7,7 +7,7 @@ import type { App } from '../app.js';
 const mediaType = 'application/health+json';
 
 export function serverHealth(app: App): void {
-  const { 503: unavailable, ...errors } = errorResponses('FORBIDDEN');
+  const { 503: unavailable, ...errors } = errorResponses();
   app.get(
     '/health',
     {

@@ -15,7 +15,7 @@ export function serverInfo(app: App): void {
           'Returns what a page needs before login: name, color, logo, language, and whether users can register.',
         response: {
           200: { ...ServerInfoResponse, description: 'The public settings.' },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -15,7 +15,7 @@ export function serverPing(app: App): void {
           'Checks only that the service responds. To check its database and other components, use `GET /server/health`.',
         response: {
           200: { description: 'The service responds.', content: { 'text/plain': { schema: Ping } } },
-          ...errorResponses('FORBIDDEN'),
+          ...errorResponses(),
         },
       },
     },

@@ -15,7 +15,7 @@ export function readSettings(app: App): void {
         querystring: SettingsQuery,
         response: {
           200: { ...SettingsResponse, description: 'The settings.' },
-          ...errorResponses('INVALID_QUERY', 'FORBIDDEN'),
+          ...errorResponses('INVALID_QUERY'),
         },
       },
     },

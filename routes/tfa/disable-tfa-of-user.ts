@@ -22,7 +22,7 @@ export function disableTfaOfUser(app: App): void {
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
         response: {
           204: noContent('Two-factor authentication is off.'),
-          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
+          ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
         },
       },
     },

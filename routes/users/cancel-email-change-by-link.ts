@@ -14,7 +14,7 @@ export function cancelEmailChangeByLink(app: App): void {
         description:
           'Withdraws the pending change of address with the token from the notice to the old address. No login is required. The response is the same if no change is pending. Fails with `FORBIDDEN` when the address has already changed.',
         body: EmailConfirmBody,
-        response: { 204: noContent('No change of address is pending.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('No change of address is pending.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

@@ -14,7 +14,7 @@ export function confirmEmailChange(app: App): void {
         description:
           'Changes the email address with the token from the link. All sessions of the user end, except the one that makes this request, if any. Fails with `FORBIDDEN` when the link has been used or canceled, or when another user has taken the address in the meantime.',
         body: EmailConfirmBody,
-        response: { 204: noContent('The address is changed.'), ...errorResponses('FORBIDDEN') },
+        response: { 204: noContent('The address is changed.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

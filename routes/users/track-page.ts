@@ -17,7 +17,7 @@ export function trackPage(app: App): void {
         summary: 'Track the current page',
         description: 'Stores the last page that you visited. No permission is required.',
         body: TrackPageBody,
-        response: { 204: noContent('Stored.'), ...errorResponses('FORBIDDEN', 'VALUE_TOO_LONG') },
+        response: { 204: noContent('Stored.'), ...errorResponses('VALUE_TOO_LONG') },
       },
     },
     async (request, reply) => {

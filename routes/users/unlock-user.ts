@@ -20,7 +20,7 @@ export function unlockUser(app: App): void {
         params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
         response: {
           204: noContent('The account is unlocked.'),
-          ...errorResponses('FORBIDDEN', 'REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
+          ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
         },
       },
     },

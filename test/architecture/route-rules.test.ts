@@ -1,18 +1,26 @@
 import fastify, { type FastifyContextConfig, type FastifyRequest, type FastifySchema } from 'fastify';
 import t from 'tap';
 import { routeRulesPlugin } from '../../plugins/server/route-rules.js';
+import { namedSchemas } from '../../schemas/common.js';
 import { startTestApp } from '../helpers/app.js';
 
 const response = { 200: { type: 'string' } };
 const good = { operationId: 'readThing', response } satisfies FastifySchema;
 const forUsers: FastifyContextConfig = { access: 'authenticated' };
 
+/** An app that has nothing but the rules. */
+async function ruled() {
+  const app = fastify();
+  for (const schema of namedSchemas()) app.addSchema(schema);
+  await app.register(routeRulesPlugin);
+  return app;
+}
+
 /** Boots an app with these routes, each at a path of its own. */
 async function boot(...routes: [schema: FastifySchema | undefined, config?: FastifyContextConfig][]) {
-  const app = fastify();
-  await app.register(routeRulesPlugin);
+  const app = await ruled();
   for (const [index, [schema, config = forUsers]] of routes.entries()) {
-    app.get(`/${index}`, { config, ...(schema && { schema }) }, async () => 'done');
+    app.get(`/${index}`, { config, ...(schema && { schema: { ...schema } }) }, async () => 'done');
   }
   await app.ready();
   return app;
@@ -23,6 +31,25 @@ t.test('the service knows each operation with what its route declares', async (t
   t.match(app.operations.get('readThing'), { method: 'GET', url: '/0', config: { access: 'authenticated' } });
   t.match(app.operations.get('readOther'), { method: 'GET', url: '/1', config: { access: 'anonymous' } });
   t.equal(app.operations.size, 2);
+});
+
+t.test('a route gets the errors that follow from what it declares', async (t) => {
+  const responsesOf = async (config: FastifyContextConfig) => {
+    const app = await ruled();
+    let statuses: string[] = [];
+    app.addHook('onRoute', ({ schema }) => {
+      statuses = Object.entries(schema?.response ?? {}).map(
+        ([status, { description = '' }]) => `${status} ${description}`,
+      );
+    });
+    app.get('/', { schema: { ...good }, config: { ...forUsers, ...config } }, async () => 'done');
+    await app.ready();
+    return statuses.slice(1);
+  };
+  t.strictSame(await responsesOf({}), ['403 `FORBIDDEN`']);
+  t.strictSame(await responsesOf({ beforeTfa: true }), []);
+  t.strictSame(await responsesOf({ beforeTfa: true, requiresSession: true }), ['403 `FORBIDDEN`']);
+  t.strictSame(await responsesOf({ requiresFresh: true }), ['403 `FORBIDDEN`, `REAUTHENTICATION_REQUIRED`']);
 });
 
 t.test('the API reference and the pages are open, and no other route can hide', async (t) => {
@@ -60,10 +87,9 @@ t.test('a route that breaks one is refused at boot, by its name', async (t) => {
 
 /** Boots an app with an operation that changes something. */
 async function bootWrite(config: FastifyContextConfig, body?: object) {
-  const app = fastify();
+  const app = await ruled();
   app.addSchema({ $id: 'Open', type: 'object' });
   app.addSchema({ $id: 'Shut', type: 'object', additionalProperties: false });
-  await app.register(routeRulesPlugin);
   const schema: FastifySchema = { operationId: 'writeThing', response, ...(body && { body }) };
   app.post('/', { schema, config: { ...forUsers, ...config } }, async () => 'done');
   return app;
