@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What answers tell strangers, and where mails and their links go. */
+/** What responses reveal to anonymous callers, and where emails and their links lead. */
 export const answersAndMails: readonly Mutation[] = [
   {
     ids: ['CVE-2026-26185'],
-    fault: 'a URL is looked at after the user',
+    fault: 'a URL is checked only after the user is looked up',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -22,7 +22,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-26185'],
-    fault: 'a URL is looked at after the settings',
+    fault: 'a URL is checked only after the settings are read',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -35,7 +35,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-39896'],
-    fault: 'who belongs to a provider is told so',
+    fault: 'a login with a password reveals that the user belongs to a provider',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -48,7 +48,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-41952'],
-    fault: 'a user who is not active is told another word than somebody unknown',
+    fault: 'a user who is not active gets a different error than an unknown user',
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
@@ -61,7 +61,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-41952'],
-    fault: 'who registers an address that is taken is told so',
+    fault: 'a registration reveals that the address is taken',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -74,7 +74,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-23511'],
-    fault: 'who asks for a new password of nobody is told so',
+    fault: 'a request for a password reset reveals that the address is unknown',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -92,7 +92,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'all kinds of email to a mailbox, in whatever form of its name, share one limit',
+    fault: 'all kinds of email to an address and its +tag variants share one limit',
     edits: [
       {
         file: 'plugins/server/rate-limits/service.ts',
@@ -109,7 +109,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an email counts for its mailbox each time that it is tried',
+    fault: 'each delivery attempt of an email counts toward the limit of its mailbox',
     edits: [
       {
         file: 'plugins/mail/delivery.ts',
@@ -121,7 +121,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-31142'],
-    fault: 'tokens are compared as they are, of whatever length',
+    fault: 'tokens of different lengths are compared without hashing them first',
     edits: [
       {
         file: 'routes/server/metrics.ts',
@@ -134,7 +134,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-31142'],
-    fault: 'a static token is looked up as it is, so that its hash would do',
+    fault: 'the hash of a static token is accepted as the token',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -146,7 +146,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-27295', 'GHSA-8xp8-xrh2-88vr'],
-    fault: 'a mail goes to the address that was typed',
+    fault: 'an email is sent to the address as typed, not as stored',
     edits: [
       {
         file: 'plugins/mail/delivery.ts',
@@ -158,7 +158,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-27295', 'GHSA-8xp8-xrh2-88vr'],
-    fault: 'addresses are compared without their accents, and any text is one',
+    fault: 'email addresses are compared without their accents',
     edits: [
       {
         file: 'db/queries/mail/recipients.ts',
@@ -171,7 +171,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-27474'],
-    fault: 'the address of a link goes into the HTML of a mail as it is',
+    fault: 'the URL of a link is not escaped in an HTML email',
     edits: [
       {
         file: 'plugins/mail/templates/_button.html.liquid',
@@ -183,7 +183,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-3529-5m8x-rpv3', 'CVE-2025-64101', 'GHSA-93m4-mfpg-c3xf'],
-    fault: 'a link leads to the host that the request names',
+    fault: 'a link in an email uses the host from the request',
     edits: [
       {
         file: 'routes/auth/request-password-reset.ts',
@@ -202,7 +202,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64101'],
-    fault: 'the address to come back to from a provider is that which the request names',
+    fault: 'the redirect URI for a provider uses the host from the request',
     edits: [
       {
         file: 'plugins/providers/oauth-client.ts',
@@ -215,7 +215,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-1529'],
-    fault: 'the signature of a link is not looked at',
+    fault: 'the signature of a link is not verified',
     edits: [
       {
         file: 'plugins/tokens/link-tokens.ts',
@@ -227,7 +227,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64708'],
-    fault: 'a link is good until something clears it away',
+    fault: 'a link does not expire',
     edits: [
       {
         file: 'plugins/tokens/link-tokens.ts',
@@ -239,7 +239,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-fmh4-wcc4-5jm3'],
-    fault: 'an invitation is good for whoever has the row by now, whatever their address',
+    fault: 'an invitation stays valid after the user’s address changes',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -251,7 +251,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-fmh4-wcc4-5jm3'],
-    fault: 'who registers with the address of an invitation comes in by it',
+    fault: 'a registration with an invited address activates the invited account',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -264,7 +264,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-35924', 'GHSA-7rqj-j65f-68wh', 'CVE-2025-13033', 'CVE-2025-14874', 'GHSA-vvjj-xcjg-gr5g'],
-    fault: 'whatever has an @ in it is an address',
+    fault: 'any text with an @ is accepted as an email address',
     edits: [
       {
         file: 'schemas/common.ts',
@@ -276,7 +276,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-13033'],
-    fault: 'the local part of an address may be quoted',
+    fault: 'the local part of an email address may be quoted',
     edits: [
       {
         file: 'schemas/common.ts',
@@ -289,7 +289,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-vvjj-xcjg-gr5g'],
-    fault: 'an address may end with a line',
+    fault: 'an email address may be followed by a line break and more text',
     edits: [
       {
         file: 'schemas/common.ts',
@@ -302,7 +302,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-27946', 'CVE-2026-54693'],
-    fault: 'who has not verified their address is let in by what they hold',
+    fault: 'tokens of users who have not verified their address are accepted',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -314,7 +314,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-27946', 'CVE-2026-54693'],
-    fault: 'who registers may say that the address is verified',
+    fault: 'a registration request can mark its own address as verified',
     edits: [
       {
         file: 'routes/registration/register.ts',
@@ -332,7 +332,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a password reset keeps what was added to the account lately',
+    fault: 'a password reset keeps credentials that were recently added to the account',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -344,7 +344,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a password reset keeps the pending change of address',
+    fault: 'a password reset keeps a pending email change',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -356,7 +356,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'users change their own address without a confirmation',
+    fault: 'users can change their own address without confirming it',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -368,13 +368,13 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a link confirms whichever address was requested last',
+    fault: 'a link confirms the address that was requested last, not its own',
     edits: [{ file: 'plugins/mail/recipients.ts', find: 'return [change, email,', replace: 'return [email,' }],
     tests: ['test/users/email-change.test.ts'],
   },
   {
     ids: [],
-    fault: 'the owner of a taken address gets the link that confirms it',
+    fault: 'the owner of a taken address receives the link that confirms the change',
     edits: [
       {
         file: 'plugins/mail/delivery.ts',
@@ -386,7 +386,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'users who are not administrators use what self_service has switched off',
+    fault: 'users who are not administrators can use operations that self_service turns off',
     edits: [
       {
         file: 'plugins/users/own-account/service.ts',
@@ -398,7 +398,7 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'users without permissions do not see their own profile',
+    fault: 'users without permissions cannot read their own profile',
     edits: [
       {
         file: 'plugins/users/own-account/service.ts',

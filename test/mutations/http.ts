@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** Requests that are not what they seem, and what is left of them. */
+/** Misleading requests, and what remains of requests in logs and on disk. */
 export const http: readonly Mutation[] = [
   {
     ids: ['CVE-2026-25223', 'CVE-2026-33806'],
-    fault: 'a body whose type has blanks about it is held to no schema',
+    fault: 'a body is not validated if its content type contains extra whitespace',
     edits: [
       {
         file: 'plugins/server/request-body.ts',
@@ -35,7 +35,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-39288'],
-    fault: 'a type that is malformed is more than the service can take',
+    fault: 'a malformed content type causes an internal error',
     edits: [
       {
         file: 'plugins/server/csrf.ts',
@@ -48,7 +48,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-41919'],
-    fault: 'what forms can send is known by its whole name alone',
+    fault: 'a content type that forms can send is recognized only without parameters',
     edits: [
       {
         file: 'plugins/server/csrf.ts',
@@ -60,7 +60,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-27495'],
-    fault: 'a page of a subdomain counts as our own',
+    fault: 'a page on a subdomain is treated as same-origin',
     edits: [
       {
         file: 'plugins/server/csrf.ts',
@@ -73,7 +73,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-27495'],
-    fault: 'what a browser calls the same site counts as our own',
+    fault: 'a same-site request is treated as same-origin',
     edits: [
       {
         file: 'plugins/server/csrf.ts',
@@ -85,7 +85,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-3635'],
-    fault: 'anybody says which address was asked for',
+    fault: 'any client can choose the requested origin with X-Forwarded headers',
     edits: [
       {
         file: 'plugins/server/csrf.ts',
@@ -98,7 +98,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-xmf8-cvqr-rfgj'],
-    fault: 'a header that cannot be decoded is more than the service can take',
+    fault: 'a header that cannot be decoded causes an internal error',
     edits: [
       {
         file: 'plugins/access/credential.ts',
@@ -111,7 +111,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-8fpg-xm3f-6cx3'],
-    fault: 'who cannot be looked up is somebody who says not who they are',
+    fault: 'a caller whose lookup fails is treated as anonymous',
     edits: [
       {
         file: 'plugins/access/index.ts',
@@ -123,7 +123,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-47822'],
-    fault: 'addresses are logged with their queries',
+    fault: 'URLs are logged with their query strings',
     edits: [
       {
         file: 'plugins/server/errors.ts',
@@ -135,7 +135,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-28443'],
-    fault: 'the headers of a request are logged',
+    fault: 'request headers are logged',
     edits: [
       {
         file: 'plugins/server/logging.ts',
@@ -147,7 +147,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-25298'],
-    fault: 'of a password 72 bytes count',
+    fault: 'only the first 72 bytes of a password are hashed',
     edits: [
       {
         file: 'plugins/auth/passwords/hashing-thread.ts',
@@ -160,7 +160,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'of two Host headers the first counts',
+    fault: 'a request with two Host headers is accepted',
     edits: [
       {
         file: 'plugins/server/request-framing.ts',
@@ -172,7 +172,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'after a request that can be read in two ways the connection stays open',
+    fault: 'the connection stays open after an ambiguously framed request',
     edits: [
       {
         file: 'plugins/server/errors.ts',
@@ -184,7 +184,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'any client may choose the ID of its requests',
+    fault: 'any client can choose the ID of its requests',
     edits: [
       {
         file: 'plugins/server/logging.ts',
@@ -196,7 +196,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the folder of the data stays as open as it was',
+    fault: 'the data folder keeps its permissions',
     edits: [
       {
         file: 'plugins/platform/data-directory.ts',
@@ -208,7 +208,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the first password is written through a link',
+    fault: 'the first password is written through a symbolic link',
     edits: [
       {
         file: 'plugins/platform/data-directory.ts',
@@ -220,7 +220,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'past the limit of an address, a wrong password of an account that is known there looks different',
+    fault: 'after an address exceeds its limit, a wrong password for an account known there gets a different response',
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
@@ -232,7 +232,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'past the limit of an address, passwords of unknown accounts are hashed',
+    fault: 'after an address exceeds its limit, passwords for accounts unknown there are still hashed',
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
@@ -244,7 +244,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a lock lasts until a clock that was wrong said',
+    fault: 'a lock that was set by a wrong clock is not shortened',
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
@@ -256,7 +256,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a lock of one-time passwords lasts until a clock that was wrong said',
+    fault: 'a lock of one-time passwords that was set by a wrong clock is not shortened',
     edits: [
       {
         file: 'plugins/auth/second-factor/service.ts',
@@ -268,7 +268,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a request that names this machine as its host reads the mailbox',
+    fault: 'a request with localhost as its host can read the mailbox',
     edits: [
       {
         file: 'routes/mail/mailbox.ts',
@@ -292,7 +292,7 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'generated clients require the mode of a login, as it has a default',
+    fault: 'the login mode has a default, so generated clients require it',
     edits: [
       {
         file: 'schemas/sessions.ts',

@@ -14,7 +14,7 @@ import { stepUp } from './step-up.js';
 import { tokens } from './tokens.js';
 import { writes } from './writes.js';
 
-/** All faults, for `npm run test:mutations`. */
+/** All faults that `npm run test:mutations` applies. */
 export const mutations: readonly Mutation[] = [
   ...answersAndMails,
   ...singleUse,

@@ -1,26 +1,26 @@
 /** One change of a source file. */
 export interface Edit {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   file: string;
-  /** Stands there to the letter, and once. */
+  /** Must occur in the file exactly once. */
   find: string;
   replace: string;
 }
 
 export type Engine = 'embedded' | 'postgres';
 
-/** A fault that was somebody's once, put in here: tests with its advisories in their titles must see it. */
+/** A known fault, usually from another project. Applied here, it must fail the tests that name its advisories. */
 export interface Mutation {
   /**
-   * The advisories, as in `docs/advisories.md`. Each must be in the title of a test that fails. Empty for a fault without an
-   * advisory: then any test of the files below must fail.
+   * The advisories, as in `docs/advisories.md`. Each must be in the title of a test that fails. If a fault has no advisory,
+   * this is empty, and any test of the files in `tests` must fail.
    */
   ids: readonly string[];
-  /** What is wrong then, in a few words. */
+  /** The faulty behavior, in a few words. */
   fault: string;
   edits: readonly Edit[];
-  /** The sources of the tests that are to fail. */
+  /** The source files of the tests that must fail. */
   tests: readonly string[];
-  /** On which engine they fail; unless it is given, the embedded one. */
+  /** The engine on which the tests must fail. Default: embedded. */
   engine?: Engine;
 }

@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What the account pages do in sessions that are not fresh, and what they offer. */
+/** What the account pages offer, and what they do when a session is not fresh. */
 export const pages: readonly Mutation[] = [
   {
     ids: [],
-    fault: 'the page does not repeat the action after a proof of identity',
+    fault: 'the page does not repeat the action after the user proves their identity',
     edits: [
       {
         file: 'pages/browser/signed-in-api.ts',
@@ -28,7 +28,7 @@ export const pages: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the page changes the password with a right that members do not have',
+    fault: 'the page changes the password with an operation that members may not use',
     edits: [
       {
         file: 'pages/browser/password.ts',
@@ -40,7 +40,7 @@ export const pages: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the page offers deletion where the settings do not allow it',
+    fault: 'the page offers account deletion when the settings do not allow it',
     edits: [
       {
         file: 'plugins/pages/service.ts',

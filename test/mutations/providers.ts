@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** Logins by provider. */
+/** Logins through a provider. */
 export const providers: readonly Mutation[] = [
   {
     ids: ['CVE-2023-31999'],
@@ -22,7 +22,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-31999'],
-    fault: 'the state need not be that of the browser that comes back',
+    fault: 'the state does not have to match the browser that returns',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -44,7 +44,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-x445-f3h2-j279'],
-    fault: 'a state is good for every provider',
+    fault: 'a state is valid for every provider',
     edits: [
       {
         file: 'plugins/providers/attempts.ts',
@@ -57,7 +57,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-28239', 'CVE-2024-52289'],
-    fault: 'where a login leads is not looked at',
+    fault: 'the redirect after a login is not checked',
     edits: [
       {
         file: 'plugins/providers/redirects.ts',
@@ -69,7 +69,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-28239'],
-    fault: 'a place of our own is whatever begins with our address',
+    fault: 'any URL that starts with PUBLIC_URL is accepted as a redirect',
     edits: [
       {
         file: 'plugins/providers/redirects.ts',
@@ -81,7 +81,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-22032'],
-    fault: 'the callback leads where it is told to, unlooked',
+    fault: 'the callback redirects to an unchecked URL from its query',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -93,7 +93,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-52289'],
-    fault: 'the list of URLs is one of patterns',
+    fault: 'the URLs in the allow list are used as patterns',
     edits: [
       {
         file: 'plugins/platform/urls.ts',
@@ -105,7 +105,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-38351', 'GHSA-g38m-r43w-p2q7', 'CVE-2026-55075'],
-    fault: 'an account at a provider is linked to whoever has its address',
+    fault: 'a provider account is linked to the user with the same address',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',
@@ -118,7 +118,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a link on another site starts linking',
+    fault: 'a link on another site can start linking a provider account',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -131,7 +131,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a stale session can link an account at a provider',
+    fault: 'a stale session can link a provider account',
     edits: [
       {
         file: 'routes/providers/link-identity.ts',
@@ -143,7 +143,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the login page leads to any path of the service',
+    fault: 'the login page redirects to any path of the service',
     edits: [
       {
         file: 'plugins/pages/service.ts',
@@ -155,7 +155,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-44166'],
-    fault: 'the browser may say which address the new user has',
+    fault: 'the browser can choose the address of the new user',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -168,7 +168,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-55076'],
-    fault: 'an address is verified when anything is said of it',
+    fault: 'any truthy email_verified marks an address as verified',
     edits: [
       {
         file: 'plugins/providers/profile.ts',
@@ -180,7 +180,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-31813'],
-    fault: 'whoever signs with the keys of a provider is the provider',
+    fault: 'an ID token from any issuer is accepted if the provider’s keys verify it',
     edits: [
       {
         file: 'plugins/providers/id-token.ts',
@@ -192,7 +192,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64717'],
-    fault: 'a login that was under way goes on at a provider that is gone',
+    fault: 'a login in progress continues after its provider is removed',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -204,7 +204,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an address that the provider does not assert as verified is stored',
+    fault: 'an address that the provider does not report as verified is stored',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',
@@ -216,7 +216,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a verified address is required at the first login only',
+    fault: 'a verified address is required only at the first login',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',
@@ -229,7 +229,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'identifiers are compared in lower case',
+    fault: 'identifiers are compared case-insensitively',
     edits: [
       {
         file: 'db/queries/providers/identities.ts',
@@ -241,7 +241,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the first of several verifier cookies is the one of the login',
+    fault: 'the first of several verifier cookies is used for every login',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -253,7 +253,7 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an address that a provider changes leaves the requested one pending',
+    fault: 'an address change by a provider leaves a requested email change pending',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',

@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What queries may ask, and who may do what. */
+/** What queries can read, and who may do what. */
 export const queriesAndRights: readonly Mutation[] = [
   {
     ids: ['CVE-2023-27481', 'CVE-2024-34708', 'CVE-2026-35442', 'CVE-2023-22894', 'GHSA-2m6g-crv8-p3c6'],
-    fault: 'a secret that is shown as asterisks is compared as it is',
+    fault: 'filters compare the real value of a secret that is masked with asterisks',
     edits: [
       {
         file: 'db/query-language/compile.ts',
@@ -17,7 +17,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-27481', 'CVE-2023-22894', 'GHSA-2m6g-crv8-p3c6', 'CVE-2026-35442', 'CVE-2024-34708'],
-    fault: 'the password is a field like any other',
+    fault: 'the password can be queried like any other field',
     edits: [
       {
         file: 'db/query-language/collections.ts',
@@ -30,7 +30,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-30352', 'CVE-2025-64748'],
-    fault: 'a search looks into secrets, too',
+    fault: 'a search includes secret fields',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -43,7 +43,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-39943'],
-    fault: 'the audit log keeps what was written',
+    fault: 'the audit log stores the written values',
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
@@ -56,7 +56,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-39701'],
-    fault: 'a variable that stands for nothing is no condition',
+    fault: 'a condition on a variable without a value is ignored',
     edits: [
       {
         file: 'db/query-language/filter.ts',
@@ -68,7 +68,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-39701'],
-    fault: 'an empty list is no condition',
+    fault: 'a condition with an empty list is ignored',
     edits: [
       {
         file: 'db/query-language/filter.ts',
@@ -80,7 +80,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-67717'],
-    fault: 'the number of all there is is told to everybody',
+    fault: 'the item count includes items that the caller cannot read',
     edits: [
       {
         file: 'plugins/items/service.ts',
@@ -93,7 +93,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-39356'],
-    fault: 'a name that is no field goes into the statement as a column',
+    fault: 'an unknown field name is inserted into the statement as a column',
     edits: [
       {
         file: 'db/query-language/query.ts',
@@ -117,7 +117,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-24353', 'GHSA-7h45-q5jx-7r87'],
-    fault: 'who may invite may invite to any role',
+    fault: 'users who may invite can invite to any role',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -129,7 +129,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'who may invite gets a link to an account with more rights by inviting its user again',
+    fault: 'users who may invite can repeat the invitation of a user with more rights',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -141,7 +141,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'anyone who may write the status of a user can make an invited one of a user with more rights',
+    fault: 'users who may write the status can set a user with more rights to invited',
     edits: [
       {
         file: 'plugins/access/account-rights.ts',
@@ -153,7 +153,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'who repeats an invitation changes the role of the user',
+    fault: 'a caller who is not an administrator can change a user’s role by repeating the invitation',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -165,7 +165,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'each address of an invitation costs statements of its own',
+    fault: 'an invitation runs separate statements for each address',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -178,7 +178,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an invitation goes on when nobody waits for the response',
+    fault: 'an invitation continues after the client disconnects',
     edits: [
       {
         file: 'plugins/server/client-info.ts',
@@ -190,7 +190,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-27089'],
-    fault: 'fields that one permission grants of some rows are granted of all that another has',
+    fault: 'fields that one permission grants for its rows are also granted for the rows of another',
     edits: [
       {
         file: 'plugins/items/grant-checks.ts',
@@ -203,7 +203,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-p623-wgx3-wxp8'],
-    fault: 'what is refused was done already',
+    fault: 'a forbidden change is written before it is rejected',
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
@@ -221,7 +221,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-55077'],
-    fault: 'who may change users may change the password of any',
+    fault: 'users who may update users can change the password of any user',
     edits: [
       {
         file: 'plugins/access/account-rights.ts',
@@ -233,7 +233,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-55077'],
-    fault: 'administrators are changed by who may change users',
+    fault: 'users who may update users can change administrators',
     edits: [
       {
         file: 'plugins/access/account-rights.ts',
@@ -245,7 +245,7 @@ export const queriesAndRights: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-8xq9-g7ch-35hg'],
-    fault: 'who is made with an id that is in use takes the place of who has it',
+    fault: 'creating a user with an existing id replaces that user',
     edits: [
       {
         file: 'plugins/items/reference-checks.ts',

@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What queries may cost. */
+/** The cost of queries. */
 export const queryCost: readonly Mutation[] = [
   {
     ids: [],
-    fault: 'a filter has as many conditions and values as it likes',
+    fault: 'a filter can have any number of conditions and values',
     edits: [
       {
         file: 'db/query-language/filter.ts',
@@ -16,7 +16,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a list has as many rows as are asked for',
+    fault: 'a list can have any number of rows',
     edits: [
       {
         file: 'plugins/items/query-limits.ts',
@@ -28,13 +28,13 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'aggregate and groupBy have as many columns as are asked for',
+    fault: 'aggregate and groupBy can have any number of columns',
     edits: [{ file: 'plugins/items/query-limits.ts', find: 'columns: 20,', replace: 'columns: null,' }],
     tests: ['test/items/cost.test.ts'],
   },
   {
     ids: [],
-    fault: 'a name in aggregate is counted as often as it is given',
+    fault: 'a repeated name in aggregate counts more than once',
     edits: [
       {
         file: 'db/query-language/query.ts',
@@ -46,7 +46,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the query of a write selects any number of items',
+    fault: 'the query of a write can select more items than the row limit allows',
     edits: [
       {
         file: 'plugins/items/write-requests.ts',
@@ -58,7 +58,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the items inside rows are not counted',
+    fault: 'related items inside rows are not counted',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -70,7 +70,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a relation is read for every row',
+    fault: 'a relation is read separately for every row',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -88,7 +88,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'long values are read whatever they come to',
+    fault: 'long values are read regardless of their total size',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -100,7 +100,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'what is behind a relation is written out for every row',
+    fault: 'related items that repeat in many rows can exceed the maximum response size',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -112,7 +112,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a caller holds all connections',
+    fault: 'one caller can hold all connections',
     edits: [
       {
         file: 'db/postgres/pool.ts',
@@ -125,7 +125,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'PostgreSQL works on when the request has been told no',
+    fault: 'PostgreSQL keeps running a query after its request has timed out',
     edits: [
       {
         file: 'db/postgres/pool.ts',
@@ -138,7 +138,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'what is null in the sort is left out after the first page',
+    fault: 'items with null in a sort field are missing after the first page',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -150,7 +150,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a cursor is taken for any sort',
+    fault: 'a cursor is accepted with a different sort',
     edits: [
       {
         file: 'plugins/items/cursors.ts',
@@ -162,7 +162,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the link to the next page repeats the token',
+    fault: 'the link to the next page contains the access token',
     edits: [
       {
         file: 'routes/items/definition.ts',
@@ -174,7 +174,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the embedded database evaluates any filter at once',
+    fault: 'the embedded database evaluates a costly filter in one statement',
     edits: [
       {
         file: 'plugins/items/index.ts',
@@ -186,7 +186,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the number of items is lost where values are counted too',
+    fault: 'the item count is missing when values are also counted',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -198,7 +198,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'each part of a long list reads its relations again',
+    fault: 'each part of a long list reads the same relations again',
     edits: [
       {
         file: 'db/queries/items/items.ts',
@@ -210,7 +210,7 @@ export const queryCost: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'QUERY_TIMEOUT stops what is cleared away every hour',
+    fault: 'QUERY_TIMEOUT stops the hourly cleanup',
     edits: [
       {
         file: 'db/postgres/pool.ts',

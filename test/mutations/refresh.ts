@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** Refreshes that are repeated, the limits of sessions, and cookies that a neighboring host has set. */
+/** Repeated refreshes, session limits, and cookies that a neighboring host has set. */
 export const refresh: readonly Mutation[] = [
   {
     ids: ['CVE-2026-1035'],
-    fault: 'each refresh of a token gives a successor of its own',
+    fault: 'repeating a refresh with the same token returns a different successor',
     edits: [
       {
         file: 'plugins/tokens/refresh-tokens.ts',
@@ -16,7 +16,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a session cookie that is reused ends nothing',
+    fault: 'a reused session cookie does not end the session',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -28,7 +28,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'any token that was replaced within the grace period of the latest gives the successor',
+    fault: 'within the grace period, a token older than the previous one still returns the successor',
     edits: [
       {
         file: 'plugins/auth/sessions/standing.ts',
@@ -40,7 +40,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a client that tries again counts as having arrived with its last request',
+    fault: 'a retried refresh is evaluated at the time of its last request, not its first',
     edits: [
       {
         file: 'plugins/auth/sessions/retries.ts',
@@ -52,7 +52,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'each refresh adds to the age that a session can reach',
+    fault: 'refreshes extend a session beyond its maximum age',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -64,7 +64,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'logins at the same time do not count the sessions of each other',
+    fault: 'concurrent logins do not count each other’s sessions',
     edits: [
       {
         file: 'db/queries/auth/logins.ts',
@@ -78,7 +78,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'of several cookies with one name only the first is tried',
+    fault: 'only the first of several cookies with the same name is tried',
     edits: [
       {
         file: 'plugins/server/cookies.ts',
@@ -90,7 +90,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the database is asked for each of many cookies',
+    fault: 'the database is queried for every one of many cookies',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -102,7 +102,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a dead cookie keeps its browser from public routes',
+    fault: 'a browser with an invalid cookie cannot use public routes',
     edits: [
       {
         file: 'plugins/access/index.ts',
@@ -114,7 +114,7 @@ export const refresh: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a neighboring host can set cookies of our names',
+    fault: 'a neighboring host can set cookies with the service’s cookie names',
     edits: [
       {
         file: 'plugins/platform/config.ts',

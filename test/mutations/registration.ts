@@ -15,7 +15,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a password may be made of the words of its user',
+    fault: 'a password may consist of words from the user’s own data',
     edits: [
       {
         file: 'plugins/auth/password-rules/strength-thread.ts',
@@ -27,7 +27,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a password is evaluated at any length',
+    fault: 'the full length of a long password is evaluated',
     edits: [
       {
         file: 'plugins/auth/password-rules/strength-thread.ts',
@@ -75,7 +75,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'opening the page of a registration activates it',
+    fault: 'opening the confirmation page activates the registration',
     edits: [
       {
         file: 'routes/pages/pages.ts',
@@ -87,7 +87,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a link of a registration revives with the status of its account',
+    fault: 'a registration link works again when the status of its account changes back',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -99,7 +99,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'names that someone has entered are in emails to addresses that are not confirmed',
+    fault: 'emails to unconfirmed addresses contain names that someone entered',
     edits: [
       {
         file: 'plugins/mail/delivery.ts',
@@ -111,7 +111,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the names of a registration stay when another browser sets another password',
+    fault: 'the names of a registration are kept when another browser sets a new password',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -123,7 +123,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the check finds any password acceptable',
+    fault: 'the password check reports any password as acceptable',
     edits: [
       {
         file: 'routes/auth/check-password.ts',
@@ -135,7 +135,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'nobody is told that the address has an account',
+    fault: 'the owner of an account is not notified of a registration with their address',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -147,7 +147,7 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the verification email cannot be had again',
+    fault: 'the verification email cannot be requested again',
     edits: [
       {
         file: 'plugins/registration/service.ts',

@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.js';
 export const secondFactor: readonly Mutation[] = [
   {
     ids: ['CVE-2025-64103', 'CVE-2024-45042'],
-    fault: 'a second factor is asked of those alone who must have one',
+    fault: 'a login without a one-time password skips the second factor',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -16,7 +16,7 @@ export const secondFactor: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64103', 'CVE-2024-45042'],
-    fault: 'who comes by a provider needs no second factor',
+    fault: 'a login through a provider skips the second factor',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',
@@ -28,7 +28,7 @@ export const secondFactor: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64103'],
-    fault: 'a new password by mail turns the second factor off',
+    fault: 'a password reset turns off the second factor',
     edits: [
       {
         file: 'db/queries/mail/recipients.ts',
@@ -41,7 +41,7 @@ export const secondFactor: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-7318'],
-    fault: 'a code counts for a step longer',
+    fault: 'a code is valid for one time step too long',
     edits: [
       {
         file: 'plugins/auth/second-factor/totp.ts',

@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What becomes of credentials when something changes, and whose sessions are whose. */
+/** When credentials become invalid, and who owns a session. */
 export const sessions: readonly Mutation[] = [
   {
     ids: ['CVE-2024-34709', 'CVE-2024-31999'],
-    fault: 'a logout takes the cookie away, and leaves the session',
+    fault: 'a logout clears the cookie but does not end the session',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -16,7 +16,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-56p6-qw3c-fq2g', 'CVE-2024-47000'],
-    fault: 'whose token it is need not be active',
+    fault: 'tokens of users who are not active are accepted',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -28,7 +28,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-47000'],
-    fault: 'a static token is good whatever has become of its user',
+    fault: 'a static token stays valid after its user is deactivated',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -40,7 +40,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-43983'],
-    fault: 'a refresh asks for nothing but the token',
+    fault: 'a refresh does not check that the user is active',
     edits: [
       {
         file: 'db/queries/access/principals.ts',
@@ -52,7 +52,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-22706', 'CVE-2024-21635'],
-    fault: 'sessions outlive a password that was reset',
+    fault: 'sessions continue after a password reset',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -64,7 +64,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-22706', 'CVE-2024-21635'],
-    fault: 'sessions outlive a password that was changed',
+    fault: 'sessions continue after a password change',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -76,7 +76,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-2vg6-77g8-24mp', 'CVE-2025-29928', 'GHSA-56p6-qw3c-fq2g', 'CVE-2024-34709'],
-    fault: 'an instance remembers whom a token has let in',
+    fault: 'an instance caches the caller that a token has authenticated',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -100,7 +100,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-35220', 'CVE-2025-64708'],
-    fault: 'a session is good until its row is cleared away',
+    fault: 'a session is valid until its row is deleted',
     edits: [
       {
         file: 'plugins/access/service.ts',
@@ -112,7 +112,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-53942'],
-    fault: 'who comes by a provider need not be active',
+    fault: 'users who are not active can log in through a provider',
     edits: [
       {
         file: 'db/queries/auth/logins.ts',
@@ -134,7 +134,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-29019'],
-    fault: 'a login goes on with the session that is there',
+    fault: 'a login reuses an existing session',
     edits: [
       {
         file: 'plugins/auth/sessions/issuing.ts',
@@ -146,7 +146,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-28197'],
-    fault: 'cookies go to all hosts below the service’s own',
+    fault: 'cookies are sent to all subdomains of the service’s host',
     edits: [
       {
         file: 'plugins/server/cookies.ts',
@@ -158,7 +158,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-45596', 'GHSA-c6w9-5g5j-jh2p'],
-    fault: 'answers may be kept, where nothing says that they may not',
+    fault: 'responses can be cached unless they are marked no-store one by one',
     edits: [
       {
         file: 'plugins/server/headers.ts',
@@ -170,7 +170,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-c6w9-5g5j-jh2p'],
-    fault: 'an answer is kept under its path, and given to the next who asks',
+    fault: 'a response is cached by its path and returned to the next caller',
     edits: [
       {
         file: 'plugins/users/service.ts',
@@ -183,7 +183,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-6w4q-23cf-j9jp'],
-    fault: 'a session is ended by its id, whosever it is',
+    fault: 'users can end another user’s session by its id',
     edits: [
       {
         file: 'db/queries/auth/sessions.ts',
@@ -195,7 +195,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-61928'],
-    fault: 'whom the body names is whose it is',
+    fault: 'the request body can name the user whose last page is stored',
     edits: [
       {
         file: 'routes/users/track-page.ts',
@@ -208,7 +208,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-61928'],
-    fault: 'whom the query names is whose sessions are ended',
+    fault: 'the query can name the user whose sessions are ended',
     edits: [
       {
         file: 'plugins/auth/sessions/active-sessions.ts',
@@ -225,7 +225,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a session that has ended meanwhile still changes credentials',
+    fault: 'a session that ends during a request still changes credentials',
     edits: [
       {
         file: 'plugins/auth/sessions/live-session.ts',

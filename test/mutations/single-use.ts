@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What may be used once, and how often one may guess. */
+/** What can be used only once, and how many guesses are allowed. */
 export const singleUse: readonly Mutation[] = [
   {
     ids: [],
-    fault: 'an unlocked account stays locked from single networks',
+    fault: 'unlocking an account does not clear the locks of individual networks',
     edits: [
       {
         file: 'db/queries/auth/login-attempts.ts',
@@ -16,7 +16,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a link works again when the status of its user has changed and changed back',
+    fault: 'a link works again when the status of its user changes and changes back',
     edits: [
       {
         file: 'plugins/mail/recipients.ts',
@@ -28,7 +28,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-1035', 'GHSA-392p-2q2v-4372'],
-    fault: 'a refresh token is exchanged whichever of its session’s it is',
+    fault: 'any refresh token of a session can be exchanged, even a replaced one',
     edits: [
       {
         file: 'db/queries/access/principals.ts',
@@ -40,7 +40,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-1035'],
-    fault: 'whether a refresh token counts is looked at before it is written that it does not',
+    fault: 'a refresh token is checked and replaced in two separate statements',
     edits: [
       {
         file: 'db/queries/access/principals.ts',
@@ -58,7 +58,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
-    fault: 'a link to reset a password is looked at once, and not again under the lock',
+    fault: 'a password reset link is not checked again under the lock',
     edits: [
       {
         file: 'plugins/auth/password-reset/service.ts',
@@ -70,7 +70,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
-    fault: 'an invitation is looked at once, and not again under the lock',
+    fault: 'an invitation is not checked again under the lock',
     edits: [
       {
         file: 'plugins/invites/service.ts',
@@ -82,7 +82,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
-    fault: 'a link to verify an address is good however often',
+    fault: 'a link to verify an address can be used any number of times',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -104,7 +104,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-31875'],
-    fault: 'a recovery code is not used up',
+    fault: 'a recovery code can be used more than once',
     edits: [
       {
         file: 'db/queries/tfa/two-factor.ts',
@@ -116,7 +116,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-33624'],
-    fault: 'a recovery code is used up, whether or not it still was there',
+    fault: 'a recovery code is accepted even if a concurrent request has used it',
     edits: [
       {
         file: 'db/queries/tfa/two-factor.ts',
@@ -128,7 +128,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-43930'],
-    fault: 'that a code was used is written, but not asked for',
+    fault: 'the use of a one-time password is recorded but not checked',
     edits: [
       {
         file: 'db/queries/tfa/two-factor.ts',
@@ -140,7 +140,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-34224'],
-    fault: 'a login that has come back from a provider is completed however often',
+    fault: 'a pending login from a provider can be completed any number of times',
     edits: [
       {
         file: 'plugins/providers/accounts.ts',
@@ -152,7 +152,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2020-15222', 'CVE-2025-46815'],
-    fault: 'the state of a login by provider is not spent',
+    fault: 'the state of a login through a provider can be used again',
     edits: [
       {
         file: 'plugins/providers/flow.ts',
@@ -164,7 +164,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2020-15223'],
-    fault: 'a session that could not be ended is said to have ended',
+    fault: 'a logout that could not end the session is reported as successful',
     edits: [
       {
         file: 'plugins/auth/sessions/service.ts',
@@ -177,7 +177,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2020-15223'],
-    fault: 'sessions end in a transaction of their own, after what they end for',
+    fault: 'a change is kept even if the sessions that it must end cannot be ended',
     edits: [
       {
         file: 'db/queries/auth/sessions.ts',
@@ -190,7 +190,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-4629'],
-    fault: 'an attempt is counted after its password was looked at',
+    fault: 'an attempt is counted only after its password is checked',
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
@@ -203,7 +203,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-32868'],
-    fault: 'wrong codes are counted, and nothing follows from it',
+    fault: 'the lock after too many wrong codes is not enforced',
     edits: [
       {
         file: 'db/queries/tfa/two-factor.ts',
@@ -215,7 +215,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64102'],
-    fault: 'codes are counted at login alone',
+    fault: 'wrong codes are counted only at login',
     edits: [
       {
         file: 'plugins/auth/second-factor/service.ts',
@@ -227,7 +227,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64102'],
-    fault: 'passwords are counted at login alone',
+    fault: 'wrong passwords are counted only at login',
     edits: [
       {
         file: 'plugins/auth/step-up/own-password.ts',
@@ -239,7 +239,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-24806'],
-    fault: 'each spelling of an address has a counter of its own',
+    fault: 'each spelling of an email address has its own counter',
     edits: [
       {
         file: 'plugins/platform/normalize-email.ts',
@@ -251,7 +251,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-64526'],
-    fault: 'what is in the body decides over the counter',
+    fault: 'the request body influences which rate limit applies',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -263,7 +263,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-45364'],
-    fault: 'every address of an IPv6 network has a counter of its own',
+    fault: 'every address of an IPv6 network has its own counter',
     edits: [
       {
         file: 'plugins/server/client-info.ts',
@@ -275,7 +275,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
-    fault: 'paths are limited as they are written',
+    fault: 'requests for unknown paths are not rate limited',
     edits: [
       {
         file: 'plugins/server/rate-limits/index.ts',
@@ -287,7 +287,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
-    fault: 'whatever begins like a probe is one',
+    fault: 'any path that starts like a health probe is exempt from the rate limit',
     edits: [
       {
         file: 'plugins/server/rate-limits/index.ts',
@@ -300,7 +300,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-47070'],
-    fault: 'what a proxy forwards is an address, whatever it is',
+    fault: 'any text that a proxy forwards is accepted as an address',
     edits: [
       {
         file: 'plugins/server/client-info.ts',
@@ -312,7 +312,7 @@ export const singleUse: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-6q22-g298-grjh'],
-    fault: 'each question after the health is one to the database',
+    fault: 'each health check queries the database',
     edits: [
       {
         file: 'plugins/server/health/service.ts',

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** A rule for which one line is enough. */
+/** A fault that removes a single line. */
 const without = (fault: string, file: string, find: string, test = 'test/auth/step-up/matrix.test.ts'): Mutation => ({
   ids: [],
   fault,
@@ -8,7 +8,7 @@ const without = (fault: string, file: string, find: string, test = 'test/auth/st
   tests: [test],
 });
 
-/** An operation that a session need not be fresh for. */
+/** A fault that lets stale sessions call an operation that requires a fresh one. */
 const stale = (fault: string, file: string, test = 'test/auth/step-up/matrix.test.ts'): Mutation => ({
   ids: [],
   fault,
@@ -16,25 +16,25 @@ const stale = (fault: string, file: string, test = 'test/auth/step-up/matrix.tes
   tests: [test],
 });
 
-/** What a stolen token must not be sufficient for. */
+/** What a stolen token must not be enough to do. */
 export const stepUp: readonly Mutation[] = [
   without(
-    'a stale session changes the password, address and token of its user',
+    'a stale session changes the password, address, and token of its user',
     'plugins/users/write-rules.ts',
     '        await stepUp.requireProofForOwnRow(caller, currentPassword);\n',
   ),
   without(
-    'a stale session sets a new password by the operation for it',
+    'a stale session sets a new password with the change-password operation',
     'plugins/users/change-password.ts',
     '    await stepUp.requireProofForOwnRow(caller, currentPassword);\n',
   ),
   without(
-    'current_password replaces the code of a user with a second factor',
+    'current_password replaces the one-time password of a user with a second factor',
     'plugins/auth/step-up/service.ts',
     '      if (user.tfaSecret !== null && !isFresh(caller)) throw await refusal(db, caller.userId);\n',
   ),
   without(
-    'a static token changes the credentials of its user with the password',
+    'a static token changes the credentials of its user if the password is given',
     'plugins/auth/step-up/service.ts',
     '      if (period > 0) requireSession(caller);\n',
   ),
@@ -50,17 +50,17 @@ export const stepUp: readonly Mutation[] = [
     ],
     tests: ['test/auth/step-up/reauthenticate.test.ts'],
   },
-  stale('a stale session turns a second factor on', 'routes/tfa/enable-tfa.ts'),
+  stale('a stale session turns on a second factor', 'routes/tfa/enable-tfa.ts'),
   stale('a stale session creates recovery codes', 'routes/tfa/create-recovery-codes.ts'),
-  stale('a stale session unlinks an account at a provider', 'routes/providers/unlink-identity.ts'),
+  stale('a stale session unlinks a provider account', 'routes/providers/unlink-identity.ts'),
   stale(
-    'a stale session requests a new address',
+    'a stale session requests an email change',
     'routes/users/request-email-change.ts',
     'test/auth/step-up/further-operations.test.ts',
   ),
   stale('a stale session deletes the account', 'routes/users/delete-me.ts', 'test/users/profile.test.ts'),
   without(
-    'a stale session gives administrator access',
+    'a stale session grants administrator access',
     'plugins/items/write-engine.ts',
     '      if (isGained) await stepUp.requireFreshOfAdministrator(caller, tx);\n',
   ),

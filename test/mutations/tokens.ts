@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** Tokens that are not ours, or not what they say. */
+/** Tokens that the service did not issue, or that are not what they claim to be. */
 export const tokens: readonly Mutation[] = [
   {
     ids: ['CVE-2023-48223', 'CVE-2026-34950', 'GHSA-ww5h-9m49-7xx4', 'GHSA-g3jj-5cmm-3hxx'],
-    fault: 'the token says by which algorithm it is verified',
+    fault: 'the token chooses the algorithm that verifies it',
     edits: [
       {
         file: 'plugins/tokens/jwt.ts',
@@ -16,7 +16,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2023-48223', 'CVE-2026-34950', 'GHSA-g3jj-5cmm-3hxx'],
-    fault: 'what everybody knows of a key pair is a secret to verify with',
+    fault: 'the public key of a key pair is accepted as an HMAC secret',
     edits: [
       {
         file: 'plugins/tokens/signing-keys/key-pair.ts',
@@ -34,7 +34,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-21449'],
-    fault: 'a signature of nothing but zeros is one',
+    fault: 'a signature of only zeros is accepted',
     edits: [
       {
         file: 'plugins/tokens/signing-keys/key-pair.ts',
@@ -47,7 +47,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2022-23540'],
-    fault: 'a token that says that it is not signed need not be',
+    fault: 'a token with the algorithm none is accepted without a signature',
     edits: [
       {
         file: 'plugins/tokens/signed.ts',
@@ -60,7 +60,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['GHSA-gmvf-9v4p-v8jc'],
-    fault: 'there is an empty key among those that count',
+    fault: 'a signature with an empty key is accepted',
     edits: [
       {
         file: 'plugins/tokens/signed.ts',
@@ -78,7 +78,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-35042'],
-    fault: 'what a header demands to be understood is passed over',
+    fault: 'critical header parameters (crit) are ignored',
     edits: [
       {
         file: 'plugins/tokens/signed.ts',
@@ -91,7 +91,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2025-30144'],
-    fault: 'a list with our name in it is as good as our name',
+    fault: 'a list that contains the service’s name is accepted as the issuer',
     edits: [
       {
         file: 'plugins/tokens/access-tokens.ts',
@@ -103,7 +103,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-35039'],
-    fault: 'what was verified is remembered under the beginning of a token',
+    fault: 'verified claims are cached by the first characters of a token',
     edits: [
       {
         file: 'plugins/tokens/signed.ts',
@@ -121,7 +121,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-27840'],
-    fault: 'the end of a refresh token, which proves it, may be missing',
+    fault: 'a refresh token with a truncated authentication tag is accepted',
     edits: [
       {
         file: 'plugins/tokens/refresh-tokens.ts',
@@ -143,7 +143,7 @@ export const tokens: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2026-27840'],
-    fault: 'of the signature of a link as much is compared as there is',
+    fault: 'a link token with a truncated signature is accepted',
     edits: [
       {
         file: 'plugins/tokens/link-tokens.ts',

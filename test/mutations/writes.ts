@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.js';
 
-/** What a write costs, and what is checked before it. */
+/** The cost of writes, and the checks that precede them. */
 export const writes: readonly Mutation[] = [
   {
     ids: [],
-    fault: 'a caller without rights is refused after the body was read',
+    fault: 'a caller without rights is rejected only after the body is read',
     edits: [
       {
         file: 'plugins/access/index.ts',
@@ -40,7 +40,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the public policy gets app_access after it was made public',
+    fault: 'the public policy can be given app_access after it is selected',
     edits: [
       {
         file: 'plugins/items/rules.ts',
@@ -52,7 +52,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the role for registrations gets a parent with admin_access',
+    fault: 'the role for registrations can be given a parent with admin_access',
     edits: [
       {
         file: 'db/queries/access/administrators.ts',
@@ -64,7 +64,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'anyone who may update settings changes who may register',
+    fault: 'users who may update settings can change who may register',
     edits: [
       {
         file: 'plugins/settings/service.ts',
@@ -76,7 +76,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'users write auth_data',
+    fault: 'users can write auth_data',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -88,7 +88,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'users write last_access',
+    fault: 'users can write last_access',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -100,7 +100,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a static token may be short',
+    fault: 'a static token may be shorter than 32 characters',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -112,7 +112,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'JSON in a row may be of any size',
+    fault: 'JSON in a row may have any size',
     edits: [
       {
         file: 'plugins/items/payload.ts',
@@ -124,7 +124,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'lists of texts in a row may be of any length',
+    fault: 'a list of texts in a row may have any length',
     edits: [
       {
         file: 'plugins/items/payload.ts',
@@ -136,7 +136,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'passwords are hashed before it is known whether the write is allowed',
+    fault: 'passwords are hashed before the service checks whether the write is allowed',
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
@@ -172,7 +172,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'callers other than administrators set any number of passwords',
+    fault: 'callers who are not administrators can set any number of passwords in one request',
     edits: [
       {
         file: 'plugins/users/write-rules.ts',
@@ -196,7 +196,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'items with other columns are updated one by one',
+    fault: 'items with different columns are updated one at a time',
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
@@ -208,7 +208,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an update of several items clears what some of them leave out',
+    fault: 'an update of several items clears fields that some of them omit',
     edits: [
       {
         file: 'db/queries/items/writes.ts',
@@ -220,7 +220,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'one caller fills the hash queue while others wait',
+    fault: 'one caller can fill the hash queue while others wait',
     edits: [
       {
         file: 'plugins/auth/passwords/fair-queue.ts',
@@ -244,7 +244,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'hashes of clients who have disconnected are still made',
+    fault: 'passwords are still hashed after the client disconnects',
     edits: [
       {
         file: 'plugins/auth/passwords/fair-queue.ts',
@@ -257,7 +257,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a caller keeps more than their share of the hash queue when others come',
+    fault: 'a caller keeps more than their share of the hash queue when others arrive',
     edits: [
       {
         file: 'plugins/auth/passwords/fair-queue.ts',
@@ -281,7 +281,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a registration hashes the password although registration is turned off',
+    fault: 'a registration hashes the password even when registration is turned off',
     edits: [
       {
         file: 'plugins/registration/service.ts',
@@ -293,7 +293,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the queries of one caller are not limited to half of the connections',
+    fault: 'one caller’s queries can use more than half of the connections',
     edits: [
       {
         file: 'plugins/platform/database.ts',
@@ -306,7 +306,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an update is refused without the name of the field',
+    fault: 'the error for a forbidden update does not name the field',
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
