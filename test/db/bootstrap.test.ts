@@ -21,7 +21,7 @@ import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 import { changeUser, createUser } from '../helpers/records.js';
 
-/** A database that outlives the service which is started on it. */
+/** A database that remains after the service on it is closed. */
 async function lastingDatabase(t: Test): Promise<DatabaseLocation> {
   if (engine === 'embedded') {
     const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
@@ -38,44 +38,44 @@ const migrations = readdirSync(new URL('../../db/migrations', import.meta.url)).
 const logIn = (app: FastifyInstance, payload: object = admin) =>
   app.inject({ method: 'POST', url: '/auth/login', payload });
 
-/** Everything that a first start makes, once. */
+/** Asserts that everything a first start creates exists exactly once. */
 async function isBootstrappedOnce(t: Test, { db }: FastifyInstance) {
   const [applied] = await rows<{ count: number }>(
     db,
     sql`select count(*)::int as count from drizzle.__drizzle_migrations`,
   );
-  t.equal(applied?.count, migrations.length, 'every migration, once');
-  t.equal((await db.select().from(settings)).length, 1, 'one row of settings');
+  t.equal(applied?.count, migrations.length, 'every migration is applied once');
+  t.equal((await db.select().from(settings)).length, 1, 'there is one row of settings');
   const [role, ...otherRoles] = await db.select().from(roles);
   const [policy, ...otherPolicies] = await db.select().from(policies);
   const [user, ...otherUsers] = await db.select().from(users);
-  t.strictSame([otherRoles, otherPolicies, otherUsers], [[], [], []], 'one of each');
+  t.strictSame([otherRoles, otherPolicies, otherUsers], [[], [], []], 'there is one role, one policy, and one user');
   t.match(policy, { name: 'Administrator', adminAccess: true, appAccess: true, ipAccess: null });
   t.match(user, { email: admin.email, role: role?.id, status: 'active', provider: 'default' });
   t.strictSame(await db.select().from(rolePolicies), [{ role: role?.id, policy: policy?.id }]);
 }
 
 t.test(
-  'five instances that start at once on one database make one administrator',
-  { skip: engine === 'embedded' && 'the embedded database belongs to one process, by the lock on its directory' },
+  'five instances that start at the same time on one database create one administrator',
+  { skip: engine === 'embedded' && 'only one process at a time can open the embedded database' },
   async (t) => {
     const location = await lastingDatabase(t);
     if (location.kind !== 'postgres') return t.fail('not on PostgreSQL');
-    // The smallest pool there may be: an instance that waits for the others must not wait for itself.
+    // The smallest allowed pool: an instance that waits for the others must not block itself.
     const tight = { ...location, poolMax: 2 };
     const started = await Promise.allSettled(
       Array.from({ length: 5 }, () => buildApp(testConfig(), { database: tight })),
     );
     const instances = started.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
     t.teardown(() => Promise.all(instances.map((app) => app.close())));
-    t.equal(instances.length, 5, 'all of them start');
-    t.equal(instances.filter((app) => app.madeAdministrator !== null).length, 1, 'one of them made the administrator');
+    t.equal(instances.length, 5, 'all instances start');
+    t.equal(instances.filter((app) => app.madeAdministrator !== null).length, 1, 'one created the administrator');
     for (const app of instances) t.equal((await logIn(app)).statusCode, 200);
     if (instances[0]) await isBootstrappedOnce(t, instances[0]);
   },
 );
 
-t.test('a second start finds everything there and makes nothing', async (t) => {
+t.test('a second start creates nothing, even with a different configuration', async (t) => {
   const location = await lastingDatabase(t);
   const token = 'the-static-token-of-the-administrator';
 
@@ -83,32 +83,32 @@ t.test('a second start finds everything there and makes nothing', async (t) => {
   t.strictSame(
     first.madeAdministrator,
     { email: admin.email, password: null, passwordFile: null },
-    'a password that was given is not told',
+    'a configured password is not reported',
   );
   await isBootstrappedOnce(t, first);
   t.equal((await logIn(first)).statusCode, 200);
   const me = await first.inject({ url: '/users/me?fields=email,token', headers: bearer(token) });
   t.strictSame(me.json(), { data: { email: admin.email, token: '**********' } });
   const stored = JSON.stringify(await first.db.select().from(users));
-  t.notOk(stored.includes(token) || stored.includes(admin.password), 'neither secret is stored as it is');
+  t.notOk(stored.includes(token) || stored.includes(admin.password), 'neither secret is stored in plain text');
   const { refresh_token } = (await logIn(first)).json().data;
   await first.close();
 
-  // Whatever the configuration says of the administrator by then.
+  // The configuration of the administrator applies only to the first start.
   const changed = { ADMIN_EMAIL: 'other@example.com', ADMIN_PASSWORD: 'another password', ADMIN_TOKEN: `${token}-2` };
   const second = await buildApp(testConfig(changed), { database: location });
   t.equal(second.madeAdministrator, null);
   await isBootstrappedOnce(t, second);
-  t.equal((await logIn(second)).statusCode, 200, 'the password is still the first one');
+  t.equal((await logIn(second)).statusCode, 200, 'the first password still works');
   t.equal(codeOf(await logIn(second, { ...admin, password: 'another password' })), 'INVALID_CREDENTIALS');
   t.equal(
     codeOf(await logIn(second, { email: changed.ADMIN_EMAIL, password: 'another password' })),
     'INVALID_CREDENTIALS',
   );
   const refreshed = await second.inject({ method: 'POST', url: '/auth/refresh', payload: { refresh_token } });
-  t.equal(refreshed.statusCode, 200, 'a session outlives a restart');
+  t.equal(refreshed.statusCode, 200, 'sessions survive a restart');
 
-  // Nor is an administrator made because the last one is not active or not called that any more.
+  // No new administrator is created when the first one is archived, renamed, or loses the role.
   const [administrator] = await second.db.select().from(users);
   await changeUser(second, administrator?.id ?? '', { status: 'archived', email: 'former@example.com', role: null });
   await second.close();
@@ -118,7 +118,7 @@ t.test('a second start finds everything there and makes nothing', async (t) => {
   await third.close();
 });
 
-t.test('a password that was not given is generated, and shown on a terminal', async (t) => {
+t.test('without ADMIN_PASSWORD, a password is generated and shown on the terminal', async (t) => {
   const database = await createTestDatabase();
   const DATA_DIR = join(t.testdir(), 'data');
   const options = { database: database.location, showsPassword: true };
@@ -130,10 +130,10 @@ t.test('a password that was not given is generated, and shown on a terminal', as
   const { email, password } = app.madeAdministrator ?? {};
   t.match(password, /^[\w-]{20}$/);
   t.equal((await logIn(app, { email, password })).statusCode, 200);
-  t.notOk(existsSync(DATA_DIR), 'and kept nowhere');
+  t.notOk(existsSync(DATA_DIR), 'the password is not stored in a file');
 });
 
-t.test('without a terminal it is kept in a file, which no link leads elsewhere', async (t) => {
+t.test('without a terminal, the generated password is written to a private file, never through a link', async (t) => {
   const database = await createTestDatabase();
   const DATA_DIR = t.testdir({ elsewhere: 'untouched' });
   const elsewhere = join(DATA_DIR, 'elsewhere');
@@ -158,7 +158,7 @@ t.test('without a terminal it is kept in a file, which no link leads elsewhere',
   t.strictSame(readdirSync(DATA_DIR).sort(), ['admin-password', 'elsewhere'], 'no draft is left behind');
 });
 
-t.test('where it cannot be kept either, no account is created', async (t) => {
+t.test('if the generated password cannot be stored, no account is created', async (t) => {
   const database = await createTestDatabase();
   t.teardown(() => database.drop());
   const DATA_DIR = join(t.testdir({ file: '' }), 'file/data');
@@ -170,7 +170,7 @@ t.test('where it cannot be kept either, no account is created', async (t) => {
   t.equal((await logIn(app)).statusCode, 200);
 });
 
-t.test('the database itself refuses what must not be', async (t) => {
+t.test('the database itself rejects duplicates and invalid values', async (t) => {
   const database = await createTestDatabase();
   const app = await buildApp(testConfig(), { database: database.location });
   t.teardown(async () => {
@@ -198,16 +198,16 @@ t.test('the database itself refuses what must not be', async (t) => {
   }
   t.equal(await state(createUser(app, { email: 'ann.lee@example.co' })), 'written');
   const bob = await createUser(app);
-  t.equal(await state(changeUser(app, bob.id, { email: 'ANN.lee@example.com' })), uniqueViolation, 'by a change, too');
+  t.equal(await state(changeUser(app, bob.id, { email: 'ANN.lee@example.com' })), uniqueViolation, 'by update');
   t.equal(
     await state(changeUser(app, ann.id, { email: 'ann.lee@example.com' })),
     'written',
-    'one’s own, in other letters',
+    'users can change the case of their own address',
   );
   t.equal(
     (await logIn(app, { email: 'ANN.LEE@example.com', password: ann.password })).statusCode,
     401,
-    'of a provider',
+    'a user of a provider cannot log in with a password',
   );
   t.equal((await logIn(app, { email: bob.email.toUpperCase(), password: bob.password })).statusCode, 200);
 
@@ -216,12 +216,13 @@ t.test('the database itself refuses what must not be', async (t) => {
       state(createUser(app, { email: index % 2 === 0 ? 'Race@example.com' : 'race@EXAMPLE.com' })),
     ),
   );
-  t.equal(race.filter((result) => result === 'written').length, 1, 'ten at once make one');
+  t.equal(race.filter((result) => result === 'written').length, 1, 'of ten concurrent writes, one succeeds');
 
-  t.equal(await state(createUser(app, { token: 'a-token' })), uniqueViolation, 'a token');
-  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'Id' })), uniqueViolation, 'an identifier');
-  t.equal(await state(createUser(app, { provider: 'p', externalIdentifier: 'iD' })), 'written', 'in other letters');
-  t.equal(await state(createUser(app, { provider: 'q', externalIdentifier: 'Id' })), 'written', 'at another provider');
-  t.equal(await state(createUser(app, { status: 'banned' })), checkViolation, 'a status of no meaning');
-  t.equal(await state(app.db.insert(settings).values({ id: 2 })), checkViolation, 'a second row of settings');
+  t.equal(await state(createUser(app, { token: 'a-token' })), uniqueViolation, 'duplicate token');
+  const identified = (provider: string, externalIdentifier: string) => createUser(app, { provider, externalIdentifier });
+  t.equal(await state(identified('p', 'Id')), uniqueViolation, 'duplicate identifier');
+  t.equal(await state(identified('p', 'iD')), 'written', 'identifiers are case-sensitive');
+  t.equal(await state(identified('q', 'Id')), 'written', 'another provider');
+  t.equal(await state(createUser(app, { status: 'banned' })), checkViolation, 'unknown status');
+  t.equal(await state(app.db.insert(settings).values({ id: 2 })), checkViolation, 'second row of settings');
 });

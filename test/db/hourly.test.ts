@@ -14,9 +14,7 @@ import { gatherWork } from '../helpers/intervals.js';
 import { createUser } from '../helpers/records.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
-/** What is done every hour: that it is, and on these tables. */
-
-t.test('what is of no use any more is cleared away every hour', async (t) => {
+t.test('the hourly cleanup deletes expired rows and sums up the user count', async (t) => {
   const everyHour = gatherWork(t, hour);
   const { app, clock, post } = await startWithAdmin(t, { AUDIT_RETENTION: '1d' });
   t.ok(everyHour.length > 0);
@@ -36,14 +34,14 @@ t.test('what is of no use any more is cleared away every hour', async (t) => {
   };
   const run = async (isDone: () => Promise<boolean>) => {
     for (const work of everyHour) work();
-    const patience = Date.now() + 10_000;
-    while (!(await isDone()) && Date.now() < patience) await sleep(20);
+    const deadline = Date.now() + 10_000;
+    while (!(await isDone()) && Date.now() < deadline) await sleep(20);
   };
 
   t.ok((await app.db.$count(userCounts)) > 1);
   await run(async () => (await app.db.$count(userCounts)) === 1);
-  t.equal(await app.db.$count(userCounts), 1, 'the number of users is summed up');
-  t.strictSame(await left(), Object.keys(tables), 'what is of use stays');
+  t.equal(await app.db.$count(userCounts), 1, 'the user count is summed up in one row');
+  t.strictSame(await left(), Object.keys(tables), 'rows that have not expired are kept');
   clock.advance(100 * day);
   await run(async () => (await left()).length === 0);
   t.strictSame(await left(), []);

@@ -27,17 +27,17 @@ const send = (connection: DatabaseConnection, queue: JobQueue<Note>, text: strin
   connection.db.transaction((tx) => queue.send(tx, { text }));
 const texts = (jobs: { data: Note }[]) => jobs.map(({ data }) => data.text).sort();
 
-/** A second attempt comes after a second or two. */
+/** Waits for a job, because a second attempt becomes due only after a second or two. */
 async function takeSoon(queue: JobQueue<Note>) {
   for (let tries = 0; tries < 300; tries++) {
     const [job] = await queue.take(1);
     if (job) return job;
     await sleep(20);
   }
-  throw new Error('There is no job.');
+  throw new Error('No job became available.');
 }
 
-t.test('a job is there when its transaction is, and only then', async (t) => {
+t.test('a job becomes available if and only if its transaction commits', async (t) => {
   const { connection, queue } = await start(t);
   await send(connection, queue, 'it’s "kept" \\ äß 你好');
   await connection.db
@@ -48,12 +48,12 @@ t.test('a job is there when its transaction is, and only then', async (t) => {
     .catch(() => {});
   const jobs = await queue.take(10);
   t.strictSame(texts(jobs), ['it’s "kept" \\ äß 你好']);
-  t.strictSame(await queue.take(10), [], 'nobody else gets it');
+  t.strictSame(await queue.take(10), [], 'a job is taken only once');
   await queue.complete(jobs[0]?.id ?? '');
   t.strictSame(await queue.take(10), []);
 });
 
-t.test('many jobs at once are like one and one and one', async (t) => {
+t.test('jobs sent in bulk are stored exactly like jobs sent one at a time', async (t) => {
   const { connection, queue } = await start(t);
   const list = Array.from({ length: 250 }, (_, index) => ({ text: `${index} it’s "kept" \\ äß` }));
   await send(connection, queue, 'alone');
@@ -72,13 +72,13 @@ t.test('many jobs at once are like one and one and one', async (t) => {
     sql`select distinct name, priority, state, retry_limit, retry_delay, retry_backoff, expire_in::text,
       (keep_until - created_on)::text as kept, singleton_key, dead_letter, policy from pgboss.job`,
   );
-  t.equal(stored.length, 1, 'with all that the queue says of its jobs');
-  t.match(stored[0]?.kept, /^30 days/, 'however long nobody takes it');
+  t.equal(stored.length, 1, 'all jobs have the options of the queue');
+  t.match(stored[0]?.kept, /^30 days/, 'jobs that no worker takes are kept');
   const jobs = await queue.take(300);
   t.strictSame(texts(jobs), ['alone', ...list.map(({ text }) => text)].sort());
 });
 
-t.test('a job that failed is tried again, then kept, and sent again when somebody says so', async (t) => {
+t.test('a failed job is retried and then kept, and it can be sent again', async (t) => {
   const { connection, queue } = await start(t);
   await send(connection, queue, 'a');
   const first = await takeSoon(queue);
@@ -95,23 +95,23 @@ t.test('a job that failed is tried again, then kept, and sent again when somebod
   t.match(kept, { state: 'failed', output: { reason: 'no again' } });
   t.equal(await queue.retry(connection.db, first.id), true);
   t.equal((await takeSoon(queue)).id, first.id);
-  t.equal(await queue.retry(connection.db, first.id), false, 'it is under way');
+  t.equal(await queue.retry(connection.db, first.id), false, 'a job in progress cannot be sent again');
   t.equal(await queue.retry(connection.db, '00000000-0000-4000-8000-000000000000'), false);
 });
 
-t.test('a job that its process left behind is found by the next', async (t) => {
+t.test('a job abandoned by its process is picked up by the next process', async (t) => {
   const { connection, queue } = await start(t, { expireInSeconds: 1 });
   await send(connection, queue, 'a');
   t.equal((await queue.take(1)).length, 1);
   await sleep(1_100);
-  // What another process does when it starts.
+  // As another process does when it starts.
   const next = createJobQueue<Note>(connection, 'notes', { ...options, expireInSeconds: 1 }, (error) => t.error(error));
   await next.start();
   t.strictSame(texts([await takeSoon(next)]), ['a']);
   await next.stop();
 });
 
-t.test('a hundred takers share a hundred jobs', async (t) => {
+t.test('a hundred concurrent workers take each of a hundred jobs once', async (t) => {
   const { connection, queue } = await start(t);
   await Promise.all(Array.from({ length: 100 }, (_, number) => send(connection, queue, `job ${number}`)));
   const taken = (await Promise.all(Array.from({ length: 100 }, () => queue.take(3)))).flat();
@@ -119,7 +119,7 @@ t.test('a hundred takers share a hundred jobs', async (t) => {
   t.equal(new Set(taken.map(({ id }) => id)).size, 100);
 });
 
-t.test('five processes make the tables at once', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
+t.test('five instances create the tables together', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
   const { connection, location } = await start(t);
   await connection.db.execute(sql`drop schema pgboss cascade`);
   const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openDatabase(location)));

@@ -7,7 +7,7 @@ import { startTestApp } from '../helpers/app.js';
 const { app } = await startTestApp(t);
 const rules = { limit: 5, firstLock: 1_000, longestLock: 10_000 };
 
-/** Whether the transaction around a piece of work waits for the disk. */
+/** Whether a transaction that does this work waits for the disk when it commits. */
 const waits = (work: (tx: Executor) => Promise<unknown>) =>
   app.db.transaction(async (tx) => {
     await work(tx);
@@ -18,9 +18,9 @@ const waits = (work: (tx: Executor) => Promise<unknown>) =>
 t.test('attempts are counted and cleared without waiting for the disk', async (t) => {
   t.equal(await waits((tx) => reserveAttempts(tx, ['a'], 'a', new Date(), rules, 1_000)), false);
   t.equal(await waits((tx) => clearAttempts(tx, ['a'])), false);
-  t.equal(await waits(async () => {}), true, 'and nothing else goes by that');
+  t.equal(await waits(async () => {}), true, 'other transactions still wait');
 });
 
-t.test('to forget them in the transaction of something else makes that no less lasting', async (t) => {
+t.test('a transaction that also clears login attempts still waits for the disk', async (t) => {
   t.equal(await waits((tx) => forgetAttempts(tx, ['a'])), true);
 });

@@ -10,19 +10,19 @@ import { testConfig } from '../helpers/app.js';
 import { dataDirectory, engine } from '../helpers/databases.js';
 import { gatherWork } from '../helpers/intervals.js';
 
-/** What PostgreSQL has processes of its own for, and the embedded engine has to be told. */
+/** Maintenance that PostgreSQL does in background processes and that the service must run on the embedded engine. */
 
-const skip = engine === 'postgres' && 'the embedded database only';
+const skip = engine === 'postgres' && 'embedded database only';
 const megabyte = 1024 * 1024;
 
-/** A folder with a database in it. */
+/** Creates a folder that contains a database. */
 async function makeDataDir(t: Test): Promise<string> {
   const dataDir = t.testdir();
   cpSync(await dataDirectory(), join(dataDir, 'database'), { recursive: true });
   return dataDir;
 }
 
-/** A database in a folder of its own, with a table of notes. */
+/** Opens a database in its own folder and creates a table of notes. */
 async function startEmbedded(t: Test) {
   const connection = await openDatabase({ kind: 'embedded', dataDir: await makeDataDir(t) });
   t.teardown(() => connection.close());
@@ -34,7 +34,7 @@ const one = async <T>({ db }: DatabaseConnection, statement: string) => {
   const [found] = await rows<{ value: T }>(db, sql.raw(statement));
   return found?.value;
 };
-/** What a start after a crash would go through. */
+/** The bytes of the log that a start after a crash would replay. */
 const logSize = (connection: DatabaseConnection) =>
   one<number>(
     connection,
@@ -44,76 +44,76 @@ const sizeOfNotes = (connection: DatabaseConnection) =>
   one<number>(connection, `select pg_total_relation_size('notes')::float8 as value`);
 const fill = ({ db }: DatabaseConnection, count: number) =>
   db.execute(sql`insert into notes select number, repeat('x', 500) from generate_series(1, ${count}::int) number`);
-/** What was done is counted at once; otherwise the engine does so a while afterwards. */
-const count = ({ runScript }: DatabaseConnection) => runScript('select pg_stat_force_next_flush()');
+/** Updates the statistics immediately. The engine would otherwise do so with a delay. */
+const flushStatistics = ({ runScript }: DatabaseConnection) => runScript('select pg_stat_force_next_flush()');
 
-t.test('the log does not grow for as long as it runs', { skip }, async (t) => {
+t.test('maintenance keeps the write-ahead log small', { skip }, async (t) => {
   const { connection, keepUp } = await startEmbedded(t);
-  let most = 0;
+  let largest = 0;
   for (let round = 0; round < 15; round++) {
     await fill(connection, 12_000);
     await connection.db.execute(sql`truncate notes`);
     await keepUp();
-    most = Math.max(most, (await logSize(connection)) ?? Number.NaN);
+    largest = Math.max(largest, (await logSize(connection)) ?? Number.NaN);
   }
   const written = await one<number>(connection, `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as value`);
-  t.ok((written ?? 0) > 100 * megabyte, `${written} bytes were written to it`);
-  t.ok(most < 40 * megabyte, `${most} bytes at the most`);
+  t.ok((written ?? 0) > 100 * megabyte, `${written} bytes were written to the log`);
+  t.ok(largest < 40 * megabyte, `the log has at most ${largest} bytes`);
 });
 
-t.test('what was removed makes room, and the planner knows how many rows there are', { skip }, async (t) => {
+t.test('maintenance frees the space of deleted rows and updates the row counts of the planner', { skip }, async (t) => {
   const { connection, keepUp } = await startEmbedded(t);
   const sizes: number[] = [];
   for (let round = 0; round < 3; round++) {
     await fill(connection, 5_000);
-    await count(connection);
+    await flushStatistics(connection);
     await keepUp();
     sizes.push((await sizeOfNotes(connection)) ?? Number.NaN);
     if (round === 0) {
       const known = await one<number>(connection, `select reltuples as value from pg_class where relname = 'notes'`);
       t.equal(known, 5_000);
     }
-    // Not the last of them, or the file would just be cut off.
+    // The last row must stay: without it, the engine would only truncate the file.
     await connection.db.execute(sql`delete from notes where id < 5000`);
     await connection.db.execute(sql`update notes set id = -1 - ${round}::int where id = 5000`);
-    await count(connection);
+    await flushStatistics(connection);
     await keepUp();
   }
   t.ok((sizes[2] ?? 0) < 1.5 * (sizes[0] ?? 0), `${sizes.join(', ')} bytes`);
 });
 
-t.test('it waits for a transaction, and touches nothing when there is nothing to do', { skip }, async (t) => {
+t.test('maintenance waits for open transactions and does nothing when nothing is due', { skip }, async (t) => {
   const { connection, keepUp } = await startEmbedded(t);
   await fill(connection, 40_000);
-  await count(connection);
-  let upkeep = Promise.resolve() as Promise<unknown>;
+  await flushStatistics(connection);
+  let maintenance = Promise.resolve() as Promise<unknown>;
   await connection.db.transaction(async (tx) => {
     await tx.execute(sql`insert into notes values (0, 'in a transaction')`);
-    upkeep = keepUp();
+    maintenance = keepUp();
     await sleep(50);
     await tx.execute(sql`update notes set text = 'still in it' where id = 0`);
   });
-  await upkeep;
+  await maintenance;
   t.equal(await one(connection, 'select text as value from notes where id = 0'), 'still in it');
   const done = () =>
     one<string>(
       connection,
       `select concat_ws(' ', (select sum(vacuum_count) from pg_stat_user_tables), (select sum(analyze_count) from pg_stat_user_tables), redo_lsn) as value from pg_control_checkpoint()`,
     );
-  await count(connection);
+  await flushStatistics(connection);
   await keepUp();
   const before = await done();
-  t.match(before, /^0 1 /, 'what was due was done, once, and no more than that');
+  t.match(before, /^0 1 /, 'only the maintenance that was due ran, and it ran once');
   for (let round = 0; round < 3; round++) await keepUp();
   t.equal(await done(), before);
 });
 
-t.test('the log grows without a delay: its files are not written twice', { skip }, async (t) => {
+t.test('new log files are not filled with zeros first, which would cause a delay', { skip }, async (t) => {
   const { connection } = await startEmbedded(t);
   t.equal(await one(connection, `select current_setting('wal_init_zero') as value`), 'off');
 });
 
-t.test('a process that is killed while it does so loses nothing', { skip }, async (t) => {
+t.test('a process killed during maintenance loses no acknowledged data', { skip }, async (t) => {
   const dataDir = await makeDataDir(t);
   const client = new URL('../../db/client.js', import.meta.url);
   const program = `import { openDatabase } from '${client}';
@@ -147,20 +147,20 @@ t.test('a process that is killed while it does so loses nothing', { skip }, asyn
       connection,
       `select count(*)::int as value from notes where id <= ${last} and id % 4 <> 1`,
     );
-    t.equal(whole, (last * 3) / 4, `${last} were acknowledged`);
+    t.equal(whole, (last * 3) / 4, `all of the ${last} acknowledged rows that were not deleted exist`);
     await connection.close();
   }
 });
 
-t.test('the service does so again and again', { skip }, async (t) => {
-  const often = gatherWork(t, 10_000);
+t.test('the service runs maintenance periodically', { skip }, async (t) => {
+  const scheduled = gatherWork(t, 10_000);
   const app = await buildApp(testConfig(), { database: { kind: 'embedded', dataDir: await makeDataDir(t) } });
   t.teardown(() => app.close());
   const { databaseConnection: connection } = app;
   await connection.runScript('create table notes (id int primary key, text text)');
   await fill(connection, 80_000);
   t.ok(((await logSize(connection)) ?? 0) > 40 * megabyte);
-  for (const work of often) work();
+  for (const work of scheduled) work();
   for (let tries = 0; tries < 200 && ((await logSize(connection)) ?? 0) > megabyte; tries++) await sleep(20);
   t.ok(((await logSize(connection)) ?? Number.NaN) < megabyte);
 });

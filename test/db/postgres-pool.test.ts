@@ -38,22 +38,22 @@ async function startPool(t: Test, options: Partial<PoolOptions> = {}, sslmode?: 
 }
 
 for (const sslmode of [undefined, 'require']) {
-  const title = 'sessions that are killed under load answer rightly or not at all, and leave nothing half done';
+  const title = 'killing sessions under load causes no wrong results and no partial transactions';
   t.test(`${title} (sslmode ${sslmode ?? 'disable'})`, { skip }, async (t) => {
     const { db, observer } = await startPool(t, {}, sslmode);
     await observer.execute(sql`create table pairs (number int not null, half int not null)`);
     let isOver = false;
-    let answers = 0;
-    let refusals = 0;
+    let successes = 0;
+    let failures = 0;
     const wrong: unknown[] = [];
     const kept = new Set<number>();
     const attempt = async (work: () => Promise<void>) => {
       try {
         await work();
-        answers++;
+        successes++;
       } catch (error) {
         if (!isDatabaseUnavailable(error)) wrong.push(error);
-        refusals++;
+        failures++;
         await sleep(1);
       }
     };
@@ -79,33 +79,33 @@ for (const sslmode of [undefined, 'require']) {
     };
     const clients = [asks(0), asks(1), asks(2), asks(3), writes(4), writes(5), writes(6), writes(7)];
     let kills = 0;
-    for (let round = 0; round < 1_000 && (kills < 200 || answers < 200); round++) {
+    for (let round = 0; round < 1_000 && (kills < 200 || successes < 200); round++) {
       await sleep(5 + ((round * 7) % 40));
       kills += (await observer.execute(killAll)).length;
     }
     isOver = true;
     await Promise.all(clients);
 
-    t.comment(`${kills} kills, ${answers} answers, ${refusals} refusals`);
+    t.comment(`${kills} kills, ${successes} successes, ${failures} failures`);
     t.ok(kills >= 200);
-    t.ok(answers >= 200);
-    t.ok(refusals >= 20);
+    t.ok(successes >= 200);
+    t.ok(failures >= 20);
     t.strictSame(wrong, []);
     const halves = await observer.execute(sql`select number from pairs group by number having count(*) <> 2`);
-    t.strictSame([...halves], [], 'no transaction was applied by half');
+    t.strictSame([...halves], [], 'no transaction is applied partially');
     const stored = new Set(
       (await observer.execute<{ number: number }>(sql`select distinct number from pairs`)).map(({ number }) => number),
     );
     t.strictSame(
       [...kept].filter((number) => !stored.has(number)),
       [],
-      'nothing acknowledged is lost',
+      'no acknowledged transaction is lost',
     );
     t.strictSame([...(await db.execute(sql`select 1 as one`))], [{ one: 1 }]);
   });
 }
 
-t.test('a transaction that has lost its session can do nothing more', { skip }, async (t) => {
+t.test('a transaction that loses its session runs no further statements', { skip }, async (t) => {
   const { db, observer } = await startPool(t);
   await observer.execute(sql`create table notes (text text)`);
   let second: unknown;
@@ -113,7 +113,7 @@ t.test('a transaction that has lost its session can do nothing more', { skip }, 
     await tx.execute(sql`insert into notes values ('first')`);
     await observer.execute(killAll);
     await sleep(100);
-    // Others use the pool meanwhile: the statements of this transaction must not end up with them.
+    // Others use the pool in the meantime. The statements of this transaction must not run on their connections.
     await Promise.all([1, 2, 3, 4].map(() => db.execute(sql`select pg_sleep(0.01)`)));
     second = await tx.execute(sql`insert into notes values ('second')`).catch((error: unknown) => error);
   });
@@ -124,22 +124,22 @@ t.test('a transaction that has lost its session can do nothing more', { skip }, 
   t.strictSame([...(await observer.execute(sql`select * from notes`))], []);
 });
 
-t.test('connections are closed when nobody uses them, and replaced when they are old', { skip }, async (t) => {
+t.test('idle connections are closed, and old ones are replaced', { skip }, async (t) => {
   const { db, sessions } = await startPool(t, { idleTimeout: 400, lifetime: 300 });
   const pid = async () => (await db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid;
   await Promise.all([pid(), pid(), pid()]);
   t.equal(await sessions(), 3);
   const first = await pid();
-  t.equal(await pid(), first, 'the one used last is used again');
+  t.equal(await pid(), first, 'the most recently used connection is reused');
   await sleep(320);
-  t.equal(await pid(), first, 'it is old, and takes its leave after this');
+  t.equal(await pid(), first, 'an old connection is closed after its next use');
   t.not(await pid(), first);
   await sleep(800);
   t.equal(await sessions(), 0);
   t.ok(await pid());
 });
 
-t.test('an answer that is too long in coming is given up, but not before waiting is limited', { skip }, async (t) => {
+t.test('a statement times out only after limitWaiting is called', { skip }, async (t) => {
   const { pool, db } = await startPool(t, { answerTimeout: 200 });
   await db.execute(sql`select pg_sleep(0.5)`);
   pool.limitWaiting();
@@ -150,7 +150,7 @@ t.test('an answer that is too long in coming is given up, but not before waiting
 });
 
 for (const sslmode of [undefined, 'require']) {
-  const title = 'PostgreSQL stops a statement that takes too long, and others are not affected';
+  const title = 'PostgreSQL cancels a statement that takes too long, and other statements are not affected';
   t.test(`${title} (sslmode ${sslmode ?? 'disable'})`, { skip }, async (t) => {
     const { pool, db, observer } = await startPool(t, {}, sslmode);
     await db.execute(sql`select pg_sleep(0.6)`);
@@ -175,7 +175,7 @@ for (const sslmode of [undefined, 'require']) {
       t.equal(sqlStateOf(failure), '57014');
     }
     t.ok(performance.now() - start < 3_000);
-    t.equal(await active(), 0, 'no statement is left in PostgreSQL');
+    t.equal(await active(), 0, 'no statement is still running in PostgreSQL');
     for (let count = 0; count < 20; count++) await db.execute(sql`select pg_sleep(0.01)`);
     const [found] = await db.execute<{ name: string | null }>(sql`select to_regclass('half_done') as name`);
     t.equal(found?.name, null, 'the transaction was rolled back');
@@ -201,22 +201,22 @@ t.test('a caller holds at most half of the connections', { skip }, async (t) => 
   });
   await sleep(50);
   let slowest = 0;
-  let most = 0;
+  let maxHeld = 0;
   while (!isOver) {
     const start = performance.now();
     await Promise.all([db.execute(sql`select 1`), drizzle(pool.clientOf('modest')).execute(sql`select 1`)]);
     slowest = Math.max(slowest, performance.now() - start);
     const [held] = await observer.execute<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
       where datname = current_database() and application_name = 'pool' and state <> 'idle'`);
-    most = Math.max(most, held?.count ?? 0);
+    maxHeld = Math.max(maxHeld, held?.count ?? 0);
     await sleep(10);
   }
   await done;
-  t.equal(most, 2, `${most} connections at a time`);
-  t.ok(slowest < 250, `others wait at most ${Math.round(slowest)} ms`);
+  t.equal(maxHeld, 2, `the caller holds at most ${maxHeld} connections at the same time`);
+  t.ok(slowest < 250, `other callers wait at most ${Math.round(slowest)} ms`);
 });
 
-t.test('what has waited for too long is not begun any more', { skip }, async (t) => {
+t.test('a statement that waits too long for a connection never runs', { skip }, async (t) => {
   const { pool, db } = await startPool(t, { max: 1, answerTimeout: 500 });
   await db.execute(sql`create table notes (text text)`);
   pool.limitWaiting();
@@ -225,42 +225,38 @@ t.test('what has waited for too long is not begun any more', { skip }, async (t)
   await sleep(300);
   const late = db.execute(sql`insert into notes values ('late')`);
   await slow;
-  t.ok(isDatabaseUnavailable(await early), 'whoever wanted it has been told no');
+  t.ok(isDatabaseUnavailable(await early), 'the early statement fails');
   await late;
   t.strictSame([...(await db.execute(sql`select * from notes`))], [{ text: 'late' }]);
 });
 
-t.test('a certificate is checked when the URL says so', { skip }, async (t) => {
+t.test('the server certificate is verified if the URL contains sslmode=verify-full', { skip }, async (t) => {
   const { db } = await startPool(t, {}, 'verify-full');
   const failure = await db.execute(sql`select 1`).catch((error: unknown) => error);
   t.match((failure as Error).cause, { message: /^TLS: self-signed certificate/ });
   t.ok(testCertificate.cert);
 });
 
-t.test(
-  'a server without TLS is refused when the URL asks for it, and taken when it prefers it',
-  { skip },
-  async (t) => {
-    const { url, observer } = await startPool(t);
-    const [tls] = await observer.execute<{ ssl: string }>(sql`show ssl`);
-    for (const [sslmode, says] of [
-      ['require', /does not offer TLS/],
-      ['prefer', undefined],
-    ] as const) {
-      const wanted = new URL(url);
-      wanted.searchParams.set('sslmode', sslmode);
-      const pool = createPostgresPool(wanted.href, { max: 1 });
-      const answer = await drizzle(pool.client)
-        .execute(sql`select 1 as one`)
-        .catch((error: Error) => error.cause);
-      if (says && tls?.ssl === 'off') t.match(answer, { message: says });
-      else t.match(answer, [{ one: 1 }]);
-      await pool.close();
-    }
-  },
-);
+t.test('a server without TLS is rejected with sslmode=require but accepted with prefer', { skip }, async (t) => {
+  const { url, observer } = await startPool(t);
+  const [tls] = await observer.execute<{ ssl: string }>(sql`show ssl`);
+  for (const [sslmode, message] of [
+    ['require', /does not offer TLS/],
+    ['prefer', undefined],
+  ] as const) {
+    const wanted = new URL(url);
+    wanted.searchParams.set('sslmode', sslmode);
+    const pool = createPostgresPool(wanted.href, { max: 1 });
+    const result = await drizzle(pool.client)
+      .execute(sql`select 1 as one`)
+      .catch((error: Error) => error.cause);
+    if (message && tls?.ssl === 'off') t.match(result, { message });
+    else t.match(result, [{ one: 1 }]);
+    await pool.close();
+  }
+});
 
-t.test('of several hosts the one that answers is used, and the one that is wanted', { skip }, async (t) => {
+t.test('the pool connects to the first host that responds and matches target_session_attrs', { skip }, async (t) => {
   const { url } = await startPool(t);
   const several = url.href.replace(url.host, `127.0.0.1:1,${url.hostname}:${url.port || 5432}`);
   for (const parameter of ['', '&target_session_attrs=primary']) {
@@ -272,17 +268,17 @@ t.test('of several hosts the one that answers is used, and the one that is wante
   const failure = await drizzle(none.client)
     .execute(sql`select 1`)
     .catch((error: unknown) => error);
-  t.ok(isDatabaseUnavailable(failure), 'none answers: told at once');
+  t.ok(isDatabaseUnavailable(failure), 'if no host responds, the statement fails immediately');
   await none.close();
 });
 
-t.test('closing lets what is under way come to its end', { skip }, async (t) => {
+t.test('closing the pool lets running statements finish', { skip }, async (t) => {
   const { pool, db, sessions } = await startPool(t);
-  // A statement of Drizzle's is sent when somebody wants its answer.
+  // Drizzle sends a statement only when its result is awaited.
   const answer = db.execute(sql`select pg_sleep(0.3), 1 as one`).then((rows) => [...rows]);
   await sleep(50);
   await pool.close();
   t.match(await answer, [{ one: 1 }]);
   t.equal(await sessions(), 0);
-  t.ok(isDatabaseUnavailable(await db.execute(sql`select 1`).catch((error: unknown) => error)), 'and no more');
+  t.ok(isDatabaseUnavailable(await db.execute(sql`select 1`).catch((error: unknown) => error)), 'closed');
 });

@@ -5,22 +5,22 @@ import { createPostgresPool } from '../../db/postgres/pool.js';
 import { createPreparing } from '../../db/postgres/prepared.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 
-t.test('a statement is prepared from its second time on', async (t) => {
+t.test('a statement is prepared from its second use on', async (t) => {
   const { wants } = createPreparing();
   t.strictSame([wants('a'), wants('b'), wants('a'), wants('b'), wants('a')], [false, false, true, true, true]);
 });
 
-t.test('there are not many of them, and what is remembered of others is bounded', async (t) => {
+t.test('the numbers of prepared and of remembered statements are limited', async (t) => {
   const { wants } = createPreparing({ most: 2, noted: 3 });
   for (const text of ['a', 'b', 'c', 'd']) t.equal(wants(text), false);
-  t.equal(wants('a'), false, 'forgotten, as the oldest');
+  t.equal(wants('a'), false, 'the oldest statement is forgotten');
   t.equal(wants('d'), true);
   t.equal(wants('c'), true);
-  for (let times = 0; times < 3; times++) t.equal(wants('e'), false, 'all places are taken');
-  t.ok(wants('c') && wants('d'), 'who has a place keeps it');
+  for (let times = 0; times < 3; times++) t.equal(wants('e'), false, 'the limit is reached');
+  t.ok(wants('c') && wants('d'), 'prepared statements stay prepared');
 });
 
-t.test('on connections', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
+t.test('connections prepare statements', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
   const database = await createTestDatabase();
   const start = (query = '') => {
     const pool = createPostgresPool(`${database.url}${query}`, { max: 1 });
@@ -47,9 +47,9 @@ t.test('on connections', { skip: engine === 'embedded' && 'PostgreSQL only' }, a
   const read = () => db.execute(sql`select number from things order by number limit ${1}::int`);
   for (let times = 0; times < 3; times++) t.same([...(await read())], [{ number: '0' }]);
   await db.execute(sql`alter table things alter column number type int using number::int`);
-  t.same([...(await read())], [{ number: 0 }], 'a table that is changed meanwhile is no obstacle');
+  t.same([...(await read())], [{ number: 0 }], 'a changed table causes no error');
 
   const without = start('?prepare=false');
   for (let times = 0; times < 3; times++) await without.execute(sql`select ${times}::int`);
-  t.equal((await prepared(without)).length, 0, 'unless the URL says not to');
+  t.equal((await prepared(without)).length, 0, 'prepare=false prepares nothing');
 });

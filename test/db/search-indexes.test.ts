@@ -27,11 +27,11 @@ const indexes = async (location: Parameters<typeof openDatabase>[0]) => {
 async function emptyDatabase(t: Test) {
   const { location, url, drop } = await createTestDatabase();
   t.teardown(drop);
-  if (location.kind !== 'postgres' || !url) throw new Error('This is for PostgreSQL.');
+  if (location.kind !== 'postgres' || !url) throw new Error('This test requires PostgreSQL.');
   return { location, url };
 }
 
-t.test('users are searched by indexes that the query has word for word', { skip }, async (t) => {
+t.test('a search for users uses the indexes, whose expressions match the query exactly', { skip }, async (t) => {
   const { app, get, post } = await startTestApp(t);
   const token = (await post('/auth/login', admin)).json().data.access_token;
   const used = async (term: string): Promise<string[]> => {
@@ -41,7 +41,7 @@ t.test('users are searched by indexes that the query has word for word', { skip 
     stop();
     const search = sent.find(({ text }) => text.includes('ilike'));
     return app.databaseConnection.db.transaction(async (tx) => {
-      // In a table of one row nothing is faster than to read it.
+      // In a table with one row, a sequential scan would always be the fastest plan.
       await tx.execute(sql`set local enable_seqscan = off`);
       await tx.execute(sql`set local enable_indexscan = off`);
       const { text, parameters } = search ?? { text: '', parameters: [] };
@@ -56,7 +56,7 @@ t.test('users are searched by indexes that the query has word for word', { skip 
   t.strictSame(await used(admin.email), ['addresses', 'other_addresses']);
 });
 
-t.test('they are made once, and take the place of those of another version', { skip }, async (t) => {
+t.test('search indexes are created once and replace those of another version', { skip }, async (t) => {
   const { location } = await emptyDatabase(t);
   const connection = await openDatabase(location);
   await migrate(connection, async () => {});
@@ -69,7 +69,7 @@ t.test('they are made once, and take the place of those of another version', { s
       /^users_search_texts_[0-9a-f]{8}$/,
     ],
   );
-  t.match(made[1]?.definition, / WHERE /, 'only of those who have another address');
+  t.match(made[1]?.definition, / WHERE /, 'the index covers only users with another address');
   const [one, other] = made.map(({ name }) => sql.identifier(name));
   await connection.db.execute(sql`alter index ${one} rename to users_search_00000000`);
   await connection.db.execute(sql`drop index ${other}`);
@@ -79,7 +79,7 @@ t.test('they are made once, and take the place of those of another version', { s
   t.strictSame(await indexes(location), made);
 });
 
-t.test('those of another version stay as long as somebody is reading', { skip }, async (t) => {
+t.test('the indexes of another version are kept while a transaction reads the table', { skip }, async (t) => {
   const { location } = await emptyDatabase(t);
   const connection = await openDatabase(location);
   await migrate(connection, async () => {});
@@ -89,15 +89,15 @@ t.test('those of another version stay as long as somebody is reading', { skip },
   await db.transaction(async (reader) => {
     await reader.select().from(users);
     t.equal(await ensureSearchIndexes(db), true);
-    t.equal((await indexes(location)).length, 4, 'the new one is there');
-    t.strictSame(await db.select().from(users), [], 'others can read');
+    t.equal((await indexes(location)).length, 4, 'the new index exists');
+    t.strictSame(await db.select().from(users), [], 'other transactions can read');
   });
   t.equal(await ensureSearchIndexes(db), true);
   t.strictSame(await indexes(location), made);
   await connection.close();
 });
 
-t.test('a server that does not let us have the extension is no obstacle', { skip }, async (t) => {
+t.test('a server that does not allow the extension runs without search indexes', { skip }, async (t) => {
   const { location, url } = await emptyDatabase(t);
   const owner = await openDatabase(location);
   await migrate(owner, async () => {});
@@ -115,10 +115,10 @@ t.test('a server that does not let us have the extension is no obstacle', { skip
   const connection = await openDatabase({ ...location, url: asStranger.href });
   t.equal(await ensureSearchIndexes(connection.db), false);
   await connection.close();
-  t.equal(await ensureSearchIndexes(owner.db), true, 'and they come when the server does');
+  t.equal(await ensureSearchIndexes(owner.db), true, 'the indexes are created once the server allows it');
 });
 
-/** Texts with an address in them, wherever it stands and however odd it is. */
+/** Texts that contain an address in various positions, including unusual addresses. */
 const people: Partial<typeof users.$inferInsert>[] = [
   { email: 'ada.allen@example.com' },
   { email: 'Ada.Allen@example.org' },
@@ -132,21 +132,21 @@ const people: Partial<typeof users.$inferInsert>[] = [
   { email: 'a_b%c@example.com' },
   { email: 'a~b@example.com' },
   { email: 'a{c@example.com' },
-  // What the service takes for no address; somebody wrote it into the table.
+  // Not addresses to the service: another program wrote these into the table.
   { email: 'two@ada.allen@example.com' },
   { email: 'a\\b@example.com' },
   { email: 'jörg~@example.com' },
-  // An i in lower case, where the database's locale says so, and an address that has one.
+  // A letter that becomes i in lower case in some database locales, and an address that contains an i.
   { email: '\u0130ris@example.com' },
   { email: 'iris@example.org' },
   { email: 'no address' },
 ];
 
-t.test('an address is found as a whole, though indexes are asked for what stands before its @', async (t) => {
+t.test('a search finds whole addresses, although the indexes cover only the part before the @', async (t) => {
   const { app, get, post } = await startTestApp(t);
   const token = (await post('/auth/login', admin)).json().data.access_token;
   await app.db.insert(users).values(people);
-  // From whom one of the texts is hidden, they get nothing that is by indexes on all texts.
+  // One text is hidden from this reader, so their search cannot use indexes that cover all texts.
   const all = searchedTexts(collections.users).map(([name]) => name);
   const policy = await createPolicy(app, { read: ['id', ...all.filter((name) => name !== 'appearance')] });
   await createUser(app, { email: 'reader@example.info', token: 'the-token-of-the-reader', policies: [policy] });
@@ -187,7 +187,7 @@ t.test('an address is found as a whole, though indexes are asked for what stands
   let some = 0;
   for (const term of [...terms, ...[...terms].map((text) => text.toUpperCase())]) {
     const asAdmin = await found(term, bearer(token));
-    t.same(asAdmin, await found(term, bearer('the-token-of-the-reader')), `as by the texts alone: ${term}`);
+    t.same(asAdmin, await found(term, bearer('the-token-of-the-reader')), `same result as without indexes: ${term}`);
     if (asAdmin.length > 0 && asAdmin.length < people.length) some++;
   }
   t.ok(some > 30);

@@ -20,7 +20,7 @@ const totalOf = async ({ get }: TestApp, headers = asAdmin, query = ''): Promise
 const people = (count: number) =>
   Array.from({ length: count }, () => ({ email: `${randomUUID()}@example.com`, password: 'the password of many' }));
 
-t.test('the number of users is known without counting them', async (t) => {
+t.test('the total number of users is read without counting the users', async (t) => {
   const service = await startWithAdmin(t);
   const { app, get, post } = service;
   const sent: string[] = [];
@@ -31,24 +31,24 @@ t.test('the number of users is known without counting them', async (t) => {
   t.notOk(sent.some((text) => /count\(\*\).*from "users"/s.test(text)));
 
   const made = (await post('/users', people(20), asAdmin)).json().data.map(({ id }: { id: string }) => id);
-  t.equal(await totalOf(service), 21, 'many at once');
+  t.equal(await totalOf(service), 21, 'after a bulk creation');
   t.equal((await post('/users', [...people(2), { status: 'nonsense' }], asAdmin)).statusCode, 400);
   t.equal((await post('/users', [...people(2), { role: made[0] }], asAdmin)).statusCode, 400);
-  t.equal(await totalOf(service), 21, 'what was refused');
+  t.equal(await totalOf(service), 21, 'rejected requests do not change the count');
   t.equal((await patch(service, '/users', { keys: made, data: { title: 'The same' } })).statusCode, 200);
-  t.equal(await totalOf(service), 21, 'changes');
+  t.equal(await totalOf(service), 21, 'updates do not change the count');
   t.equal((await remove(service, `/users/${made[0]}`)).statusCode, 204);
   t.equal((await remove(service, '/users', made.slice(1, 6))).statusCode, 204);
-  t.equal(await totalOf(service), 15, 'one gone, and five at once');
+  t.equal(await totalOf(service), 15, 'after a single and a bulk deletion');
 
   t.equal(await totalOf(service, asAdmin, '&filter={"title":{"_eq":"nobody"}}&search=nobody'), 15);
   const { meta } = (await get('/users?limit=1&meta=*', asAdmin)).json();
   t.strictSame(meta, { total_count: 15, filter_count: 15 });
   const filtered = (await get('/users?meta=filter_count&filter={"title":{"_eq":"The same"}}', asAdmin)).json();
-  t.equal(filtered.meta.filter_count, 14, 'a filter counts what it finds');
+  t.equal(filtered.meta.filter_count, 14, 'filter_count contains only the matching users');
 });
 
-t.test('who sees some users is told of those', async (t) => {
+t.test('total_count contains only the users that the caller can read', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;
   t.equal((await post('/users', people(4), asAdmin)).statusCode, 200);
@@ -59,10 +59,10 @@ t.test('who sees some users is told of those', async (t) => {
   t.equal(await totalOf(service, bearer('the-token-of-one')), 1);
   const another = await createPolicy(app, { read: ['email'] });
   await createUser(app, { token: 'the-token-of-another', policies: [all, another] });
-  t.equal(await totalOf(service, bearer('the-token-of-another')), 7, 'by one of two policies all');
+  t.equal(await totalOf(service, bearer('the-token-of-another')), 7, 'one of two policies allows reading all users');
 });
 
-t.test('it is the number of each moment, whoever else is writing', async (t) => {
+t.test('the count is correct after concurrent writes', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   const write = async (number: number) => {
@@ -82,25 +82,25 @@ t.test('it is the number of each moment, whoever else is writing', async (t) => 
   t.strictSame(
     (await app.db.select({ change: userCounts.change }).from(userCounts)).filter(({ change }) => change !== 0),
     [{ change: expected }],
-    'in one row',
+    'the count is summed up in one row',
   );
   t.equal(await totalOf(service), expected);
 
   const again = sql`insert into public.users (email) values ('twice@example.com') on conflict do nothing`;
   await app.db.execute(again);
   await app.db.execute(again);
-  t.equal(await totalOf(service), expected + 1, 'what was there already');
+  t.equal(await totalOf(service), expected + 1, 'a skipped duplicate is not counted');
   await app.db.transaction(async (tx) => {
     await tx.execute(sql`set local search_path = ''`);
     await tx.execute(sql`delete from public.users where email = 'twice@example.com'`);
   });
-  t.equal(await totalOf(service), expected, 'by somebody with another search path');
+  t.equal(await totalOf(service), expected, 'a deletion with another search_path is counted');
 });
 
-/** How things come out for who does them at the same time as somebody else: the embedded database has one connection. */
-const skip = engine === 'embedded' && 'there is but one connection';
+/** Concurrency requires several connections. */
+const skip = engine === 'embedded' && 'the embedded database has only one connection';
 
-t.test('a table that is emptied while its number is summed up', { skip }, async (t) => {
+t.test('the count is correct after the table is truncated while its count is summed up', { skip }, async (t) => {
   const { app } = await startWithAdmin(t);
   await app.db.insert(users).values(people(3));
   const work: Promise<unknown>[] = [];
@@ -115,14 +115,14 @@ t.test('a table that is emptied while its number is summed up', { skip }, async 
   t.equal(await countAllUsers(app.db), 2);
 });
 
-t.test('a number that is wrong is set right as the guide says, while somebody writes', async (t) => {
+t.test('the guide’s statement corrects a wrong count, even during writes', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   await app.db.transaction(async (tx) => {
     await tx.execute(sql`set local session_replication_role = replica`);
     await tx.insert(users).values(people(5));
   });
-  t.equal(await totalOf(service), 1, 'no trigger has fired');
+  t.equal(await totalOf(service), 1, 'the triggers did not run');
   const repair = readGuide('docs/capacity.md').find(({ text }) => text.includes('user_counts'))?.text ?? '';
   const slowly = repair.replace(/(?=insert into)/, 'select pg_sleep(0.5);\n');
   t.not(slowly, repair);
@@ -132,12 +132,12 @@ t.test('a number that is wrong is set right as the guide says, while somebody wr
   t.equal(await totalOf(service), 7);
 });
 
-t.test('those who were there before it was kept are in it', async (t) => {
+t.test('the count includes users that were created before it was introduced', async (t) => {
   const { location, drop } = await createTestDatabase();
   t.teardown(drop);
   const connection = await openDatabase(location);
   await migrateTables(connection, await migrationsBefore(t, '0007_user_counts'));
-  // Only with columns that these tables already have.
+  // Use only columns that exist at this migration.
   for (const { email } of people(3)) await connection.db.execute(sql`insert into users (email) values (${email})`);
   await migrate(connection, async (tx) => {
     await tx.insert(users).values(people(2));

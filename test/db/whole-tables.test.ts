@@ -4,7 +4,7 @@ import { users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { watchPlans } from '../helpers/plans.js';
 
-t.test('every test sees when all of a table is read that grows with the number of users', async (t) => {
+t.test('the plan watcher reports reads of an entire table that grows with the number of users', async (t) => {
   const { app } = await startTestApp(t);
   const plans = watchPlans(app);
   const readAgain = async (condition: ReturnType<typeof sql>) =>
@@ -12,12 +12,12 @@ t.test('every test sees when all of a table is read that grows with the number o
 
   await readAgain(sql`lower(${users.email} collate "C") = ${'somebody@example.com'}`);
   await readAgain(sql`${users.id} = ${'00000000-0000-4000-8000-000000000000'}`);
-  await t.resolves(plans.check(), 'there are indexes for these');
+  await t.resolves(plans.check(), 'these conditions have indexes');
   await readAgain(sql`lower(${users.email}) = ${'somebody@example.com'}`);
   await t.rejects(plans.check(), { message: /^All of users is read: select "id" from "users" where lower/ });
   await readAgain(sql`${users.lastName} = ${'Nobody'}`);
   await t.rejects(plans.check(), { message: /"last_name"/ });
   await readAgain(sql`nothing_like_that = ${1}`).catch(() => {});
-  await t.resolves(plans.check(), 'what fails is not explained');
+  await t.resolves(plans.check(), 'failed statements are not explained');
   plans.stop();
 });
