@@ -16,8 +16,8 @@ export interface Account {
 export const accountPassword = 'a password, long enough for any account';
 
 /**
- * Inserts a user into the database: active, without a role, and able to log in, unless `columns` say otherwise.
- * @param columns stored values: `password` is a hash or null
+ * Inserts a user into the database. By default, the user is active, has no role, and can log in.
+ * @param columns stored values that replace the defaults; `password` is a hash or null
  */
 export async function createAccount(app: FastifyInstance, columns: UserColumns = {}): Promise<Account> {
   const id = columns.id ?? randomUUID();

@@ -16,7 +16,7 @@ export interface Titled {
 
 const titlePattern = /\btest\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
 
-/** Every test with an advisory in its title. @param root the root of the repository */
+/** Returns every test with an advisory in its title. @param root the root of the repository */
 export function titledTests(root = '.'): Titled[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
@@ -30,12 +30,12 @@ export function titledTests(root = '.'): Titled[] {
     });
 }
 
-/** Whether a reported title belongs to a test, whatever its placeholders were filled with. */
+/** Whether a reported title belongs to a test, with any values in place of its placeholders. */
 export function isTitleOf({ title }: Titled, reported: string): boolean {
   const parts = title.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`).test(reported);
 }
 
-/** A title for readers: without advisories, and with `…` in place of placeholders. */
+/** The title for documentation: without advisories, and with `…` in place of placeholders. */
 export const titleText = ({ title }: Titled): string =>
   title.replace(/ \((?:(?:CVE|GHSA)-[\w-]+(?:, )?)+\)$/, '').replaceAll(/\$\{[^}]*\}/g, '…');

@@ -21,7 +21,7 @@ export interface TestApp {
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
 }
 
-/** Cheap hashing, and no limits on requests and emails, because tests send many requests. */
+/** Tests send many requests, so hashing is cheap and requests and emails are not limited. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,
@@ -35,8 +35,8 @@ const environment = {
 export const testConfig = (variables: Record<string, string> = {}) => loadConfig({ ...environment, ...variables });
 
 /**
- * A service with its own database and clock, closed when the test ends.
- * @param variables environment variables, added to the defaults or replacing them
+ * Starts a service with its own database and clock. It is closed when the test ends.
+ * @param variables environment variables that extend or replace the defaults
  * @param overrides parts of the app to replace
  */
 export async function startTestApp(
@@ -76,7 +76,7 @@ export async function startTestApp(
   };
 }
 
-/** Closes the app's database connection without telling the app. */
+/** Closes the app's database connection without the app's knowledge. */
 export async function cutDatabase({ app }: Pick<TestApp, 'app'>): Promise<void> {
   const { $client } = app.db as unknown as { $client: { end?(): Promise<void>; close?(): Promise<void> } };
   await ($client.end ?? $client.close)?.call($client);

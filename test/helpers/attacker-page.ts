@@ -5,32 +5,32 @@ export interface Deed {
 }
 
 /**
- * Ways in which a page can send a request without a CORS preflight: forms in hidden frames, `fetch`, beacons. Each has
- * the content type that arrives at the service.
+ * The ways in which a page can send a request without a CORS preflight, such as forms in hidden frames, `fetch`, and
+ * beacons, with the content type that the service receives.
  */
 export const guises = {
   'form, urlencoded': 'application/x-www-form-urlencoded',
   'form, multipart': 'multipart/form-data',
   'form, JSON in text': 'text/plain',
   'fetch, text': 'text/plain',
-  'fetch, text, and to read the answer': 'text/plain',
+  'fetch, text, with a readable response': 'text/plain',
   'fetch, urlencoded': 'application/x-www-form-urlencoded',
   'fetch, multipart': 'multipart/form-data',
   'fetch, JSON without a type': undefined,
   'fetch, no body': undefined,
-  'request of the old kind': 'text/plain',
+  'XMLHttpRequest, text': 'text/plain',
   'beacon, text': 'text/plain',
   'beacon, urlencoded': 'application/x-www-form-urlencoded',
 } as const;
 export type Guise = keyof typeof guises;
 
-/** Every deed in every guise. */
+/** Combines every deed with every guise. */
 export const guisesOf = (deeds: readonly Deed[]) =>
   (Object.keys(guises) as Guise[]).flatMap((guise) => deeds.map((deed) => [guise, deed] as const));
 
 export const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
-/** Runs in the browser. Sets the page title when all of its requests have completed, as far as a page can tell. */
+/** Runs in the browser. Sets the page title when, as far as the page can tell, all of its requests are complete. */
 const script = `
 const hidden = (tag, attributes) => {
   const element = Object.assign(document.createElement(tag), attributes);
@@ -65,12 +65,12 @@ const ways = {
   'form, multipart': (url, body) => formInFrame(url, 'multipart/form-data', Object.entries(body)),
   'form, JSON in text': (url, body) => formInFrame(url, 'text/plain', jsonFields(body)),
   'fetch, text': (url, body) => send(url, 'no-cors', JSON.stringify(body)),
-  'fetch, text, and to read the answer': (url, body) => send(url, 'cors', JSON.stringify(body)),
+  'fetch, text, with a readable response': (url, body) => send(url, 'cors', JSON.stringify(body)),
   'fetch, urlencoded': (url, body) => send(url, 'no-cors', new URLSearchParams(body)),
   'fetch, multipart': (url, body) => send(url, 'no-cors', formData(body)),
   'fetch, JSON without a type': (url, body) => send(url, 'no-cors', new Blob([JSON.stringify(body)])),
   'fetch, no body': (url) => send(url, 'no-cors'),
-  'request of the old kind': (url, body) => new Promise((resolve) => {
+  'XMLHttpRequest, text': (url, body) => new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.open('POST', url);
     request.withCredentials = true;
@@ -80,7 +80,7 @@ const ways = {
   'beacon, text': async (url, body) => navigator.sendBeacon(url, JSON.stringify(body)),
   'beacon, urlencoded': async (url, body) => navigator.sendBeacon(url, new URLSearchParams(body)),
 };
-// Requests that need a preflight, which must fail before the actual request.
+// Requests that require a preflight. The preflight must fail, so that the actual request is never sent.
 const asks = {
   json: (url, body) => fetch(url, { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   method: (url, body, method) => fetch(url, { method, credentials: 'include', body: JSON.stringify(body) }),
@@ -108,13 +108,13 @@ async function attack({ target, deeds, questions, reads }) {
 }
 `;
 
-/** What a page sends to `target`. */
+/** The requests that a page sends to `target`. */
 export interface Attack {
   target: string;
   deeds: readonly (readonly [Guise, Deed])[];
   /** Requests that require a CORS preflight. */
   questions: readonly (readonly ['json' | 'method' | 'header' | 'beacon', Deed, string?])[];
-  /** GET requests for parts of a page. */
+  /** GET requests for resources of a page. */
   reads: readonly (readonly ['img' | 'iframe' | 'script' | 'stylesheet' | 'fetch', string])[];
 }
 

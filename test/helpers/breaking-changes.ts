@@ -28,8 +28,8 @@ export interface Break {
 }
 
 /**
- * Changes that could break clients written for an earlier document: removed operations, success responses or response
- * fields, newly required request fields, and values or types that requests may no longer use.
+ * Finds changes that could break clients of an earlier document: removed operations, success responses, or response
+ * fields; newly required request fields; and values or types that requests may no longer use.
  */
 export function breakingChanges(before: Released, after: Released): Break[] {
   const breaks: Break[] = [];
@@ -39,18 +39,19 @@ export function breakingChanges(before: Released, after: Released): Break[] {
     const name = old.operationId;
     const operation = now.get(name);
     if (!operation || operation.place !== old.place) {
-      breaks.push({ name, what: operation ? `has moved from ${old.place} to ${operation.place}` : 'is gone' });
+      breaks.push({ name, what: operation ? `has moved from ${old.place} to ${operation.place}` : 'was removed' });
       continue;
     }
     for (const { name: parameter, required } of operation.parameters ?? []) {
       const known = old.parameters?.find((one) => one.name === parameter);
-      if (required && !known?.required) breaks.push({ name, what: `needs the parameter ${parameter}` });
+      if (required && !known?.required) breaks.push({ name, what: `now requires the parameter ${parameter}` });
     }
     for (const { name: parameter } of old.parameters ?? []) {
       const isKept = operation.parameters?.some((one) => one.name === parameter);
       if (!isKept) breaks.push({ name, what: `no longer has the parameter ${parameter}` });
     }
-    if (operation.requestBody?.required && !old.requestBody?.required) breaks.push({ name, what: 'needs a body' });
+    if (operation.requestBody?.required && !old.requestBody?.required)
+      breaks.push({ name, what: 'now requires a body' });
     for (const [status, response] of Object.entries(old.responses)) {
       if (status >= '400') continue;
       const { content } = operation.responses[status] ?? {};
@@ -66,7 +67,7 @@ export function breakingChanges(before: Released, after: Released): Break[] {
   for (const [name, old] of Object.entries(before.components.schemas)) {
     const schema = after.components.schemas[name];
     if (!schema) {
-      breaks.push({ name, what: 'is gone' });
+      breaks.push({ name, what: 'was removed' });
       continue;
     }
     for (const field of Object.keys(old.properties ?? {})) {
@@ -74,11 +75,11 @@ export function breakingChanges(before: Released, after: Released): Break[] {
     }
     if (answered.has(name)) {
       const lost = (old.required ?? []).filter((field) => !schema.required?.includes(field));
-      for (const field of lost) breaks.push({ name, what: `may come without ${field}` });
+      for (const field of lost) breaks.push({ name, what: `may now omit ${field}` });
     }
     if (asked.has(name)) {
       const added = (schema.required ?? []).filter((field) => !old.required?.includes(field));
-      for (const field of added) breaks.push({ name, what: `needs ${field}` });
+      for (const field of added) breaks.push({ name, what: `now requires ${field}` });
       for (const what of narrowed(old, schema)) breaks.push({ name, what });
     }
   }
@@ -110,14 +111,14 @@ function componentsIn(document: Released, side: 'requests' | 'responses'): Set<s
   return found;
 }
 
-/** Where a schema or one of its fields accepts fewer values than before. */
+/** Describes where a schema or one of its fields accepts fewer values than before. */
 function* narrowed(old: Part, now: Part, place = 'it'): Generator<string> {
   const [before, after] = [typesOf(old), typesOf(now)];
   const fewer = before.filter((type) => !after.includes(type));
   if (after.length > 0 && fewer.length > 0) yield `${place} no longer accepts ${fewer.join(', ')}`;
   const values = old.enum?.filter((value) => now.enum && !now.enum.includes(value)) ?? [];
   if (values.length > 0) yield `${place} no longer accepts ${values.join(', ')}`;
-  if (!old.enum && now.enum) yield `${place} accepts only fixed values`;
+  if (!old.enum && now.enum) yield `${place} now accepts only fixed values`;
   for (const [name, part] of Object.entries(old.properties ?? {})) {
     const field = now.properties?.[name];
     if (field) yield* narrowed(part, field, name);

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import type { Service } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** The path of the Debian package; set `CHROMIUM` to use another. */
+/** The path from the Debian package. Set `CHROMIUM` to use another browser. */
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const quiet = [
@@ -20,19 +20,19 @@ const quiet = [
   '--disable-sync',
 ];
 
-/** A person with their own browser context, and so with their own cookies. */
+/** A person with their own browser context and therefore their own cookies. */
 export interface Person {
   page: Page;
   context: BrowserContext;
-  /** Opens a page of the service, and waits until its script has run. */
+  /** Opens a page of the service and waits until its script has run. */
   open(path: string): Promise<void>;
-  /** Console output since the last call: errors, warnings, CSP violations. */
+  /** The errors, warnings, and CSP violations on the console since the last call. */
   complaints(): string[];
   /** The text of the first visible message or fault. */
   said(kind: 'alert' | 'status' | 'fault'): Promise<string>;
 }
 
-/** A browser, closed when the test ends. */
+/** Starts a browser. It is closed when the test ends. */
 export async function startBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: quiet });
   atEndOf(t, () => browser.close());
@@ -40,8 +40,8 @@ export async function startBrowser(t: Test): Promise<Browser> {
 }
 
 /**
- * A browser with its own profile that accepts third-party cookies, as most people's browsers do. Without a profile,
- * Chromium blocks them, and so does the Debian build. Closed when the test ends.
+ * Starts a browser with its own profile that accepts third-party cookies, as most browsers do. Without a profile,
+ * Chromium blocks them, including the Debian build. The browser is closed when the test ends.
  */
 export async function startProfile(t: Test, args: string[]): Promise<BrowserContext> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-profile-'));
@@ -51,7 +51,7 @@ export async function startProfile(t: Test, args: string[]): Promise<BrowserCont
   const context = await chromium.launchPersistentContext(directory, {
     executablePath,
     args: [...quiet, ...args],
-    // Our own pages have a CSP that would block the calls made from the test.
+    // The CSP of the service's pages would block the calls that the test makes.
     bypassCSP: true,
   });
   context.setDefaultTimeout(20_000);
@@ -72,7 +72,7 @@ export async function newPerson(
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => {
-    // The browser requests an icon even for a response that is not a page, and some time later.
+    // The browser requests an icon some time later, even for a response that is not a page.
     if (message.location().url.endsWith('/favicon.ico')) return;
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
@@ -103,7 +103,7 @@ export async function newPerson(
   };
 }
 
-/** Fills in the login form, and submits it. */
+/** Fills in the login form and submits it. */
 export async function signIn({ page, open }: Person, email: string, password: string, path = '/account/login') {
   await open(path);
   await page.getByLabel('Email address').fill(email);
@@ -123,7 +123,7 @@ export const focused = ({ page }: Person): Promise<string> => page.evaluate('doc
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * The accessibility violations that axe finds on the current page, each with the elements concerned. Needs `bypassCSP`.
+ * The accessibility violations that axe finds on the current page, with the affected elements. Requires `bypassCSP`.
  */
 export async function barriers({ page }: Person): Promise<string[]> {
   await page.evaluate(axeSource);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../plugins/platform/clock.js';
 
-/** A clock that runs normally, and can also be moved forward. */
+/** A clock that runs normally and can also be moved forward. */
 export interface TestClock {
   now: Clock;
   advance(ms: number): void;

@@ -5,7 +5,7 @@ import { checkedFetch } from './document.js';
 import { freePort } from './ports.js';
 import type { Service } from './service.js';
 
-/** A service in the test process, with a movable clock: browser tests need not wait for a session to age. */
+/** Starts a service in the test process with a movable clock, so that browser tests do not wait for sessions to age. */
 export async function startClockedService(
   t: Test,
   variables: Record<string, string> = {},

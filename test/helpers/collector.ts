@@ -15,7 +15,7 @@ export interface ReceivedSpan {
   spanId: string;
   parentSpanId: string | undefined;
   attributes: Record<string, unknown>;
-  /** 2: an error. */
+  /** 2 for an error. */
   status: number | undefined;
   events: { name: string; attributes: Record<string, unknown> }[];
   /** The resource attributes of the service that sent it. */
@@ -25,13 +25,13 @@ export interface ReceivedSpan {
 /** A collector that accepts OTLP over HTTP, as JSON or as Protobuf. */
 export interface Collector {
   readonly url: string;
-  /** The spans received as JSON, in order. */
+  /** The spans received as JSON, oldest first. */
   readonly spans: ReceivedSpan[];
-  /** All bodies as received. */
+  /** All received bodies, unchanged. */
   readonly bodies: { path: string; type: string; headers: Record<string, unknown>; text: string }[];
-  /** How it responds: normally, with an error, or not at all. */
+  /** Whether it responds normally, with an error, or not at all. */
   behaviour: 'good' | 'failing' | 'silent';
-  /** Waits for a matching span, and returns it. */
+  /** Waits for a matching span and returns it. */
   find(isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   start(): Promise<void>;
   stop(): void;
@@ -65,7 +65,7 @@ interface Exported {
   }[];
 }
 
-/** @param isUp whether it listens from the start */
+/** Starts a collector. @param isUp whether it listens immediately */
 export async function startCollector(t: Test, isUp = true): Promise<Collector> {
   const port = await freePort();
   const sockets = new Set<Socket>();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { environment, type Home, type Variables } from './service.js';
 
-/** Runs a command of `scripts/` with the environment of a service. Returns its output and exit code. */
+/** Runs a command from `scripts/` with the environment of a service. Returns its output and exit code. */
 export async function runCommand(home: Home, name: string, args: readonly string[] = [], variables: Variables = {}) {
   const script = fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, ...args], {

@@ -1,8 +1,8 @@
 import type { Test } from 'tap';
 
 /**
- * The error table of the contract (1.1), deliberately written down a second time: the status and the `extensions` keys
- * of each code.
+ * The status and the `extensions` keys of each error code, as defined in the contract (1.1). The table deliberately
+ * does not reuse the service's own.
  */
 const table: Record<string, { status: number; keys: string[]; optional?: string[] }> = {
   INVALID_PAYLOAD: { status: 400, keys: ['reason'] },
@@ -18,11 +18,11 @@ const table: Record<string, { status: number; keys: string[]; optional?: string[
   SERVICE_UNAVAILABLE: { status: 503, keys: ['service', 'reason'] },
 };
 
-/** Text that must never reach a client: stack traces, SQL statements, file paths, names of internals. */
+/** Text that must never reach a client: stack traces, SQL statements, file paths, and internal names. */
 const inside =
   /\bat \S+ \(|\n\s+at |node_modules|node:|file:\/\/|\.(ts|js|mjs):\d|\/(home|tmp|usr|var|root|Users)\/|\b(select|insert|update|delete)\b.*\b(from|into|set|where)\b|drizzle|pglite|postgres|typebox|\bajv\b|fastify|FST_|ECONN|undefined|\[object /i;
 
-/** A response from any transport. */
+/** A response, independent of how the request was sent. */
 export interface Answered {
   statusCode: number;
   headers: Record<string, unknown>;
@@ -36,7 +36,7 @@ export interface ContractError {
 }
 
 /**
- * Why a response is not an error as the contract defines it; undefined if it is one.
+ * Explains why a response is not an error as defined in the contract. Returns undefined if it is one.
  * @param hasBody false for the response to a HEAD request
  */
 export function faultOfError({ statusCode, headers, body }: Answered, hasBody = true): string | undefined {
@@ -52,12 +52,12 @@ export function faultOfError({ statusCode, headers, body }: Answered, hasBody = 
     const { code, ...extensions } = entry.extensions ?? {};
     const expected = table[code];
     if (!expected) return `the code is ${code}`;
-    if (expected.status !== statusCode) return `${code} comes with ${statusCode}`;
+    if (expected.status !== statusCode) return `the status of ${code} is ${statusCode}`;
     if (Object.keys(entry).sort().join() !== 'extensions,message') return `an entry has ${Object.keys(entry)}`;
     if (typeof entry.message !== 'string' || entry.message === '') return 'the message is empty';
     const keys = Object.keys(extensions).filter((key) => !expected.optional?.includes(key));
     if (keys.sort().join() !== [...expected.keys].sort().join()) return `the extensions are ${JSON.stringify(entry)}`;
-    // The path repeats the client's own text.
+    // The path contains the client's own text.
     const { path, ...said } = extensions;
     const leak = inside.exec(`${entry.message} ${JSON.stringify(said)}`)?.[0];
     if (leak) return `it exposes internals: ${leak} in ${body}`;
@@ -65,7 +65,7 @@ export function faultOfError({ statusCode, headers, body }: Answered, hasBody = 
   return undefined;
 }
 
-/** Checks that a response is this error of the contract and exposes no internals. */
+/** Asserts that a response is this error of the contract and exposes no internals. */
 export function isContractError(t: Test, response: Answered, code: string, what: string): void {
   const fault = faultOfError(response);
   if (fault !== undefined) {

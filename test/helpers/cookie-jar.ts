@@ -5,5 +5,5 @@ export type CookieJar = InstanceType<typeof fetchCookie.toughCookie.CookieJar>;
 /** The cookies of one browser. */
 export const createJar = (): CookieJar => new fetchCookie.toughCookie.CookieJar();
 
-/** `fetch` as a browser with these cookies performs it. */
+/** A `fetch` that sends and stores cookies as a browser with this cookie jar does. */
 export const fetchWith = (jar: CookieJar) => fetchCookie(fetch, jar);

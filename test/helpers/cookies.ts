@@ -2,7 +2,7 @@ import type { LightMyRequestResponse } from 'fastify';
 
 export interface SetCookie {
   value: string;
-  /** The attributes as sent, in alphabetical order; `Expires` without its value. */
+  /** The attributes in alphabetical order. `Expires` has no value. */
   attributes: string[];
 }
 
@@ -18,7 +18,7 @@ export function setCookies(response: LightMyRequestResponse): Record<string, Set
   );
 }
 
-/** The names of the cookies that a response clears: emptied, and expired since 1970. */
+/** The names of the cookies that a response clears by making them empty and expired. */
 export function clearedCookies(response: LightMyRequestResponse): string[] {
   return [response.headers['set-cookie'] ?? []]
     .flat()

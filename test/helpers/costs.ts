@@ -3,16 +3,16 @@ import { hearStatements } from './statements.js';
 
 /** The cost of some work. */
 export interface Cost {
-  /** Passwords hashed or verified. */
+  /** The number of passwords hashed or verified. */
   hashes: number;
   statements: number;
-  /** Statements that add emails to the queue. */
+  /** The number of statements that add emails to the queue. */
   emails: number;
 }
 
 /**
- * Background statements, which record when users were last seen, and the audit log, which is written after a rejected
- * request.
+ * Whether a statement is not part of the work: background statements record when users were last seen, and the audit
+ * log is written after a rejected request.
  */
 const isBeside = (text: string) =>
   /with used as|"activity_chain"/.test(text) || /^\s*insert into "activity"/.test(text);

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { atEndOf } from './teardown.js';
 
-/** An external server of a single test, which the test can kill and start again. */
+/** An external server for one test, which the test can kill and restart. */
 export interface Daemon {
-  /** Starts it, again if it was killed. @throws when it does not respond within a few seconds */
+  /** Starts it, also after it was killed. @throws if it does not respond within a few seconds */
   start(): Promise<void>;
-  /** Sends SIGKILL, and waits until the process has ended. */
+  /** Sends SIGKILL and waits until the process has ended. */
   kill(): Promise<void>;
   signal(name: NodeJS.Signals): void;
 }
@@ -54,7 +54,7 @@ export function createDaemon(
         said += chunk;
       });
       for (let tries = 0; !(await answers().catch(() => false)); tries++) {
-        if (tries > 100 || child.exitCode !== null) throw new Error(`${name} does not start: ${said}`);
+        if (tries > 100 || child.exitCode !== null) throw new Error(`${name} did not start: ${said}`);
         await sleep(50);
       }
     },

@@ -21,7 +21,7 @@ import { createEmbeddedPool } from './embedded-pool.js';
 /** The engine that the suite runs on: `npm test` uses the embedded one, `npm run test:postgres` PostgreSQL. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
-/** A database of a single test file. */
+/** The database of one test file. */
 export interface TestDatabase {
   location: DatabaseLocation;
   /** The URL for a service in its own process; undefined on the embedded engine. */
@@ -30,8 +30,9 @@ export interface TestDatabase {
 }
 
 /**
- * @param options.collation of texts; the embedded engine has only `C`
- * @param options.hasTables starts with the tables already created, which saves time on the embedded engine
+ * Creates a database.
+ * @param options.collation the collation of texts; the embedded engine supports only `C`
+ * @param options.hasTables creates the tables in advance, which saves time on the embedded engine
  */
 export async function createTestDatabase({
   collation,
@@ -46,7 +47,7 @@ export async function createTestDatabase({
 /** The URL of the server from DATABASE_URL. */
 function serverUrl(): URL {
   const { DATABASE_URL } = process.env;
-  if (!DATABASE_URL) throw new Error('Set DATABASE_URL to a PostgreSQL server on which databases may be created.');
+  if (!DATABASE_URL) throw new Error('Set DATABASE_URL to a PostgreSQL server on which you can create databases.');
   return new URL(DATABASE_URL);
 }
 
@@ -78,8 +79,8 @@ async function onServer(url: URL, work: (sql: postgres.Sql) => Promise<unknown>)
 const folder = join(process.cwd(), '.tmp');
 
 /**
- * A database in memory. Loading a dump is four times as fast as creating a database, and reusing a database is faster
- * still.
+ * Creates a database in memory. Loading a dump is four times as fast as creating a database, and reusing a database is
+ * even faster.
  */
 async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
   const client = await (hasTables ? withTables.take() : load(false));
@@ -92,19 +93,19 @@ async function createEmbedded(hasTables: boolean): Promise<TestDatabase> {
 
 const load = async (hasTables: boolean) => PGlite.create({ loadDataDir: dumpIn(await dumpedDatabase(hasTables)) });
 
-/** In memory: a blob backed by a file would keep the process from ending. */
+/** Reads a dump into memory, because a blob backed by a file would keep the process alive. */
 const dumpIn = (file: string) => new Blob([readFileSync(file)]);
 
 const withTables = createEmbeddedPool(() => load(true));
 
-/** The dump of an embedded database without rows; created once. */
+/** The dump of an embedded database without rows, created on first use. */
 async function dumpedDatabase(hasTables: boolean): Promise<string> {
   const file = join(folder, hasTables ? `tables-${versionOfTables()}.tar` : 'empty-database.tar');
   if (!existsSync(file)) await dumpTo(file, hasTables);
   return file;
 }
 
-/** The data directory of an embedded database with empty tables, to be copied; created once. */
+/** A data directory with empty tables for tests to copy, created on first use. */
 export async function dataDirectory(): Promise<string> {
   const dump = await dumpedDatabase(true);
   const directory = dump.replace(/\.tar$/, '');
@@ -116,13 +117,13 @@ export async function dataDirectory(): Promise<string> {
   try {
     renameSync(draft, directory);
   } catch {
-    // Another test file was faster.
+    // Another test file has created the directory in the meantime.
     rmSync(draft, { recursive: true });
   }
   return directory;
 }
 
-/** Changes with the migrations, and with the version of pg-boss, which has its own tables. */
+/** A hash that changes with the migrations and with the version of pg-boss, which creates its own tables. */
 function versionOfTables(): string {
   const hash = createHash('sha256').update(readFileSync('node_modules/pg-boss/package.json'));
   for (const name of readdirSync('db/migrations').sort()) {
@@ -141,7 +142,7 @@ async function dumpTo(file: string, hasTables: boolean): Promise<void> {
     await queue.stop();
   }
   const { $client } = connection.db as unknown as { $client: PGlite };
-  // No test needs these databases, which would take half of the load time.
+  // No test uses these databases, and they would take half of the load time.
   await $client.exec("update pg_database set datistemplate = false where datname in ('template0', 'template1')");
   for (const name of ['template0', 'template1']) await $client.exec(`drop database ${name}`);
   await $client.exec('checkpoint');
@@ -151,7 +152,7 @@ async function dumpTo(file: string, hasTables: boolean): Promise<void> {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, Buffer.from(await dump.arrayBuffer()));
   try {
-    // Not renamed: another test file may be reading the dump that it has just created.
+    // Link the file instead of renaming it: another test file may be reading the dump that it has just created.
     linkSync(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

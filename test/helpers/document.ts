@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { formats } from '../../schemas/common.js';
 import { type Described, outcomeOf } from '../../scripts/conformance.js';
 
-/** A response from any transport. */
+/** A response, independent of how the request was sent. */
 export interface Answer {
   method: string;
   url: string;
@@ -28,17 +28,17 @@ export interface OpenApiDocument extends Described {
   components: Described['components'] & { headers: Record<string, Response['headers'][string]> };
 }
 
-/** The headers that carry information for clients: none of them may be sent undeclared. */
+/** The headers that clients rely on. The service must not send one of them undeclared. */
 const telling = ['location', 'retry-after', 'set-cookie', 'x-request-id', 'www-authenticate', 'clear-site-data'];
 
 /**
- * Creates a check that validates responses against an OpenAPI document, and returns the operation and the error codes
- * that it has seen.
+ * Creates a function that validates a response against an OpenAPI document. It returns the operation and the error
+ * codes of the response.
  */
 export function createDocumentCheck(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, validateSchema: false });
   for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, validate);
-  // Timestamps are ISO 8601 with milliseconds and Z.
+  // Timestamps are in ISO 8601 with milliseconds and Z.
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
   ajv.addSchema(document, 'document');
   const validators = new Map<string, ValidateFunction>();
@@ -49,8 +49,8 @@ export function createDocumentCheck(document: OpenApiDocument) {
   }));
 
   /**
-   * The validator of the schema at a place in the document. Each is compiled once; shared schemas are compiled once in
-   * total.
+   * Returns the validator of the schema at a place in the document. Each schema is compiled only once, including shared
+   * schemas.
    */
   const validatorOf = (schema: { $ref?: string }, ...place: string[]): ValidateFunction => {
     const pointer = place.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
@@ -77,12 +77,12 @@ export function createDocumentCheck(document: OpenApiDocument) {
     const operation = methods?.[key];
     if (!operation) return undefined;
 
-    const what = `${method} ${path.slice(0, 200)} answers ${status}`;
+    const what = `${method} ${path.slice(0, 200)} returns ${status}`;
     const refuse = (why: string) => {
-      throw new Error(`${what}${why}. If openapi.yaml is stale: npm run openapi`);
+      throw new Error(`${what}${why}. If openapi.yaml is outdated, run npm run openapi`);
     };
     const declared = operation.responses[status];
-    if (!declared) return refuse(' which the document does not declare');
+    if (!declared) return refuse(', which the document does not declare');
     const place = ['paths', template, key, 'responses', String(status)];
 
     for (const [name, header] of Object.entries(declared.headers)) {
@@ -142,8 +142,8 @@ export const committedDocument = (): OpenApiDocument => {
 
 /**
  * Validates a response against the OpenAPI document in the repository. Throws an error if an operation returns a
- * status, header, media type, code or field that the document does not declare. Ignores responses of anything that is
- * not an operation. Records what it has seen for `scripts/conformance.ts`.
+ * status, header, media type, code, or field that the document does not declare. Ignores responses that do not belong
+ * to an operation. Records each outcome for `scripts/conformance.ts`.
  */
 export function checkAnswer(answer: Answer): void {
   check ??= createDocumentCheck(committedDocument());

@@ -5,8 +5,8 @@ import { rows } from '../../db/client.js';
 const statements = { all: new WeakMap<FastifyInstance, SQL>(), changes: new WeakMap<FastifyInstance, SQL>() };
 
 /**
- * All rows of the database, as text: to show that a secret is not stored, or that nothing has changed.
- * @param what `changes`: without the audit log entries of rejected requests
+ * Returns all rows of the database as text, for tests that a secret is not stored or that nothing has changed.
+ * @param what `changes` omits the audit log entries of rejected requests
  */
 export async function dumpDatabase(app: FastifyInstance, what: keyof typeof statements = 'all'): Promise<string> {
   const statement = statements[what].get(app) ?? (await statementFor(app, what));
@@ -17,14 +17,14 @@ export async function dumpDatabase(app: FastifyInstance, what: keyof typeof stat
 
 /** One statement for all tables, because tests dump the database very often. */
 async function statementFor(app: FastifyInstance, what: keyof typeof statements): Promise<SQL> {
-  // The queue records its last maintenance there, which no request has caused.
+  // `pgboss.version` is excluded because the queue records its maintenance there, independently of requests.
   const tables = await rows<{ name: string }>(
     app.db,
     sql`select format('%I.%I', table_schema, table_name) as name from information_schema.tables
       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema', 'pristine')
         and (table_schema, table_name) <> ('pgboss', 'version')`,
   );
-  if (tables.length < 5) throw new Error('The dump does not see the tables.');
+  if (tables.length < 5) throw new Error('The dump cannot find the tables.');
   return sql.raw(
     tables
       .map(({ name }) => {

@@ -1,17 +1,17 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { atEndOfProcess } from './process-end.js';
 
-/** How often a database is reused: everything it has ever written stays in memory. */
+/** How often a database is reused. The number is limited because everything written to it stays in memory. */
 const maxUses = 30;
 
 /**
- * Embedded databases that the tests of one process reuse: emptying one takes a small part of the time needed to start
+ * Embedded databases that the tests of one process reuse, because emptying a database is much faster than starting
  * one.
  */
 export interface EmbeddedPool {
-  /** A database in the state in which `create` returns it. */
+  /** Returns a database in the state in which `create` returns it. */
   take(): Promise<PGlite>;
-  /** Returns a database to the pool. It is emptied, or closed if that would not restore its initial state. */
+  /** Returns a database to the pool. It is emptied, or closed if its initial state cannot be restored. */
   giveBack(database: PGlite): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createEmbeddedPool(create: () => Promise<PGlite>): EmbeddedPool 
 }
 
 async function isEmptied(database: PGlite, definitions: string | undefined): Promise<boolean> {
-  // A test that counts or alters statements has replaced this method.
+  // Tests that count or alter statements replace this method.
   if (database.closed || Object.hasOwn(database, 'query')) return false;
   try {
     await database.exec('rollback');
@@ -53,7 +53,7 @@ async function isEmptied(database: PGlite, definitions: string | undefined): Pro
   }
 }
 
-/** Keeps a copy of the initial rows of all tables, and creates a function that restores them. */
+/** Copies the initial rows of all tables and creates a function that restores them. */
 const keepRows = `
   create schema pristine;
   create table pristine.tables as
@@ -84,7 +84,7 @@ const keepRows = `
   end $$;
 `;
 
-/** Everything except rows that a test could have created or changed in a database. */
+/** A digest of everything except rows that a test could create or change in a database. */
 async function definitionsOf(database: PGlite): Promise<string> {
   const { rows } = await database.query<{ state: string }>(`
     with named as (select oid from pg_namespace where nspname !~ '^(pg_|information_schema)')

@@ -4,12 +4,12 @@ import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
 /**
- * What listens on the port: a PostgreSQL that asks for a password and then refuses with an SQLSTATE, one that never
- * responds, one that hangs up immediately (like a proxy without a backend), or a web server.
+ * What listens on the port: a PostgreSQL server that requests a password and then rejects the client with an SQLSTATE,
+ * a server that never responds, a server that hangs up immediately (like a proxy without a backend), or a web server.
  */
 export type FakePostgres = { refusal: { code: string; message: string } } | 'silent' | 'hangs up' | 'http';
 
-/** Listens until the test ends, and behaves as `behaviour` says. Returns the port. */
+/** Starts a server with this behavior, which listens until the test ends. Returns its port. */
 export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -28,7 +28,7 @@ export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promi
   return port;
 }
 
-/** The two messages of the PostgreSQL protocol needed to reject a client. */
+/** Sends the two messages of the PostgreSQL protocol that reject a client. */
 function refuse(socket: Socket, { code, message }: { code: string; message: string }): void {
   socket.once('data', () => {
     const cleartextPassword = Buffer.alloc(4);
@@ -40,7 +40,7 @@ function refuse(socket: Socket, { code, message }: { code: string; message: stri
   });
 }
 
-/** A type, a length that includes itself, a body. */
+/** A message consists of a type, a length that includes itself, and a body. */
 function protocolMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);

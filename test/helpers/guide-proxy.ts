@@ -10,17 +10,17 @@ import { testCertificate } from './tls-front.js';
 
 /** The files and ports of a proxy. */
 export interface ProxyPlaces {
-  /** Holds its files. */
+  /** The directory of its files. */
   directory: string;
-  /** The port on which it listens, with TLS. */
+  /** The port on which it listens with TLS. */
   port: number;
   /** The ports of the two instances behind it. */
   upstreams: [number, number];
-  /** Without TLS, for nginx only: for tests in which TLS would take most of the time. */
+  /** Disables TLS (nginx only), for tests in which TLS would take most of the time. */
   isPlain?: boolean;
 }
 
-/** The proxies of the guide, each with the configuration that its example needs in order to run here. */
+/** The proxies in the guide, each with the configuration that its example requires to run in a test. */
 const proxies = {
   nginx: {
     command: ({ directory }: ProxyPlaces) => [
@@ -64,7 +64,8 @@ const proxies = {
 const languages = { nginx: 'nginx', caddy: 'caddyfile' } as const;
 
 /**
- * Starts a proxy with the example from the deployment guide, and waits until it listens. Stopped when the test ends.
+ * Starts a proxy with the example from the deployment guide and waits until it listens. It is stopped when the test
+ * ends.
  */
 export async function startGuideProxy(t: Test, name: keyof typeof proxies, places: ProxyPlaces): Promise<void> {
   const { command, file, around } = proxies[name];
@@ -86,7 +87,7 @@ export async function startGuideProxy(t: Test, name: keyof typeof proxies, place
     await ended;
   });
   for (let waited = 0; !(await isListening(places.port)); waited += 50) {
-    if (child.exitCode !== null || waited > 10_000) throw new Error(`${name} does not start: ${said}`);
+    if (child.exitCode !== null || waited > 10_000) throw new Error(`${name} did not start: ${said}`);
     await sleep(50);
   }
 }

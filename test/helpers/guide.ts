@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** How to treat a block of a guide, according to the comments above it. */
+/** How to treat a block of a guide, as specified by the comment above it. */
 export interface Marks {
-  /** Why it cannot be run here; the block is only parsed. */
+  /** Why the block cannot be run in a test. It is only parsed. */
   notRun?: string;
   /** The only engine on which the block is run. */
   engine?: 'embedded' | 'postgres';
-  /** The service is stopped before the block, and started again after it. */
+  /** The service is stopped before the block and started again after it. */
   whileStopped?: true;
-  /** For variables: the service is restarted with them. */
+  /** For variables: the service is restarted with these variables. */
   restart?: true;
   /** For JSON or text: an example that is not the output of the block before it. */
   sample?: true;
@@ -20,7 +20,7 @@ export interface Block extends Marks {
   text: string;
   /** Where it begins, for error messages. */
   place: string;
-  /** The output that the guide shows for it: the block of JSON or text that follows. */
+  /** The expected output: the block of JSON or text that follows. */
   answer?: { language: 'json' | 'text'; text: string };
 }
 
@@ -28,9 +28,9 @@ const fence = /^```(\S*)$/;
 const comment = /^<!-- (.+) -->$/;
 
 /**
- * The fenced blocks of a guide in order, each with the marks from a comment on the line above: `<!-- not run: why -->`,
- * `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`, `<!-- restart -->`, `<!-- sample -->`; or
- * several of these, separated by semicolons.
+ * Returns the fenced blocks of a guide in order, each with the marks from the comment on the line above it. The marks
+ * are `<!-- not run: why -->`, `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`,
+ * `<!-- restart -->`, and `<!-- sample -->`. A comment may contain several of them, separated by semicolons.
  */
 export function readGuide(file: string): Block[] {
   const blocks: Block[] = [];
@@ -40,7 +40,7 @@ export function readGuide(file: string): Block[] {
   for (const [index, line] of lines.entries()) {
     const [, language] = fence.exec(line) ?? [];
     if (/^\s+(```|~~~)|^~~~/.test(line))
-      throw new Error(`${file}:${index + 1}: blocks begin with \`\`\` at the left margin`);
+      throw new Error(`${file}:${index + 1}: blocks must start with \`\`\` at the left margin`);
     if (language === undefined) {
       if (open) body.push(line);
       continue;
@@ -54,11 +54,11 @@ export function readGuide(file: string): Block[] {
     add(blocks, { ...open, text: `${body.join('\n')}\n` });
     open = undefined;
   }
-  if (open) throw new Error(`${open.place}: the block does not end`);
+  if (open) throw new Error(`${open.place}: the block is not closed`);
   return blocks;
 }
 
-/** Adds a block, or adds an answer to the block before it. */
+/** Adds a block, or adds its text as the expected output of the previous block. */
 function add(blocks: Block[], block: Block): void {
   const { language, text, place } = block;
   if ((language !== 'json' && language !== 'text') || block.sample) {
@@ -66,7 +66,7 @@ function add(blocks: Block[], block: Block): void {
     return;
   }
   const asked = blocks.at(-1);
-  if (!asked || asked.answer) throw new Error(`${place}: there is no block that it could be the answer to`);
+  if (!asked || asked.answer) throw new Error(`${place}: no previous block can have this output`);
   asked.answer = { language, text };
 }
 
@@ -83,15 +83,15 @@ function markOf(mark: string, place: string): Marks {
     return { engine: mark === 'on embedded' ? 'embedded' : 'postgres' };
   if (mark === 'while stopped') return { whileStopped: true };
   if (mark === 'restart' || mark === 'sample') return { [mark]: true };
-  throw new Error(`${place}: the mark "${mark}" is unknown`);
+  throw new Error(`${place}: unknown mark "${mark}"`);
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 /**
- * Whether an answer matches the one in the guide. `…` stands for any text, for the rest of a list and for further keys.
- * Any UUID matches any other, and any timestamp matches any other.
+ * Whether an output matches the one in the guide. `…` stands for any text, the rest of a list, or additional keys. Any
+ * UUID matches any other UUID, and any timestamp matches any other timestamp.
  */
 export function isAsShown({ language, text }: NonNullable<Block['answer']>, answer: string): boolean {
   if (language === 'text') return patternOf(text.trim()).test(answer.trim());
@@ -131,8 +131,8 @@ const patternOf = (shown: string) =>
   );
 
 /**
- * The values in a JSON text, one after another, with or without whitespace between them: responses end without a line
- * break.
+ * Parses a text of consecutive JSON values. No whitespace is required between them, because responses do not end with
+ * a line break.
  */
 export function jsonValues(text: string): unknown[] {
   const values: unknown[] = [];

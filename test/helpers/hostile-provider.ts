@@ -7,31 +7,31 @@ import { type Answer, type Asked, json, jsonText, redirectTo, startWebServer, st
 
 type Json = Record<string, unknown>;
 
-/** How an issuer lies. Anything not listed here is answered truthfully. */
+/** How an issuer lies. It responds truthfully to all other requests. */
 export interface Lies {
-  /** Fixed answers, by endpoint, whatever the request. */
+  /** Fixed responses to all requests, by endpoint. */
   answers?: Partial<Record<'discovery' | 'keys' | 'token' | 'userinfo', Answer>>;
-  /** Functions that alter the truthful answer. */
+  /** Functions that alter the truthful response. */
   discovery?: (truth: Json) => Json;
   token?: (truth: Json) => Json;
   userinfo?: (truth: Json) => Json;
-  /** Returns the ID token, given the claims that it should have. */
+  /** Returns the ID token, given its correct claims. */
   idToken?: (truth: Json) => string | Promise<string>;
-  /** Returns the parameters with which the browser is redirected back. */
+  /** Returns the parameters of the redirect to the service. */
   callback?: (truth: URLSearchParams) => URLSearchParams;
 }
 
-/** An OpenID Provider without any login page, which answers as the test tells it to. */
+/** An OpenID Provider without a login page, whose responses are controlled by the test. */
 export interface HostileIssuer {
   readonly issuer: string;
   /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
   lies: Lies;
-  /** The true claims of the user who logs in from now on. */
+  /** The true claims of the user of subsequent logins. */
   claims: Json;
-  /** Switches to a user who has never logged in before. */
+  /** Creates the claims of a new user and uses them for subsequent logins. */
   newcomer(others?: Json): { sub: string; email: string };
-  /** The requests that it has received, oldest first. */
+  /** The requests received so far, oldest first. */
   readonly asked: Asked[];
 }
 
@@ -55,7 +55,7 @@ function newKey(): KeyObject {
   return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 }
 
-/** Starts issuers on one server, each with its own path, so that nothing cached for one applies to another. */
+/** Starts issuers on one server. Each has its own path, so that nothing cached for one applies to another. */
 export async function startHostileIssuers<Name extends string>(
   t: Test,
   names: readonly Name[],
@@ -179,13 +179,13 @@ const hmac = (claims: Json, secret: string, more: Json = {}) =>
 
 /** ID tokens that are correct except for their signature. */
 export const forgeries: Record<string, (claims: Json) => string | Promise<string>> = {
-  'a signature with a bit turned': async (claims) => {
+  'a signature with a flipped bit': async (claims) => {
     const [head, body, signature = ''] = (await sign(claims)).split('.');
     const bytes = Buffer.from(signature, 'base64url');
     bytes[7] = (bytes[7] ?? 0) ^ 1;
     return `${head}.${body}.${bytes.toString('base64url')}`;
   },
-  'a signature cut short': async (claims) => (await sign(claims)).slice(0, -8),
+  'a truncated signature': async (claims) => (await sign(claims)).slice(0, -8),
   'an empty signature': async (claims) => (await sign(claims)).replace(/[^.]*$/, ''),
   'no signature part': async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ''),
   'claims changed after signing': async (claims) => {
@@ -198,27 +198,27 @@ export const forgeries: Record<string, (claims: Json) => string | Promise<string
       (claims: Json) => `${encode({ alg, kid: 'signing' })}.${encode(claims)}.`,
     ]),
   ),
-  'alg none with the signature left on': async (claims) =>
+  'alg none with the original signature': async (claims) =>
     (await sign(claims)).replace(/^[^.]*/, encode({ alg: 'none', kid: 'signing' })),
   'HS256 with the public key as PEM': (claims) =>
     hmac(claims, publicKey.export({ type: 'spki', format: 'pem' }).toString()),
   'HS256 with the public key as PEM, trimmed': (claims) =>
     hmac(claims, publicKey.export({ type: 'spki', format: 'pem' }).toString().trim()),
-  'HS256 with the text of the key': (claims) => hmac(claims, JSON.stringify(publicJwk)),
-  'HS256 with the text of the key set': (claims) => hmac(claims, keySet),
+  'HS256 with the JSON of the key': (claims) => hmac(claims, JSON.stringify(publicJwk)),
+  'HS256 with the JSON of the key set': (claims) => hmac(claims, keySet),
   'HS256 with the modulus': (claims) => hmac(claims, publicJwk.n ?? ''),
-  'HS256 with the secret of the client': (claims) => hmac(claims, clientSecret),
+  'HS256 with the client secret': (claims) => hmac(claims, clientSecret),
   'a key of another kid': (claims) => sign(claims, { alg: 'RS256', kid: 'strange' }, strangeKey),
-  'another key under the kid of the right one': (claims) => sign(claims, undefined, strangeKey),
+  'another key with the kid of the correct one': (claims) => sign(claims, undefined, strangeKey),
   'another key without a kid': (claims) => sign(claims, { alg: 'RS256' }, strangeKey),
-  'a key that the token brings along': (claims) =>
+  'a key embedded in the token': (claims) =>
     sign(
       claims,
       { alg: 'RS256', kid: 'signing', jwk: createPublicKey(strangeKey).export({ format: 'jwk' }) },
       strangeKey,
     ),
-  'RS384 instead of RS256, under a kid that is for RS256': (claims) => sign(claims, { alg: 'RS384', kid: 'signing' }),
-  'an extension that must be understood': (claims) =>
+  'RS384 with the kid of an RS256 key': (claims) => sign(claims, { alg: 'RS384', kid: 'signing' }),
+  'an unknown critical extension': (claims) =>
     new CompactSign(Buffer.from(JSON.stringify(claims)))
       .setProtectedHeader({ alg: 'RS256', kid: 'signing', crit: ['unheard-of'], 'unheard-of': true })
       .sign(signingKey, { crit: { 'unheard-of': true } }),
@@ -233,6 +233,6 @@ export const strangeKeys = (): Answer =>
     keys: [{ ...createPublicKey(strangeKey).export({ format: 'jwk' }), kid: 'strange', alg: 'RS256', use: 'sig' }],
   });
 
-/** A token whose header points to the key that it is signed with. */
+/** Creates tokens whose header contains the URL of the signing key. */
 export const pointingAt = (where: string) => (claims: Json) =>
   sign(claims, { alg: 'RS256', kid: 'strange', jku: where, x5u: where }, strangeKey);

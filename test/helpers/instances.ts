@@ -4,7 +4,7 @@ import { buildApp } from '../../app.js';
 import { type TestApp, testConfig } from './app.js';
 import { atEndOf } from './teardown.js';
 
-/** Starts further instances on the database of a service, with its clock. */
+/** Starts additional instances that share the database and the clock of a service. */
 export const instancesBeside =
   (t: Test, { clock, database }: Pick<TestApp, 'clock' | 'database'>) =>
   async (variables: Record<string, string> = {}): Promise<FastifyInstance> => {

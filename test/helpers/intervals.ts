@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 
-/** Collects the callbacks that are passed to `setInterval` with this interval, in milliseconds, until the test ends. */
+/** Collects the callbacks that are passed to `setInterval` with this interval until the test ends. */
 export function gatherWork(t: Test, milliseconds: number): readonly (() => void)[] {
   const gathered: (() => void)[] = [];
   const { setInterval: usual } = globalThis;

@@ -2,16 +2,16 @@ import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 
-/** The key that the service signs access tokens with. */
+/** The key with which the service signs access tokens. */
 export const accessTokenKey = (app: FastifyInstance): Buffer => deriveKey(app.config.SECRET, 'access-token');
 
 export const accessTokenHeader = { alg: 'HS256', typ: 'at+jwt' };
 
-/** Encodes one part of a JWT. A string is used unchanged, so that it may contain JSON that no object can represent. */
+/** Encodes one part of a JWT. A string is used unchanged, so it can contain JSON that no object can represent. */
 export const encodePart = (part: object | string): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
 
-/** Signs anything as a JWT with HMAC, whatever its header says. */
+/** Signs any content as a JWT with HMAC, regardless of its header. */
 export function signJwt(
   key: Buffer | string,
   claims: object | string,

@@ -8,7 +8,7 @@ import { refused } from './refusals.js';
 export type Take = (token: string) => ReturnType<TestApp['post']>;
 
 /**
- * Checks that a route rejects invalid link tokens: forged, mangled, of another kind, or expired. Moves the clock
+ * Asserts that a route rejects link tokens that are forged, malformed, of another kind, or expired. Moves the clock
  * forward.
  * @param fresh creates a valid token
  * @param others valid tokens of other kinds
@@ -30,13 +30,13 @@ export async function refusesBadTokens(
     'another user': `${head}.${encodePart({ ...claims, id: '00000000-0000-4000-8000-000000000000' })}.${tag}`,
     'another key': signJwt('a secret of somebody else, long enough', claims, { alg: 'HS256', typ: 'link+jwt' }),
     'an access token': app.jwt.sign({ ...claims, session: claims.id }),
-    'cut short': token.slice(0, -1),
+    'a truncated token': token.slice(0, -1),
     'an extra character': `${token}A`,
     'an extra space': ` ${token}`,
     'a very long token': `${token}${'A'.repeat(20_000)}`,
   };
   for (const [what, bad] of Object.entries(forged)) refused(t, await take(bad), 'INVALID_TOKEN', what);
-  // Each character of the claims and of the signature changed, and the token truncated at different lengths.
+  // Change each character of the claims and of the signature, and truncate the token to different lengths.
   const turned = Array.from(token.slice(head.length + 1), (character, index) => {
     const position = head.length + 1 + index;
     return `${token.slice(0, position)}${character === 'A' ? 'B' : 'A'}${token.slice(position + 1)}`;
@@ -47,7 +47,7 @@ export async function refusesBadTokens(
     const response = await take(bad);
     if (response.statusCode !== 403 || codeOf(response) !== 'INVALID_TOKEN') accepted.push(bad);
   }
-  t.strictSame(accepted, [], `none of ${turned.length} altered tokens and no truncated token is accepted`);
+  t.strictSame(accepted, [], `all ${turned.length} altered tokens and all truncated tokens are rejected`);
   for (const other of others) refused(t, await take(other), 'FORBIDDEN', 'a token of another kind');
   const asCredential = await get('/users/me', { authorization: `Bearer ${token}` });
   refused(t, asCredential, 'INVALID_TOKEN', 'the token is not accepted as an access token');
@@ -56,6 +56,6 @@ export async function refusesBadTokens(
   const young = await fresh();
   clock.advance(2_000);
   refused(t, await take(token), 'TOKEN_EXPIRED', 'an expired token');
-  t.equal((await take(young)).statusCode, 204, 'a token that has not expired');
+  t.equal((await take(young)).statusCode, 204, 'a token that has not expired is accepted');
   clock.advance(day);
 }

@@ -3,7 +3,7 @@ import { settings } from '../../db/schema.js';
 import { type Account, accountPassword } from './accounts.js';
 import type { TestApp } from './app.js';
 
-/** Ways to log in from any address. */
+/** Functions that log in from any network address. */
 export function loginsOf({ app, request }: Pick<TestApp, 'app' | 'request'>) {
   const logIn = (email: string, password: string, remoteAddress: string, more: object = {}) =>
     request({ method: 'POST', url: '/auth/login', remoteAddress, payload: { email, password, ...more } });
@@ -17,7 +17,7 @@ export function loginsOf({ app, request }: Pick<TestApp, 'app' | 'request'>) {
   };
 }
 
-/** Counts the passwords verified from now on. */
+/** Counts the passwords that are verified after this call. */
 export function countChecks({ passwords }: TestApp['app']): () => number {
   const { verify } = passwords;
   let checked = 0;

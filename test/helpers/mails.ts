@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type KeptMail, readMailbox } from '../../db/queries/mail/mailbox.js';
 
-/** Delivers due emails, and returns all emails in the mailbox to one address, oldest first. */
+/** Delivers due emails and returns all emails in the mailbox to one address, oldest first. */
 export async function mailsTo(app: FastifyInstance, email: string): Promise<KeptMail[]> {
   while ((await app.mail.deliverNow()) > 0);
   const all = await readMailbox(app.db);
@@ -12,17 +12,17 @@ export async function mailsTo(app: FastifyInstance, email: string): Promise<Kept
 export const findLink = ({ text }: Pick<KeptMail, 'text'>): string | undefined =>
   /https?:\/\/\S*[?&]token=[\w.-]+\S*/.exec(text)?.[0];
 
-/** The link in an email. @throws when there is none */
+/** The link with a token in an email. @throws if the email has no such link */
 export function linkIn(mail: Pick<KeptMail, 'text'>): URL {
   const link = findLink(mail);
   if (!link) throw new Error(`There is no link in: ${mail.text}`);
   return new URL(link);
 }
 
-/** The token from the latest email to an address that has a link. @throws when there is none */
+/** The token from the latest email with a link to this address. @throws if there is no such email */
 export async function tokenFor(app: FastifyInstance, email: string): Promise<string> {
   const latest = (await mailsTo(app, email)).findLast((mail) => findLink(mail) !== undefined);
   const token = latest && linkIn(latest).searchParams.get('token');
-  if (!token) throw new Error(`No email with a token has arrived at ${email}.`);
+  if (!token) throw new Error(`There is no email with a token to ${email}.`);
   return token;
 }

@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 
-/** A folder with the migrations before the given one. */
+/** Creates a folder with the migrations that precede the given one. */
 export async function migrationsBefore(t: Test, tag: string): Promise<string> {
   const folder = t.testdir();
   await cp('db/migrations', folder, { recursive: true });

@@ -3,20 +3,20 @@ import type { Test } from 'tap';
 import { providerVariables } from './openid-provider.js';
 import { type Answer, type Asked, json, redirectTo, startWebServer, status } from './web-server.js';
 
-/** A provider without OpenID Connect and without a login page: the test decides who logs in. */
+/** A provider without OpenID Connect and without a login page. The test chooses the user who logs in. */
 export interface Oauth2Server {
   readonly origin: string;
   /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
-  /** The user who logs in from now on, as returned by `/user`. Ids are numeric, as at GitHub. */
+  /** The user of subsequent logins, as returned by `/user`. Ids are numeric, as on GitHub. */
   profile: Record<string, unknown>;
-  /** What `/user/emails` returns, in GitHub's format. */
+  /** The response of `/user/emails`, in GitHub's format. */
   emails: unknown[];
-  /** Answers that replace the normal ones, by path. */
+  /** Responses that replace the normal ones, by path. */
   answers: Partial<Record<'/token' | '/user' | '/user/emails', Answer>>;
-  /** Whether a code may be used again, which a correct provider does not allow. */
+  /** Whether a code can be used more than once, which a correct provider does not allow. */
   takesCodesAgain: boolean;
-  /** The requests that it has received, oldest first. */
+  /** The requests received so far, oldest first. */
   readonly asked: Asked[];
 }
 
@@ -32,8 +32,8 @@ const clientSecret = 'the secret of an OAuth2 client';
 const clientOf = (key: string) => `client-of-${key}`;
 
 /**
- * Starts a server for authorization codes with PKCE (RFC 6749, RFC 7636), with a client for each key.
- * @param publicUrl of the service, to which users are redirected
+ * Starts a server for the authorization code flow with PKCE (RFC 6749, RFC 7636), with a client for each key.
+ * @param publicUrl the URL of the service to which users are redirected
  */
 export async function startOauth2Server(
   t: Test,
@@ -74,7 +74,7 @@ export async function startOauth2Server(
     const token = `provider-token-${randomBytes(16).toString('hex')}`;
     tokens.set(token, grant);
     const given = { access_token: token, token_type: 'bearer', scope: 'read:user' };
-    // Like GitHub, which returns JSON only to clients that ask for it.
+    // Like GitHub, returns JSON only if the client requests it.
     return headers.accept?.includes('application/json') ? json(given) : formOf(given);
   };
 

@@ -8,23 +8,24 @@ import { atEndOf } from './teardown.js';
 /** The claims of an account at the provider, including `sub`. */
 export type Claims = { sub: string } & Record<string, unknown>;
 
-/** A certified OpenID Provider with its own pages for login and consent. */
+/** A certified OpenID Provider with its own login and consent pages. */
 export interface OpenIdProvider {
   readonly issuer: string;
   /** The environment variables that configure it as the provider `key` of a service. */
   variables(key: string, others?: Record<string, string>): Record<string, string>;
-  /** Creates or changes an account. Its name is what a person enters on the login page. */
+  /** Creates or changes an account. Users enter its name on the login page. */
   setAccount(name: string, claims: Claims): void;
   /** The paths requested so far, oldest first. */
   readonly asked: string[];
 }
 
-/** Contains all characters that a client must encode in an `Authorization` header (RFC 6749, 2.3.1). */
+/** A secret with all characters that a client must encode in an `Authorization` header (RFC 6749, 2.3.1). */
 const clientSecret = 'a secret: 100% + / & = ?';
 
 /**
- * Starts a provider with one client for each key: basic authentication, PKCE with S256, ID tokens signed with RS256.
- * @param publicUrl of the service, to which users are redirected
+ * Starts a provider with one client for each key. It uses basic authentication, PKCE with S256, and ID tokens signed
+ * with RS256.
+ * @param publicUrl the URL of the service to which users are redirected
  */
 export async function startOpenIdProvider(
   t: Test,
@@ -86,7 +87,7 @@ export function providerVariables(key: string, settings: Record<string, string>)
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** Suppresses the warnings that the test setup of the library is not for production. */
+/** Suppresses the library's warnings that this setup is not suitable for production. */
 async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
@@ -98,10 +99,10 @@ async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Re
 }
 
 /**
- * Does what a person and their browser do at the provider: follows redirects, logs in, and consents when asked to.
- * @param url where the service has redirected the browser
- * @param account its name; undefined presses "Cancel" instead
- * @returns the URL at the service that the provider redirects to, which is not visited
+ * Acts like a person with a browser at the provider: follows redirects, logs in, and consents if requested.
+ * @param url the URL to which the service has redirected the browser
+ * @param account the name of the account; undefined selects "Cancel" instead
+ * @returns the URL of the service to which the provider redirects, without a request to it
  */
 export async function logInAt(
   { issuer }: Pick<OpenIdProvider, 'issuer'>,
@@ -120,16 +121,16 @@ export async function logInAt(
     const location = response.headers.get('location');
     if (location !== null) request = { url: new URL(location, request.url).href };
     else if (response.status === 200) request = answerTo(page, account);
-    else throw new Error(`The provider answers ${response.status}: ${textOf(page)}`);
+    else throw new Error(`The provider returned ${response.status}: ${textOf(page)}`);
   }
-  throw new Error('The provider redirects in a circle.');
+  throw new Error('The provider redirects in a loop.');
 }
 
 /** Fills in the form of a page. */
 function answerTo(page: string, account: string | undefined): { url: string; form?: Record<string, string> } {
   const found = (pattern: RegExp) => {
     const [, text] = pattern.exec(page) ?? [];
-    if (text === undefined) throw new Error(`Unknown page of the provider: ${textOf(page)}`);
+    if (text === undefined) throw new Error(`The provider returned an unknown page: ${textOf(page)}`);
     return text;
   };
   if (account === undefined) return { url: found(/<a href="([^"]+)">\[ Cancel \]/) };

@@ -17,7 +17,7 @@ export interface Operation {
   method: 'GET';
   url: string;
   hasBody: boolean;
-  /** The fields of its body, if that is or may be an object. */
+  /** The fields of its body, if the body can be an object. */
   fields: ReadonlyMap<string, BodySchema>;
 }
 
@@ -26,12 +26,12 @@ interface Described {
   requestBody?: { content: Record<string, { schema: BodySchema }> };
 }
 
-/** What the route of an operation declares. */
+/** The `config` that the route of an operation declares. */
 export const configOf = (app: FastifyInstance, operationId = ''): FastifyContextConfig =>
   app.operations.get(operationId)?.config ?? {};
 
 /**
- * All operations, so that tests cover new ones automatically.
+ * Returns all operations, so that tests automatically cover new ones.
  * @param parameters values for the path parameters
  */
 export function allOperations({ id = '00000000-0000-4000-8000-000000000000', provider = 'nobody' } = {}): Operation[] {
@@ -53,7 +53,7 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, requestBody }]) => ({
       operationId,
-      // The type of inject's methods does not include SEARCH.
+      // The method type of `inject` does not include SEARCH.
       method: method.replace(/^x-/, '').toUpperCase() as 'GET',
       url: path.replace('{provider}', provider).replaceAll(/\{\w+\}/g, id),
       hasBody: requestBody !== undefined,

@@ -8,7 +8,7 @@ import { cheapHashing } from './variables.js';
 export const password = 'the password';
 export const variables = { ...cheapHashing, ADMIN_PASSWORD: password };
 
-/** A service that reaches its database through a proxy, with a pool of two connections, which is quickly exhausted. */
+/** Starts a service behind a database proxy, with a pool of two connections, which is quickly exhausted. */
 export async function startBehindProxy(t: Test, sslmode = 'disable') {
   const home = await createHome(t);
   const url = databaseUrl(home);
@@ -23,7 +23,7 @@ export async function startBehindProxy(t: Test, sslmode = 'disable') {
   return { home, proxy, service };
 }
 
-/** Checks that the service recovers without help, quickly, and for good. */
+/** Asserts that the service recovers quickly and permanently without intervention. */
 export async function recovers(
   t: Test,
   service: Service,

@@ -3,14 +3,14 @@ import type { Service } from './service.js';
 
 export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
 
-/** The environment of a service in its own process, so that `administrator` can log in. */
+/** The environment of a service in its own process on which `administrator` can log in. */
 export const variables = {
   ADMIN_PASSWORD: administrator.password,
   PASSWORD_HASH_MEMORY: '8192',
   PASSWORD_HASH_TIME: '1',
 };
 
-/** Calls the API of a running service as its administrator. */
+/** Returns a function that calls the API of a running service as its administrator. */
 export async function asAdministrator(service: Pick<Service, 'url' | 'post'>) {
   const login = await service.post('/auth/login', administrator);
   const { data } = (await login.json()) as { data: { access_token: string } };
@@ -34,8 +34,8 @@ export interface User {
 let users = 0;
 
 /**
- * A user who may read their own account and change the given fields of it.
- * @param policy further fields of the policy that grants these rights
+ * Creates a user who can read their own account and change these fields of it.
+ * @param policy additional fields of the policy that grants these rights
  */
 export async function createUser(
   service: Pick<Service, 'url' | 'post'>,

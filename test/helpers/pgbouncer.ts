@@ -10,25 +10,25 @@ import { databaseUrl } from './outage.js';
 import { ownerByName } from './postgres-cluster.js';
 import { freePort, type Home } from './service.js';
 
-/** PGBOUNCER selects a PgBouncer other than that of the package. */
+/** Set `PGBOUNCER` to use another PgBouncer than the installed package. */
 const program = process.env.PGBOUNCER ?? 'pgbouncer';
 const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
 const [, major = 0, minor = 0] = (/PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? []).map(Number);
 
-/** Why tests of PgBouncer are skipped; false if they are not. */
+/** The reason to skip PgBouncer tests, or false. */
 export const withoutPgBouncer = status !== 0 && 'pgbouncer is not installed on this machine';
 
 export const pgBouncerVersion = `${major}.${minor}`;
 
-/** Whether it can track prepared statements: 1.21 and later. */
+/** Whether it can track prepared statements, as version 1.21 and later do. */
 export const canTrack = major > 1 || minor >= 21;
 
-/** A PgBouncer of a single test in front of the database of a home, configured as in the guide. */
+/** A PgBouncer for one test in front of the database of a home, configured as in the guide. */
 export interface PgBouncer {
   /** The URL of the database, through PgBouncer. */
   readonly url: URL;
   start(): Promise<void>;
-  /** Sends SIGKILL: its clients lose their connections, and new ones are refused. */
+  /** Sends SIGKILL. Clients lose their connections, and new connections are refused. */
   kill(): Promise<void>;
   /** Runs a command on its console, such as `show pools`. */
   ask(question: string): Promise<Record<string, unknown>[]>;
@@ -38,7 +38,7 @@ export interface PgBouncer {
 const user = process.getuid?.() === 0 ? ownerByName('nobody') : undefined;
 const clientPassword = 'of clients of PgBouncer';
 
-/** @param changes settings that differ from those of the guide; undefined removes one */
+/** Starts a PgBouncer. @param changes settings that differ from the guide; undefined removes a setting */
 export async function startPgBouncer(
   t: Test,
   home: Home,

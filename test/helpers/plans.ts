@@ -21,32 +21,32 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** Whether a statement has a plan and is not from the query language, whose tables are named t0, t1 and so on. */
+/** Whether a statement has a plan and is not from the query language, whose tables are named t0, t1, and so on. */
 const isOfOurs = (text: string) => /^\s*(select|with|insert|update|delete)\b/i.test(text) && !text.includes('"t0"');
 
-/** Statements that were already checked: the service sends the same ones repeatedly. */
+/** Statements that have already been checked, because the service sends the same ones repeatedly. */
 const known = new Set<string>();
 
 export interface PlanWatch {
-  /** Runs work that sends requests, and watches the statements that they send to the database. */
+  /** Runs work that sends requests, and watches the statements that these requests cause. */
   during<T>(work: () => Promise<T>): Promise<T>;
-  /** Checks the statements sent so far. @throws when one of them reads a whole table */
+  /** Checks the statements sent so far. @throws if a statement reads an entire table */
   check(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Finds statements that can only be answered by reading all of a table that grows: slow with a million users, but not
- * in a test. Statements of the query language are excluded, because a caller may ask for anything.
+ * Finds statements that must read an entire growing table. They are fast in a test, but slow with a million users.
+ * Statements of the query language are excluded, because callers can query by any field.
  */
 export function watchPlans(app: FastifyInstance): PlanWatch {
   const sent = new Map<string, Sent>();
-  // Statements that tests send themselves, while no request is pending, are not checked. (An AsyncLocalStorage would
-  // tell them apart reliably, but would make all tests much slower.)
-  let underWay = 0;
+  // Statements sent while no request is pending come from the test itself and are not checked. (An AsyncLocalStorage
+  // would distinguish them reliably, but would slow down all tests.)
+  let pending = 0;
   const stop = hearStatements(app, (statement) => {
     const { text } = statement;
-    if (underWay === 0 || known.has(text) || !isOfOurs(text)) return;
+    if (pending === 0 || known.has(text) || !isOfOurs(text)) return;
     known.add(text);
     sent.set(text, statement);
   });
@@ -54,11 +54,11 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
   return {
     stop,
     during: async (work) => {
-      underWay++;
+      pending++;
       try {
         return await work();
       } finally {
-        underWay--;
+        pending--;
       }
     },
     check: async () => {
@@ -72,9 +72,9 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
       const { plans, empty } = explained;
       for (const [text, plan] of plans) {
         const whole = readWhole(plan);
-        // The planner treats an empty table as small, whatever the statistics say. Another test will have rows.
+        // The planner treats an empty table as small, whatever the statistics say. Another test with rows checks it.
         if (whole.some((table) => empty.has(table))) known.delete(text);
-        else for (const table of whole) found.push(`All of ${table} is read: ${text}`);
+        else for (const table of whole) found.push(`Reads all of ${table}: ${text}`);
       }
       if (found.length > 0) throw new Error(found.join('\n'));
     },
@@ -82,9 +82,9 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
 }
 
 /**
- * Explains statements as if there were a million rows in each table that grows, with a planner that reads a whole table
- * only if it has no other way. All of them run in one transaction: the statistics for the planner are written to the
- * catalog, and thousands of such changes would make it slow.
+ * Explains statements as if each growing table had a million rows, with a planner that reads an entire table only if
+ * there is no alternative. All statements share one transaction: the planner statistics are written to the catalog,
+ * and thousands of such changes would slow it down.
  */
 async function explain(app: FastifyInstance, statements: readonly Sent[]) {
   const plans = new Map<string, Plan>();
@@ -110,7 +110,7 @@ async function explain(app: FastifyInstance, statements: readonly Sent[]) {
         const [{ Plan: plan }] = (typeof shown === 'string' ? JSON.parse(shown) : shown) as [{ Plan: Plan }];
         plans.set(text, plan);
       } catch {
-        // A statement that cannot be explained cannot be executed either: the test has sent an invalid one.
+        // A statement that cannot be explained cannot be executed either, so the test has sent an invalid one.
       }
       await ask('rollback to savepoint one');
     }
@@ -146,7 +146,7 @@ async function rollingBack(app: FastifyInstance, work: (ask: Ask) => Promise<voi
 
 const scans = new Set(['Seq Scan', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan']);
 
-/** The tables that a plan reads completely, and not just the first few rows in the order of an index. */
+/** The tables that a plan reads completely, as opposed to the first few rows in index order. */
 function readWhole(plan: Plan, isLimited = false): string[] {
   const table = plan['Relation Name'] ?? '';
   const isWhole = scans.has(plan['Node Type']) && plan['Index Cond'] === undefined && !isLimited && growing.has(table);

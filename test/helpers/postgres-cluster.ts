@@ -9,35 +9,35 @@ import type { Test } from 'tap';
 import { freePort } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** The programs of the newest PostgreSQL on this machine, where Debian installs them. */
+/** The directory of the newest PostgreSQL programs, in the location where Debian installs them. */
 const programs = newestPrograms();
 
-/** Why tests with their own servers are skipped; false if they are not. */
+/** The reason to skip tests that start their own servers, or false. */
 export const withoutPrograms =
-  programs === undefined && 'the programs of a PostgreSQL server are not installed on this machine';
+  programs === undefined && 'the PostgreSQL server programs are not installed on this machine';
 
-/** PostgreSQL refuses to run as root, so it runs as the user that its package has created. */
+/** PostgreSQL refuses to run as root, so it runs as the user that its package creates. */
 const owner = process.getuid?.() === 0 ? ownerByName('postgres') : undefined;
 
-/** A PostgreSQL server of a single test, which the test may destroy. Any local user may connect as `postgres`. */
+/** A PostgreSQL server for one test, which the test may destroy. Any local user can connect as `postgres`. */
 export interface Cluster {
   readonly port: number;
   /** Resolves when it accepts connections. */
   start(): Promise<void>;
-  /** `fast` ends all sessions; `immediate` stops without a shutdown, as a crash does. */
+  /** `fast` ends all sessions. `immediate` stops without a shutdown, like a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
   /** Sends SIGKILL to all of its processes at the same time, like a power failure. */
   kill(): Promise<void>;
-  /** Suspends all of its processes: connections are accepted, but nothing is answered. */
+  /** Suspends all of its processes. It still accepts connections, but does not respond. */
   freeze(): void;
-  /** Copies it to a standby, which follows it. From then on, no commit is acknowledged without the standby. */
+  /** Creates a standby that replicates it. After that, no commit is acknowledged without the standby. */
   startSynchronousStandby(t: Test, port?: number): Promise<Cluster>;
   /** Promotes a standby to primary. Resolves when it accepts writes. */
   promote(): Promise<void>;
   ask(statement: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Creates an empty server, and starts it. It is removed when the test ends. */
+/** Creates an empty server and starts it. It is removed when the test ends. */
 export async function startCluster(t: Test): Promise<Cluster> {
   const directory = makeDirectory(t);
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
@@ -61,7 +61,7 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
   };
   const signalAll = (signal: 'KILL' | 'STOP') => {
     const all = [server?.pid, ...childrenOf(server?.pid)];
-    // Some may have ended in the meantime.
+    // `kill` fails for processes that have already ended.
     for (const pid of all) spawnSync('kill', [`-${signal}`, String(pid)]);
   };
   const kill = async () => {
@@ -85,7 +85,7 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
       if (answer?.is_so === true) return;
       if (!isRunning()) throw new Error(`PostgreSQL has ended: ${readFileSync(join(directory, 'log'), 'utf8')}`);
     }
-    throw new Error(`PostgreSQL does not reach this state: ${question}`);
+    throw new Error(`PostgreSQL did not reach this state: ${question}`);
   };
   const killAtExit = () => signalAll('KILL');
   process.once('exit', killAtExit);
@@ -171,17 +171,17 @@ async function run(program: string, parameters: readonly string[]): Promise<void
     said += chunk;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${program} fails: ${said}`);
+  if (code !== 0) throw new Error(`${program} failed: ${said}`);
 }
 
-/** Removes the shared memory of a killed server. The seventh line of its pid file has the id. */
+/** Removes the shared memory of a killed server, whose id is in the seventh line of the pid file. */
 function removeSharedMemory(file: string): void {
   if (!existsSync(file)) return;
   const [, id] = readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/\s+/) ?? [];
   if (id) spawnSync('ipcrm', ['-m', id]);
 }
 
-/** The child processes of a process, from Linux's /proc. */
+/** The child processes of a process, read from `/proc` on Linux. */
 function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined) return [];
   return readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number);

@@ -5,7 +5,7 @@ export function atEndOfProcess(work: () => unknown): void {
   waiting.push(work);
 }
 
-/** Releases what the files of this process have used. */
+/** Releases the resources that the test files of this process share. */
 export async function endProcess(): Promise<void> {
   for (const work of waiting.splice(0).reverse()) await work();
 }

@@ -4,8 +4,8 @@ import { rows } from '../../db/client.js';
 import { identities, sessions, users } from '../../db/schema.js';
 
 /**
- * A digest of everything that a login by provider may create or change: users, identities, sessions. A rejected login
- * must leave it unchanged.
+ * A digest of everything that a login through a provider may create or change: users, identities, and sessions. A
+ * rejected login must leave it unchanged.
  */
 export async function digestOfAccounts(app: FastifyInstance): Promise<string> {
   const digests = [users, identities, sessions].map(
@@ -19,7 +19,7 @@ export async function digestOfAccounts(app: FastifyInstance): Promise<string> {
   return found?.digest ?? '';
 }
 
-/** The user to whom an account at a provider is linked, if there is one. */
+/** The user to whom a provider account is linked, if any. */
 export async function userBehind(app: FastifyInstance, provider: string, identifier: string) {
   const [found] = await app.db
     .select({ user: users, identity: identities })

@@ -3,27 +3,27 @@ import type { Test } from 'tap';
 import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** A TCP proxy that can fail as networks do. */
+/** A TCP proxy that can simulate network failures. */
 export interface Proxy {
   readonly port: number;
   /** The number of open connections. */
   connections(): number;
-  /** Resets all connections and refuses new ones, like a machine whose server was stopped. */
+  /** Resets all connections and refuses new ones, like a machine whose server has stopped. */
   cut(): Promise<void>;
   /** Resets all connections, accepts new ones, and hangs up immediately, like a load balancer without a backend. */
   hangUp(): void;
   /** Accepts connections but forwards nothing, like a machine that hangs. */
   freeze(): void;
   /**
-   * Breaks the connection, once, when a statement that contains `text` is sent: either before the server receives it,
-   * or after, so that it is executed but never answered.
+   * Breaks the connection once, when a statement that contains `text` is sent. With `isDone`, the server still executes
+   * the statement, but the client gets no response.
    */
   loseStatement(text: string, isDone: boolean): void;
-  /** Works again. Frozen connections stay dead. */
+  /** Resumes normal operation. Frozen connections stay dead. */
   restore(): Promise<void>;
 }
 
-/** Starts a proxy to `target`, closed when the test ends. */
+/** Starts a proxy to `target`. It is closed when the test ends. */
 export async function startProxy(t: Test, target: { host: string; port: number }): Promise<Proxy> {
   type State = 'works' | 'hangs up' | 'frozen';
   let state: State = 'works';
@@ -49,7 +49,7 @@ export async function startProxy(t: Test, target: { host: string; port: number }
         if (losing?.isDone) upstream.write(chunk);
         losing = undefined;
         dead.add(client);
-        // Longer than the statement takes.
+        // Wait longer than the statement takes.
         setTimeout(() => client.resetAndDestroy(), 50);
       })
       .on('close', () => upstream.destroy());

@@ -1,6 +1,6 @@
 /**
- * A second implementation of the query language, over plain arrays, one item after another, without any code of the
- * service. The service must return what it returns.
+ * An independent implementation of the query language that evaluates plain arrays item by item and shares no code with
+ * the service. The service must return the same results.
  */
 
 export type Name = 'users' | 'roles' | 'policies' | 'permissions';
@@ -9,8 +9,8 @@ export type Item = Record<string, Value> & { id: string | number };
 export type Rule = Record<string, unknown>;
 
 /**
- * All stored data, with the field names of the API, and dates as ISO texts; a concealed field holds any text if it is
- * set.
+ * All stored data, with the field names of the API and dates in ISO format. A concealed field contains any text if it
+ * is set.
  */
 export interface World {
   users: Item[];
@@ -39,7 +39,7 @@ export interface OracleAnswer {
   meta?: Record<string, number>;
 }
 
-/** The query must be rejected with this code. */
+/** Thrown when the service must reject the query with this code. */
 export class Refusal extends Error {
   constructor(readonly code: 'FORBIDDEN' | 'INVALID_QUERY') {
     super(code);
@@ -89,7 +89,7 @@ export const shapes: Record<Name, Record<string, Shape>> = {
   },
 };
 
-/** Links that are part of the item itself: their keys are visible even if the policies cannot be read. */
+/** Links that are part of the item itself. Their keys are visible even if the caller cannot read the policies. */
 const held = new Set(['users.policies', 'roles.policies']);
 
 export const operators: Record<Type, string[]> = {
@@ -116,7 +116,7 @@ const everything: View = () => [{ fields: '*', rule: null }];
 export function createOracle(world: World, callerId: string, now: Date) {
   const find = (collection: Name, id: Value | undefined) => world[collection].find((item) => item.id === id);
   const caller = find('users', callerId);
-  if (!caller) throw new Error('There is no such caller.');
+  if (!caller) throw new Error('The caller does not exist.');
 
   const roles: string[] = [];
   for (let id = caller.role; typeof id === 'string' && !roles.includes(id); id = find('roles', id)?.parent ?? null) {
@@ -140,7 +140,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
               rule: row.permissions as Rule | null,
             };
           })
-          // A permission without fields shows nothing, not even that the item exists.
+          // A permission without fields reveals nothing, not even that the item exists.
           .filter(({ fields }) => fields.length > 0);
         if (policies.some((policy) => policy.app_access)) {
           if (collection === 'users') granted.push({ fields: '*', rule: { id: { _eq: callerId } } });
@@ -160,7 +160,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return days === undefined ? [value] : [new Date(now.getTime() + Number(days) * 86_400_000).toISOString()];
   };
 
-  /** Whether a filter compares anything with a variable that has no value. */
+  /** Whether a filter contains a variable without a value. */
   const standsForNothing = (part: unknown): boolean => {
     const isNothing = (values: unknown[]) => values.length === 0 || values.includes(null);
     if (typeof part === 'string') return part.startsWith('$') && isNothing(variable(part));
@@ -177,7 +177,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
   const maySee = (by: View, collection: Name, item: Item, field: string) =>
     by(collection).some((grant) => names(grant, field) && holds(grant, collection, item));
 
-  /** The visible value of a field; null if it may not be read, or if there is no item. */
+  /** The visible value of a field, or null if the caller may not read it or there is no item. */
   function see(by: View, collection: Name, item: Item | null, field: string): Value {
     if (!item || !maySee(by, collection, item, field)) return null;
     const shape = shapes[collection][field];
@@ -185,7 +185,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     return shape && 'type' in shape && shape.type === 'secret' && value !== null ? '**********' : value;
   }
 
-  /** The related item, if it may be read. */
+  /** The related item, if the caller may read it. */
   function follow(by: View, collection: Name, item: Item | null, field: string, to: Name): Item | null {
     const key = see(by, collection, item, field);
     const found = key === null ? undefined : find(to, key);
@@ -207,7 +207,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
       'policies.roles': () => pick('roles', ids(world.rolePolicies, 'policy', 'role')),
     };
     const found = ways[`${collection}.${field}`]?.();
-    if (!found) throw new Error(`${collection}.${field} is no list.`);
+    if (!found) throw new Error(`${collection}.${field} is not a list.`);
     return found.sort((a, b) => compare(a.id, b.id));
   }
 
@@ -229,7 +229,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
             (other) => visible(by, shape.list, other) && matches(by, shape.list, other, part),
           );
         const seen = item !== null && maySee(by, collection, item, key);
-        // A variable without a value makes a condition false, and `_none` does not turn that into true.
+        // A variable without a value makes a condition false. `_none` does not negate that.
         const isDenied = rest.some(([name, part]) => name === '_none' && standsForNothing(part));
         const parts = !isDenied && rest.every(([name, part]) => seen && (name === '_some') === some(part as Rule));
         return parts && (nested.length === 0 || (seen && some(Object.fromEntries(nested))));
@@ -300,7 +300,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
     }
   }
 
-  /** An item as returned. */
+  /** Converts an item to the form in which it is returned. */
   function shown(collection: Name, item: Item, paths: string[][], lists: Name[] = []): Record<string, unknown> {
     const subpaths = new Map<string, string[][]>();
     const add = (head: string, rest: string[]) => {
@@ -430,12 +430,12 @@ export function createOracle(world: World, callerId: string, now: Date) {
   return { answer, mayName: (collection: Name, field: string) => mayName(view, collection, field), view };
 }
 
-/** The lists that a path passes through: at most two, and at most one of users. */
+/** The lists that a path passes through. At most two are allowed, and at most one of users. */
 const listsOf = (lists: Name[], shape: Shape | undefined) =>
   shape && 'list' in shape ? [...lists, shape.list] : lists;
 const isBounded = (lists: Name[]) => lists.length <= 2 && lists.filter((name) => name === 'users').length <= 1;
 
-/** The order of PostgreSQL under the collation C: texts by their bytes. */
+/** Compares like PostgreSQL with the collation C, which orders texts by their bytes. */
 function compare(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);

@@ -4,7 +4,7 @@ import { permissions, policies, rolePolicies, roles, userPolicies, users } from 
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import type { Item, World } from './query-oracle.js';
 
-/** Texts that careless SQL would misinterpret. */
+/** Texts that incorrectly escaped SQL would misinterpret. */
 export const awkward = [
   '',
   ' ',
@@ -38,7 +38,7 @@ export const awkward = [
   'b',
 ];
 
-/** Boundary moments: of the day, the month, the year, the epoch, daylight saving time, and the range of dates. */
+/** Boundaries of days, months, years, the epoch, daylight saving time, and the date range. */
 export const moments = [
   '1970-01-01T00:00:00.000Z',
   '1969-12-31T23:59:59.999Z',
@@ -52,7 +52,7 @@ export const moments = [
   '9999-12-31T23:59:59.999Z',
 ];
 
-/** `00000000-0000-4000-8000-00000000000n`, with letters among its digits. */
+/** Returns a UUID for a number. It contains letters, so that the letter case matters. */
 export const uuidOf = (kind: number, number: number) =>
   `${(0xab000000 + kind * 0x1000 + ((number * 37) % 0xfff)).toString(16)}-0000-4000-8000-${number.toString(16).padStart(12, 'a')}`;
 
@@ -77,7 +77,7 @@ const user = (number: number) => uuidOf(3, number);
 const callerNumbers: Record<CallerName, number> = { admin: 100, fields: 101, app: 102, lists: 103, homeless: 104 };
 export const callerId = (name: CallerName) => user(callerNumbers[name]);
 
-/** Sixty users, eight roles in a tree, policies and permissions. */
+/** Inserts sixty users, eight roles in a tree, policies, and permissions. */
 export async function fillWorld(app: FastifyInstance): Promise<void> {
   const { db } = app;
   const parents = [null, 1, 1, 2, 2, 3, null, 7];
@@ -201,7 +201,7 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
   await db.insert(userPolicies).values(links.map(([u, p]) => ({ user: user(u), policy: policy(p) })));
 }
 
-/** All stored data, read without the query language. */
+/** Reads all stored data without the query language. */
 export async function readWorld({ db }: FastifyInstance): Promise<World> {
   const items = (rows: Record<string, unknown>[]) =>
     rows.map(

@@ -4,21 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Answered } from './contract-error.js';
 
-/** Makes an app listen on a free port of this machine, and returns the port. */
+/** Makes an app listen on a free port of this machine and returns the port. */
 export async function listen(app: FastifyInstance): Promise<number> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
 }
 
 export interface ExchangeOptions {
-  /** Milliseconds between two chunks. */
+  /** The time between two chunks, in milliseconds. */
   pause?: number;
   /** Closes the writing side at the end. */
   end?: boolean;
 }
 
 /**
- * Writes bytes to a socket and reads until the server hangs up or has been silent for three seconds.
+ * Writes bytes to a socket and reads until the server hangs up or is silent for three seconds.
  * @returns the received bytes as Latin-1 text, and the code of the error that ended the connection, if any
  */
 export async function exchange(

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 
-/** Rows for tests, written directly to the database. */
+/** Functions that write rows directly to the database. */
 
 export interface TestUser {
   id: string;
@@ -14,7 +14,7 @@ export interface TestUser {
 
 const password = 'the password of a user';
 
-/** A user who can log in, unless `values` say otherwise. */
+/** Creates a user, who can log in unless `values` prevent it. */
 export async function createUser(
   app: FastifyInstance,
   values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[] } = {},
@@ -40,7 +40,7 @@ export async function changeUser(
   await app.db.update(users).set(values).where(eq(users.id, id));
 }
 
-/** A policy. `read` lists the fields of users that its holders may read. */
+/** Creates a policy. `read` lists the fields of users that its holders may read. */
 export async function createPolicy(
   app: FastifyInstance,
   { read, ...values }: Partial<typeof policies.$inferInsert> & { read?: string[] } = {},

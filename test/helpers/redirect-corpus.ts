@@ -1,4 +1,4 @@
-/** Redirect targets that are allowed or refused after a login at a service with the URL `publicUrl`. */
+/** Targets for the redirect after a login on a service with the URL `publicUrl`, and whether they are allowed. */
 export const publicUrl = 'https://auth.example.com';
 
 /** The value of REDIRECT_ALLOW_LIST. */
@@ -9,11 +9,11 @@ export const allowList = [
 ] as const;
 
 export type Verdict =
-  /** The browser is redirected there. */
+  /** The browser is redirected to this target. */
   | 'allowed'
   /** The login does not start. */
   | 'refused'
-  /** The rules allow two readings: either the login does not start, or it ends on our own origin. */
+  /** Both outcomes are correct: either the login does not start, or it ends on our own origin. */
   | 'ours or refused';
 
 export interface RedirectCase {
@@ -59,7 +59,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'the part that looks like another host is in the path, the query or the fragment',
+    'the part that looks like another host is in the path, the query, or the fragment',
     [
       `/@${thief}`,
       `/ada@${thief}/`,
@@ -81,7 +81,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'a browser does not decode the path, and neither may we',
+    'the path must not be decoded, because browsers do not decode it',
     [
       `/%2F${thief}`,
       `/%2F/${thief}`,
@@ -103,7 +103,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'letters beyond ASCII in a path are encoded, even those that look like slashes',
+    'non-ASCII characters in a path are encoded, even those that look like slashes',
     [
       '/café',
       '/日本',
@@ -119,7 +119,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'our own origin, in full',
+    'a full URL on our own origin',
     [
       publicUrl,
       `${publicUrl}/`,
@@ -135,7 +135,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'allowed',
-    'listed exactly, or with the same origin and path',
+    'a listed URL, or one with the same origin and path',
     [
       'https://app.example.com/welcome',
       'https://app.example.com/welcome?x=1',
@@ -153,7 +153,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'ours or refused',
-    'ours as a browser reads it, but other parsers may read it differently',
+    'our own origin to a browser, but possibly another one to other parsers',
     [
       'https:auth.example.com/x',
       'https:/auth.example.com/x',
@@ -180,7 +180,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'two slashes at the start introduce a host',
+    'two slashes at the start precede a host',
     [
       `//${thief}`,
       `//${thief}/`,
@@ -205,7 +205,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'two slashes at the start once its dots are resolved',
+    'two slashes at the start after the dot segments are resolved',
     [
       `/.//${thief}`,
       `/././/${thief}`,
@@ -247,7 +247,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'browsers drop tabs and line breaks, and trim whitespace',
+    'browsers remove tabs and line breaks, and trim whitespace',
     [
       `/\t/${thief}`,
       `/\n/${thief}`,
@@ -304,7 +304,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'a user name and a password before the host',
+    'a username or password before the host',
     [
       'https://ada@auth.example.com/',
       'https://ada:secret@auth.example.com/x',
@@ -427,7 +427,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'close to a listed URL, but not listed',
+    'similar to a listed URL, but not listed',
     [
       'https://app.example.com',
       'https://app.example.com/welcome/',
@@ -463,7 +463,7 @@ const groups: [verdict: Verdict, why: string, urls: string[]][] = [
   ],
   [
     'refused',
-    'a path that does not start at the root, or something else entirely',
+    'a relative path, or not a URL at all',
     [
       'account',
       './account',

@@ -7,20 +7,20 @@ import type { Test } from 'tap';
 import { createDaemon } from './daemon.js';
 import { freePort } from './ports.js';
 
-/** Why tests of Redis are skipped; false if they are not. */
+/** The reason to skip Redis tests, or false. */
 export const withoutRedis =
   spawnSync('redis-server', ['--version']).status !== 0 && 'redis-server is not installed on this machine';
 
-/** A Redis server of a single test, which the test may kill. */
+/** A Redis server for one test, which the test may kill. */
 export interface RedisServer {
   url: string;
-  /** Stops answering, and keeps its connections open. */
+  /** Suspends the server: its connections stay open, but it does not respond. */
   pause(): void;
   resume(): void;
   kill(): Promise<void>;
-  /** Starts it again, empty. */
+  /** Starts it again without data. */
   start(): Promise<void>;
-  /** Queries it directly, without the service. */
+  /** Queries it directly, bypassing the service. */
   ask<T>(question: (client: Redis) => Promise<T>): Promise<T>;
 }
 

@@ -28,13 +28,13 @@ const contract: Record<ErrorCode, [status: number, ...keys: string[]]> = {
   INVALID_PROVIDER_CONFIG: [503, 'provider'],
 };
 
-/** Optional keys. */
+/** The keys that may be missing, by error code. */
 const optional: Partial<Record<ErrorCode, string[]>> = {
   FAILED_VALIDATION: ['valid', 'invalid', 'substring'],
   FORBIDDEN: ['reason'],
 };
 
-/** Checks a response against the contract's form of a single error: status, media type, and every key of the body. */
+/** Asserts that a response is a single error as in the contract: status, media type, and every key of the body. */
 export function refused(t: Test, response: LightMyRequestResponse, code: ErrorCode, what: string): void {
   const [status, ...keys] = contract[code];
   const { errors, ...rest } = response.json();

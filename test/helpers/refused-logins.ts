@@ -5,7 +5,7 @@ import { setCookies } from './cookies.js';
 import { refused } from './refusals.js';
 import { refreshCookie, sessionCookie } from './sessions.js';
 
-/** Why a login by provider fails. */
+/** The error codes with which a login through a provider can fail. */
 export type LoginFault =
   | 'INVALID_CREDENTIALS'
   | 'INVALID_OTP'
@@ -20,17 +20,17 @@ export const signInCookies = (response: LightMyRequestResponse): string[] =>
     .filter(({ name, value }) => value !== '' && [refreshCookie, sessionCookie].includes(name))
     .map(({ name }) => name);
 
-/** Checks that a login is rejected with an error in JSON, and that no user is signed in. */
+/** Asserts that a login is rejected with a JSON error and that no user is signed in. */
 export function refusedLogin(t: Test, response: LightMyRequestResponse, code: LoginFault, what: string): void {
   if (response.statusCode < 400) {
-    t.fail(`${what}: answers ${response.statusCode} ${response.headers.location ?? response.body.slice(0, 200)}`);
+    t.fail(`${what}: returned ${response.statusCode} ${response.headers.location ?? response.body.slice(0, 200)}`);
     return;
   }
   refused(t, response, code as ErrorCode, what);
   t.strictSame(signInCookies(response), [], `${what}: no user is signed in`);
 }
 
-/** Checks that a login is rejected by a redirect with the reason, and that no user is signed in. */
+/** Asserts that a rejected login redirects with the reason and that no user is signed in. */
 export function sentBack(
   t: Test,
   response: LightMyRequestResponse,

@@ -9,12 +9,12 @@ type Permission = Omit<typeof permissions.$inferInsert, 'policy'>;
 export const collections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
 export const actions = ['create', 'read', 'update', 'delete'] as const;
 
-/** A permission for every action in every collection: the most that can be granted without admin access. */
+/** Permissions for all actions in all collections: the maximum that can be granted without admin access. */
 export const everyPermission: Permission[] = collections.flatMap((collection) =>
   actions.map((action) => ({ collection, action, fields: ['*'] })),
 );
 
-/** A policy with permissions. */
+/** Creates a policy with permissions. */
 export async function policyWith(
   app: FastifyInstance,
   granted: readonly Permission[],
@@ -27,7 +27,7 @@ export async function policyWith(
 
 let tokens = 0;
 
-/** A user with a static token who was seen just now, so that their requests do not change their row. */
+/** Creates a user with a static token and a current `last_access`, so that their requests do not change their row. */
 export async function tokenHolder(app: FastifyInstance, values: Parameters<typeof createUser>[1] = {}) {
   const token = `the static token ${++tokens} of a test`.replaceAll(' ', '-');
   const user = await createUser(app, { token, lastAccess: app.clock(), ...values });
@@ -37,8 +37,8 @@ export async function tokenHolder(app: FastifyInstance, values: Parameters<typeo
 export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
 
 /**
- * Every request updates `last_access`, and every rejected request adds an audit record. An updated row may move within
- * the table.
+ * Dumps the database without what every request may change: `last_access`, the audit records of rejected requests, and
+ * the order of the rows, because an updated row may move within its table.
  */
 const dumped = async (app: FastifyInstance) =>
   (await dumpDatabase(app, 'changes'))
@@ -47,7 +47,7 @@ const dumped = async (app: FastifyInstance) =>
     .sort()
     .join('\n');
 
-/** Checks that `work` leaves the database unchanged. */
+/** Asserts that `work` leaves the database unchanged. */
 export async function leavesAlone(t: Test, app: FastifyInstance, what: string, work: () => Promise<void>) {
   const before = await dumped(app);
   await work();
@@ -64,7 +64,7 @@ function differences(before: string, after: string): string[] {
   ];
 }
 
-/** What a user may do, and what their permissions are based on. */
+/** The rights of a user, and the role and policies that grant them. */
 interface Standing {
   isActive: boolean;
   isAdmin: boolean;
@@ -74,7 +74,7 @@ interface Standing {
   says: string[];
 }
 
-/** The rights of every user, by id, computed row by row from the tables; `public` are those of anonymous callers. */
+/** The rights of all users by id, computed row by row from the tables. `public` has those of anonymous callers. */
 export async function rightsOfEverybody(app: FastifyInstance): Promise<Map<string, Standing>> {
   const { db } = app;
   const [everyone, everyRole, everyPolicy, every, ofRoles, ofUsers, [project]] = [

@@ -9,9 +9,9 @@ export interface Received {
 }
 
 /**
- * Sends a request with Node's own client, which can set the local address and the connection; without an agent, each
+ * Sends a request with Node's own client, which can choose the local address and the connection. Without an agent, each
  * request has its own connection.
- * @throws when the response is incomplete
+ * @throws if the response is incomplete
  */
 export function send(url: string, options: RequestOptions, body?: string): Promise<Received> {
   const request = url.startsWith('https:') ? tlsRequest : plainRequest;

@@ -18,18 +18,18 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** The working directory of a service, and the variables that it needs for its database. */
 export interface Home {
   directory: string;
-  /** Empty on the embedded engine; on PostgreSQL the URL of its own database, and a secret. */
+  /** On PostgreSQL, the URL of its own database and a secret. Empty on the embedded engine. */
   variables: Readonly<Record<string, string>>;
 }
 
 /** A service in its own process. */
 export interface Service {
-  /** Where it listens; empty until then. */
+  /** The URL on which it listens; empty until it does. */
   readonly url: string;
   readonly pid: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** The log entry that announced it was ready. */
+  /** The log entry that reports that it is ready. */
   readonly announcement: Readonly<Record<string, unknown>>;
   /** The generated password of the administrator, if any, from the file that the log names. */
   readonly password: string | undefined;
@@ -51,11 +51,11 @@ export const administrator = { email: 'admin@example.com' };
 const running = new Map<Home, Set<Service>>();
 
 /**
- * An empty directory and, on PostgreSQL, an empty database. Both are removed when the test ends, after all services
- * that use them have stopped.
- * @param options.databaseUrl uses a server of the test instead of that database
- * @param options.prepared starts with a database with empty tables on the embedded engine, which saves the seconds
- * needed to create one
+ * Creates an empty directory and, on PostgreSQL, an empty database. Both are removed when the test ends, after all
+ * services that use them have stopped.
+ * @param options.databaseUrl the URL of a database to use instead
+ * @param options.prepared on the embedded engine, starts with empty tables, which saves the seconds needed to create
+ * them
  */
 export async function createHome(
   t: Test,
@@ -79,37 +79,37 @@ export async function createHome(
   return home;
 }
 
-/** Starts a service, and waits until it responds. @param file the server of another build than that of the tests */
+/** Starts a service and waits until it responds. @param file the server file of another build, if not the tests' own */
 export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
   const service = launchService(home, variables, {}, file);
-  const patience = AbortSignal.timeout(30_000);
+  const timeout = AbortSignal.timeout(30_000);
   while (!service.url) {
     const ending = await Promise.race([service.ended, sleep(5)]);
     if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
-    patience.throwIfAborted();
+    timeout.throwIfAborted();
   }
   await service.get('/server/ping');
   return service;
 }
 
 /**
- * Starts a service that logs no requests, for tests that send very many. Its log therefore does not say where it
- * listens.
+ * Starts a service that does not log requests, for tests that send very many. Its log does not contain its URL, so the
+ * port is chosen in advance.
  */
 export async function startQuietService(home: Home, variables: Variables = {}): Promise<Service> {
   const port = await freePort();
   const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
   Object.defineProperty(service, 'url', { value: `http://127.0.0.1:${port}` });
-  const patience = AbortSignal.timeout(30_000);
+  const timeout = AbortSignal.timeout(30_000);
   while ((await service.get('/server/ping').catch(() => undefined)) === undefined) {
     const ending = await Promise.race([service.ended, sleep(50)]);
     if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
-    patience.throwIfAborted();
+    timeout.throwIfAborted();
   }
   return service;
 }
 
-/** Runs a service that is expected to fail at startup, and returns the result. */
+/** Runs a service that is expected to fail at startup and returns the result. */
 export async function refusedService(home: Home, variables: Variables = {}, user: { uid?: number; gid?: number } = {}) {
   const start = performance.now();
   const service = launchService(home, variables, user);
@@ -123,14 +123,14 @@ export async function refusedService(home: Home, variables: Variables = {}, user
   };
 }
 
-/** Starts a service on a free port, without waiting for it. Its environment is `variables` and little else. */
+/** Starts a service on a free port without waiting for it. Its environment contains `variables` and little else. */
 export function launchService(
   home: Home,
   variables: Variables = {},
   user: { uid?: number; gid?: number } = {},
   file = serverFile,
 ): Service {
-  // tap injects itself into every child process through NODE_OPTIONS; this process should run as in production.
+  // tap injects itself into every child process through NODE_OPTIONS, but this process should run as in production.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], {
     ...user,
     cwd: home.directory,
@@ -140,7 +140,7 @@ export function launchService(
   return follow(child, home);
 }
 
-/** The environment of a service: what a process needs, and `variables`; limits are off unless these set them. */
+/** The environment of a service: the basics of a process, and `variables`. Limits are off unless these set them. */
 export function environment(home: Home, variables: Variables = {}): Record<string, string | undefined> {
   const { PATH, HOME } = process.env;
   return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...noLimits, ...home.variables, ...variables };
@@ -211,7 +211,7 @@ export async function logIn(service: Service, password: string | undefined, emai
   return { status: response.status, body };
 }
 
-/** The complete lines of a JSON log. @throws when a line is not JSON */
+/** Parses the complete lines of a JSON log. @throws if a line is not JSON */
 export function logLines(log: string): Record<string, unknown>[] {
   return log
     .slice(0, log.lastIndexOf('\n') + 1)

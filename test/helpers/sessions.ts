@@ -11,16 +11,16 @@ export const modes = ['json', 'cookie', 'session'] as const;
 export const refreshCookie = 'gatehouse_refresh_token';
 export const sessionCookie = 'gatehouse_session_token';
 
-/** A session as its client holds it. */
+/** A session as stored by its client. */
 export interface ClientSession {
   mode: SessionMode;
-  /** What refreshes the session: the refresh token or, in mode `session`, the token in the cookie. */
+  /** The token that refreshes the session: the refresh token or, in mode `session`, the token in the cookie. */
   token: string;
-  /** The access token; the same as `token` in mode `session`. */
+  /** The access token. In mode `session`, it equals `token`. */
   accessToken: string;
   /** The headers of a request in this session. */
   headers: Record<string, string>;
-  /** The payload and headers of a refresh or a logout of this session. */
+  /** The payload and headers that refresh or log out this session. */
   carrier: { payload: object; headers: Record<string, string> };
 }
 
@@ -41,7 +41,7 @@ export function sessionOf(mode: SessionMode, response: LightMyRequestResponse): 
   const cookie = mode === 'json' ? undefined : cookieOf(response, mode);
   const token = mode === 'json' ? data.refresh_token : cookie?.value;
   const accessToken = mode === 'session' ? token : data.access_token;
-  if (!token || !accessToken) throw new Error(`The answer lacks a token of mode ${mode}: ${response.body}`);
+  if (!token || !accessToken) throw new Error(`The response lacks a token for mode ${mode}: ${response.body}`);
   return {
     mode,
     token,
@@ -51,7 +51,7 @@ export function sessionOf(mode: SessionMode, response: LightMyRequestResponse): 
   };
 }
 
-/** The cookie that a response sets for a mode; with https its name has a prefix. */
+/** The cookie that a response sets for a mode. With https, its name has a prefix. */
 export const cookieOf = (response: LightMyRequestResponse, mode: 'cookie' | 'session') =>
   response.cookies.find(
     ({ name }) => name.replace(/^__Host-/, '') === (mode === 'cookie' ? refreshCookie : sessionCookie),
@@ -78,8 +78,8 @@ export const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
 /**
- * The headers of a session inserted into the database: it starts now, and its token outlives any test. Requests do not
- * change its row.
+ * Inserts a session into the database and returns the headers of its requests. The session starts now, and its token
+ * expires after any test ends. Requests do not change its row.
  */
 export async function openSession(app: FastifyInstance, user: string): Promise<Record<string, string>> {
   const now = app.clock();

@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 
-/** A shell that runs one block after another, so that variables set in one block are available in the next. */
+/** A shell that runs blocks in sequence, so that variables set in one block are available in the next. */
 export interface Shell {
-  /** Runs commands. @returns their output; @throws when one of them fails, or takes longer than a minute */
+  /** Runs commands and returns their output. @throws if a command fails, or if they take longer than a minute */
   run(commands: string): Promise<string>;
 }
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 
-/** Starts a bash that stops at the first failure, including one in a pipe, and at an unset variable. */
+/** Starts a bash that stops at the first failure, including failures in a pipe, and at unset variables. */
 export function startShell(t: Test, directory: string, variables: Readonly<Record<string, string>>): Shell {
   const { PATH, HOME } = process.env;
-  // tap injects itself into every child process through NODE_OPTIONS; these commands should run as they do for a
-  // reader.
+  // tap injects itself into every child process through NODE_OPTIONS, but these commands should run as they do for
+  // readers of the guide.
   const shell = spawn('env', ['-u', 'NODE_OPTIONS', 'bash', '--norc', '-eu', '-o', 'pipefail'], {
     cwd: directory,
     env: { PATH, HOME, LC_ALL: 'C.UTF-8', ...variables },
@@ -29,7 +29,7 @@ export function startShell(t: Test, directory: string, variables: Readonly<Recor
       onOutput();
     });
   }
-  // Writing to a shell that has ended fails; its `close` event reports the end.
+  // Writing to a shell that has ended fails. Its `close` event reports the end.
   shell.stdin.on('error', () => {});
 
   return {
@@ -37,15 +37,15 @@ export function startShell(t: Test, directory: string, variables: Readonly<Recor
       new Promise((resolve, reject) => {
         const end = randomUUID();
         written = '';
-        const giveUp = setTimeout(() => reject(new Error(`It takes too long:\n${commands}\n${written}`)), patience);
+        const timer = setTimeout(() => reject(new Error(`Timed out:\n${commands}\n${written}`)), timeoutMs);
         const settle = (work: () => void) => {
-          clearTimeout(giveUp);
+          clearTimeout(timer);
           shell.removeListener('close', onClose);
           onOutput = () => {};
           work();
         };
         const onClose = (code: number | null) =>
-          settle(() => reject(new Error(`It fails with ${code}:\n${commands}\n${written}`)));
+          settle(() => reject(new Error(`Failed with exit code ${code}:\n${commands}\n${written}`)));
         shell.once('close', onClose);
         onOutput = () => {
           const index = written.indexOf(end);

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { createKeyStore, type KeyStore } from '../../plugins/tokens/signing-keys/store.js';
 import type { KeySet } from '../../schemas/jwks.js';
 
-/** The key store as seen by a command with the environment of a service. */
+/** The key store that a command with the environment of a service uses. */
 export const storeOf = ({ config, activity }: FastifyInstance): KeyStore =>
   createKeyStore({ config, activity, onUnreadable: () => {} });
 

@@ -1,6 +1,6 @@
 import { median } from './statistics.js';
 
-/** Milliseconds that the work below took on the machine on which the time limits of the tests were set. */
+/** How long the work below took on the machine on which the tests' time limits were chosen, in milliseconds. */
 const usual = 4;
 
 const text = JSON.stringify(
@@ -8,7 +8,7 @@ const text = JSON.stringify(
 );
 
 /**
- * How many times slower than usual this machine currently is; at least 1. Time limits in tests should scale with it.
+ * The factor, at least 1, by which this machine is currently slower than usual. Multiply time limits in tests by it.
  */
 export function slowness(): number {
   const times = Array.from({ length: 7 }, () => {

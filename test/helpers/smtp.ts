@@ -4,14 +4,14 @@ import type { Test } from 'tap';
 import { atEndOf } from './teardown.js';
 
 export interface TestSmtp {
-  /** The emails that it has accepted. */
+  /** The emails accepted so far. */
   readonly mails: { raw: string; to: string[] }[];
   /** Breaks all connections. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** A real SMTP server that keeps the emails it accepts; closed when the test ends. */
+/** Starts a real SMTP server that keeps the emails it accepts. It is closed when the test ends. */
 export async function startSmtp(t: Test, port: number, options: SMTPServerOptions = {}): Promise<TestSmtp> {
   const mails: TestSmtp['mails'] = [];
   const server = new SMTPServer({

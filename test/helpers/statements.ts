@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 
-/** A statement as the service has sent it. */
+/** A statement that the service has sent. */
 export interface Sent {
   text: string;
   parameters: unknown[];
@@ -12,7 +12,7 @@ type Client = Record<string, Method>;
 
 const clientOf = (app: FastifyInstance) => (app.db as unknown as { $client: Client }).$client;
 
-/** The PostgreSQL driver sends with `unsafe`, the embedded database with `query`. */
+/** The PostgreSQL driver sends statements with `unsafe`, and the embedded database with `query`. */
 const senderOf = (client: Client) => (typeof client.unsafe === 'function' ? 'unsafe' : 'query');
 
 /** Replaces a method. @returns a function that restores the original, unless it has been replaced again */
@@ -35,9 +35,9 @@ const hearOn = (client: Client, hear: (statement: Sent) => void): (() => void) =
   });
 
 /**
- * Observes every statement that the service sends through either driver, including those in transactions. A proxy in
- * place of the client is not observed, because it sends statements in its own way.
- * @returns a function that stops the observation: the embedded database outlives the app, and is reused by the next one
+ * Observes every statement that the service sends through either driver, including those in transactions. If a proxy
+ * replaces the client, nothing is observed, because a proxy sends statements in its own way.
+ * @returns a function that stops the observation, because the embedded database is reused after the app is closed
  */
 export function hearStatements(app: FastifyInstance, hear: (statement: Sent) => void): () => void {
   const client = clientOf(app);
@@ -62,7 +62,7 @@ export function hearStatements(app: FastifyInstance, hear: (statement: Sent) => 
   };
 }
 
-/** Counts the statements that the service sends to its database, without those in transactions. */
+/** Counts the statements that the service sends outside transactions. */
 export function countStatements(app: FastifyInstance): () => number {
   let count = 0;
   hearOn(clientOf(app), () => {

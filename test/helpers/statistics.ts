@@ -14,7 +14,7 @@ const variance = (values: readonly number[]): number => {
 
 export const standardDeviation = (values: readonly number[]): number => Math.sqrt(variance(values));
 
-/** The 95 % confidence interval of the mean, for enough values that the normal distribution applies. */
+/** The 95% confidence interval of the mean, for enough values that the normal distribution applies. */
 export function interval(values: readonly number[]): { low: number; high: number } {
   const margin = (1.96 * standardDeviation(values)) / Math.sqrt(values.length);
   return { low: mean(values) - margin, high: mean(values) + margin };

@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { runCommand } from './command.js';
 import type { Home, Variables } from './service.js';
 
-/** Queries the database of a home directly; on the embedded engine the service must be stopped. */
+/** Queries the database of a home directly. On the embedded engine, the service must be stopped first. */
 export async function askStored(home: Home, statement: string): Promise<Record<string, unknown>[]> {
   const { DATABASE_URL: url } = home.variables;
   if (url === undefined) {

@@ -5,7 +5,7 @@ const waiting: (() => unknown)[] = [];
 let isListening = false;
 
 /**
- * Runs `work` when the test ends; for the root test, when its file ends, which may not be the last one of the process
+ * Runs `work` when the test ends. For the root test, that is when its file ends, even if the process runs further files
  * (see `scripts/test-worker.mjs`).
  */
 export function atEndOf(t: Test, work: () => unknown): void {
@@ -14,9 +14,9 @@ export function atEndOf(t: Test, work: () => unknown): void {
   else t.teardown(work);
 }
 
-/** For a process that runs several files, and calls `endFile` and `endProcess` itself. */
+/** Call this in a process that runs several files and calls `endFile` and `endProcess` itself. */
 export function expectSeveralFiles(): void {
-  // If the root test had a teardown, it would end at the first pause between two files.
+  // With a teardown, the root test would end at the first pause between two files.
   isListening = true;
 }
 
@@ -24,12 +24,12 @@ function listenForEnd(): void {
   if (isListening) return;
   isListening = true;
   tap.teardown(async () => {
-    // A process with a running database would not end.
+    // A running database would keep the process alive.
     await endFile().finally(endProcess);
   });
 }
 
-/** Ends what the current file has left running, latest first, even if a part of it fails. */
+/** Runs the teardown of the current file in reverse order. It continues even if a part fails. */
 export async function endFile(): Promise<void> {
   const failures: unknown[] = [];
   for (const work of waiting.splice(0).reverse()) {

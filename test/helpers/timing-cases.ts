@@ -15,23 +15,23 @@ export interface TimedRequest {
 export interface TimingCase {
   what: string;
   status: number;
-  /** The number of parallel connections: many for responses that wait for a fixed time, as waiting costs nothing. */
+  /** The number of parallel connections. Responses that are delayed to a fixed time allow many, as waiting is free. */
   lanes: number;
   known(): TimedRequest;
   unknown(): TimedRequest;
 }
 
-/** What the requests of a case refer to. */
+/** The data that the requests of a case use. */
 export interface TimingWorld {
   secret: string;
   adminToken: string;
   role: string;
-  /** The address of a user who exists. */
+  /** The address of an existing user. */
   email: string;
   id: string;
-  /** The address of a user of a provider, who has no password to be compared. */
+  /** The address of a user of a provider, for whom no password is stored. */
   emailOfProvider: string;
-  /** The access token of a user who can request a change of their address. */
+  /** The access token of a user who can request an email change. */
   memberToken: string;
 }
 
@@ -39,9 +39,9 @@ const password = 'not the password of anybody at all';
 const notAllowed = 'https://elsewhere.example/';
 
 /**
- * Every anonymous request that concerns an account, both when it succeeds and when it fails. Successful invitations are
- * not included: they require the right to create users, which reveals whether a user exists anyway, and they write one
- * row or none.
+ * All anonymous requests that concern an account, both successful and rejected. Successful invitations are not
+ * included: they require the right to create users, which reveals anyway whether a user exists, and they write one row
+ * or none.
  */
 export function timingCases({ secret, adminToken, role, email, id, emailOfProvider, memberToken }: TimingWorld) {
   let count = 0;
@@ -83,39 +83,43 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
   return {
     login: ofAddress('a wrong password', 401, 1, (one) => post('/auth/login', { email: one, password })),
     'login-provider': ofAddress(
-      'a password for a user who has none',
+      'a password for a user without a password',
       401,
       1,
       (one) => post('/auth/login', { email: one, password }),
       emailOfProvider,
     ),
-    'login-error': ofAddress('a login that is malformed', 400, 1, (one) =>
+    'login-error': ofAddress('a malformed login', 400, 1, (one) =>
       post('/auth/login', { email: one, password, mode: 'none' }),
     ),
-    reset: ofAddress('a link to reset the password', 204, 1, (one) => post('/auth/password/request', { email: one })),
-    'reset-error': ofAddress('the same, with a URL that is not allowed', 400, 1, (one) =>
+    reset: ofAddress('a request for a password reset link', 204, 1, (one) =>
+      post('/auth/password/request', { email: one }),
+    ),
+    'reset-error': ofAddress('a request for a reset link with a URL that is not allowed', 400, 1, (one) =>
       post('/auth/password/request', { email: one, reset_url: notAllowed }),
     ),
-    'reset-link': ofLink('a used link to reset the password', 403, (user) =>
+    'reset-link': ofLink('a used password reset link', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user), password }),
     ),
-    'reset-forged': ofLink('a forged link to reset the password', 403, (user) =>
+    'reset-forged': ofLink('a forged password reset link', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user, 'x'), password }),
     ),
-    'email-change': ofAddress('a request for a new address', 204, 1, (one) =>
+    'email-change': ofAddress('a request for an email change', 204, 1, (one) =>
       post('/users/me/email', { email: one }, asMember),
     ),
-    'email-change-link': ofLink('a used link to confirm an address', 403, (user) =>
+    'email-change-link': ofLink('a used email change link', 403, (user) =>
       post('/users/me/email/confirm', { token: link('email-change', user) }),
     ),
-    'check-password': ofAddress('a check of a password', 200, 1, (one) =>
+    'check-password': ofAddress('a password check', 200, 1, (one) =>
       post('/auth/password/check', { email: one, password }),
     ),
-    resend: ofAddress('the verification email again', 204, 1, (one) => post('/users/register/resend', { email: one })),
-    // The known user is sent an email that says that they have an account. The response takes 150 ms, of which hashing
-    // is a part: with this many in parallel, the processor is half idle.
+    resend: ofAddress('a request to resend the verification email', 204, 1, (one) =>
+      post('/users/register/resend', { email: one }),
+    ),
+    // The known user is emailed that they already have an account. The response takes 150 ms, including the hashing,
+    // so the processor is half idle with this many in parallel.
     register: ofAddress('a registration', 204, 4, (one) => post('/users/register', { email: one, password })),
-    'register-error': ofAddress('the same, with a URL that is not allowed', 400, 1, (one) =>
+    'register-error': ofAddress('a registration with a URL that is not allowed', 400, 1, (one) =>
       post('/users/register', { email: one, password, verification_url: notAllowed }),
     ),
     'invite-error': ofAddress('an invitation with a URL that is not allowed', 400, 1, (one) =>

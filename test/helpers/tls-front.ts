@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** A self-signed certificate for `localhost` with a public private key: for tests only. */
+/** A self-signed certificate for `localhost`. Its private key is public, so use it only in tests. */
 export const testCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNdh2Ohm711B+i1Gi
@@ -24,7 +24,7 @@ nN917HoMcEXMqMihKJftc2mFNYqvpQL3F8OjyIIHQcw=
 -----END CERTIFICATE-----`,
 };
 
-/** Adds TLS in front of a PostgreSQL server without encryption. Returns the port; closed when the test ends. */
+/** Starts a TLS proxy for an unencrypted PostgreSQL server. Returns the port. It is closed when the test ends. */
 export async function startTlsFront(t: Test, target: { host: string; port: number }): Promise<number> {
   const open = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -36,7 +36,7 @@ export async function startTlsFront(t: Test, target: { host: string; port: numbe
   };
   const server = createTcpServer((client) => {
     keep(client);
-    // The SSLRequest message: always the same eight bytes.
+    // The SSLRequest message always consists of the same eight bytes.
     client.once('data', () => {
       client.write('S');
       const encrypted = new TLSSocket(client, { isServer: true, ...testCertificate });

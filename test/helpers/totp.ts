@@ -20,12 +20,12 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
 
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 
-/** The code that an app currently shows. @param now the time of another clock */
+/** The code that an authenticator app currently shows. @param now the time of another clock */
 export const codeOfNow = (secret: string, now = new Date()): string => codeOfStep(stepOf(now), bytesOf(secret));
 
 /**
- * The code of the previous time step. Because each code works once, a test with two codes need not wait, unless the
- * current step is about to end, which would also invalidate this code.
+ * The code of the previous time step. Each code works only once, so with this one a test that uses two codes does not
+ * have to wait, unless the current step is about to end and this code with it.
  */
 export async function codeOfBefore(secret: string): Promise<string> {
   const left = stepLength - (Date.now() % stepLength);
@@ -33,9 +33,7 @@ export async function codeOfBefore(secret: string): Promise<string> {
   return codeOfStep(stepOf(new Date()) - 1, bytesOf(secret));
 }
 
-/**
- * The test vectors of RFC 6238, appendix B, for SHA-1: a time, and the eight-digit code of `rfcSecret` at that time.
- */
+/** The SHA-1 test vectors of RFC 6238, appendix B: a time and the eight-digit code of `rfcSecret` at that time. */
 export const rfcVectors: readonly (readonly [seconds: number, digits: string])[] = [
   [59, '94287082'],
   [1_111_111_109, '07081804'],

@@ -12,7 +12,7 @@ import { openSession } from './sessions.js';
 import { codeOfStep, rfcSecret, stepLength, stepOf } from './totp.js';
 import { stateOf } from './writing.js';
 
-/** A policy that lets users change their own second factor, and nothing else. */
+/** Creates a policy that allows users to change only their own second factor. */
 export const ownSecretPolicy = (app: FastifyInstance, more: object = {}, policy: object = {}): Promise<string> =>
   policyWith(
     app,
@@ -29,8 +29,8 @@ export const ownSecretPolicy = (app: FastifyInstance, more: object = {}, policy:
   );
 
 /**
- * Moves the clock to the beginning of the next time step, so that the step lasts for the whole test. Returns its
- * number.
+ * Moves the clock to the start of the next time step, so that the step lasts for the entire test. Returns the number
+ * of the step.
  */
 export function nextStep({ clock }: Pick<TestApp, 'clock'>): number {
   const step = stepOf(clock.now()) + 1;
@@ -38,7 +38,7 @@ export function nextStep({ clock }: Pick<TestApp, 'clock'>): number {
   return step;
 }
 
-/** A user with a session, and functions for the operations of two-factor authentication. */
+/** Creates a user with a session and functions for the operations of two-factor authentication. */
 export async function newPerson(service: TestApp, columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const { app, post } = service;
   const holder = await tokenHolder(app, columns);
@@ -60,7 +60,7 @@ export async function newPerson(service: TestApp, columns: NonNullable<Parameter
         ...(otp === undefined ? {} : { otp }),
         ...others,
       }),
-    /** The headers of a new session. */
+    /** Logs in and returns the headers of the new session. */
     signIn: async (otp?: string) => {
       const { email, password } = user;
       const response = await post('/auth/login', { email, password, ...(otp === undefined ? {} : { otp }) });
@@ -73,7 +73,7 @@ export async function newPerson(service: TestApp, columns: NonNullable<Parameter
 
 export type Person = Awaited<ReturnType<typeof newPerson>>;
 
-/** Like `newPerson`, with two-factor authentication enabled, using the secret of the RFC. */
+/** Like `newPerson`, with two-factor authentication enabled. Uses the secret of the RFC. */
 export async function newHolder(service: TestApp, columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const person = await newPerson(service, columns);
   await updateAccount(service.app, person.id, { tfaSecret: service.app.tfaSecrets.seal(rfcSecret.base32, person.id) });
@@ -86,8 +86,8 @@ export async function codesLeft(app: FastifyInstance, id: string): Promise<numbe
 }
 
 /**
- * Checks that a request is rejected, and leaves all stored data unchanged except the count of attempts.
- * @param attempts the expected count
+ * Asserts that a request is rejected and leaves all stored data unchanged except the number of attempts.
+ * @param attempts the expected number
  */
 export async function refusedUntouched(
   t: Test,

@@ -1,7 +1,7 @@
-/** Cheap hashing, for tests that log in often. */
+/** Cheap hashing for tests that log in often. */
 export const cheapHashing = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
 
-/** No limits on requests and emails, for tests that send many requests. */
+/** Disables the limits on requests and emails, for tests that send many requests. */
 export const noLimits = {
   RATE_LIMITER_ENABLED: 'false',
   RATE_LIMITER_REGISTRATION_ENABLED: 'false',

@@ -2,10 +2,10 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { TestApp } from './app.js';
 import { type CookieJar, createJar } from './cookie-jar.js';
 
-/** A browser that calls the service without a socket. It keeps cookies, but does not follow redirects. */
+/** A browser that calls the service without a socket. It stores cookies, but does not follow redirects. */
 export interface Visitor {
   readonly jar: CookieJar;
-  /** @param url at the service, absolute or relative to its root */
+  /** Opens a page. @param url a URL of the service, absolute or relative to its root */
   visit(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
   send(options: InjectOptions & { url: string }): Promise<LightMyRequestResponse>;
   /** The `Cookie` header that the browser sends with a request for `url`. */
@@ -26,21 +26,21 @@ export function createVisitor({ request }: Pick<TestApp, 'request'>, publicUrl: 
   return { jar, send, cookies, visit: (url, headers = {}) => send({ method: 'GET', url, headers }) };
 }
 
-/** How to start a login: through which of the two families of routes, or, with `link`, as linking. */
+/** How to start a login: the family of routes to use, or `link` to link a provider account instead. */
 export interface Start {
   family?: 'login' | 'oauth';
   redirect?: string;
   link?: boolean;
 }
 
-/** The path that starts a login by provider. */
+/** The path that starts a login through a provider. */
 export function startPath(provider: string, { family = 'login', redirect }: Start = {}): string {
   const query = new URLSearchParams();
   if (redirect !== undefined) query.set('redirect', redirect);
   return `/auth/${family}/${provider}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** Requests to link an account at a provider. */
+/** Sends the request that links a provider account. */
 export const startLinking = (
   { send }: Visitor,
   provider: string,
@@ -49,35 +49,35 @@ export const startLinking = (
 ): Promise<LightMyRequestResponse> =>
   send({ method: 'POST', url: `/users/me/identities/${provider}`, payload: body, headers });
 
-/** Starts a login, or linking. Returns the URL that the browser is redirected to. */
+/** Starts a login, or the linking of an account. Returns the URL to which the browser is redirected. */
 export async function begin(visitor: Visitor, provider: string, start: Start = {}): Promise<string> {
   const { visit } = visitor;
   if (start.link) {
     const { redirect } = start;
     const response = await startLinking(visitor, provider, redirect === undefined ? {} : { redirect });
-    if (response.statusCode !== 200) throw new Error(`Linking does not start: ${response.body}`);
+    if (response.statusCode !== 200) throw new Error(`Linking did not start: ${response.body}`);
     return response.json().data.url;
   }
   const response = await visit(startPath(provider, start));
   const { location } = response.headers;
   if (response.statusCode !== 302 || typeof location !== 'string') {
-    throw new Error(`The login does not start: ${response.statusCode} ${response.body}`);
+    throw new Error(`The login did not start: ${response.statusCode} ${response.body}`);
   }
   return location;
 }
 
-/** Returns from a provider without a login page, which redirects immediately. */
+/** Visits a provider without a login page, and returns the URL to which it redirects immediately. */
 export async function passThrough(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'manual' });
   const location = response.headers.get('location');
-  if (location === null) throw new Error(`The provider answers ${response.status}: ${await response.text()}`);
+  if (location === null) throw new Error(`The provider returned ${response.status}: ${await response.text()}`);
   return location;
 }
 
 /**
- * A complete login: started at the service, carried out at the provider, and completed at the service.
- * @param atProvider receives the URL that the browser is redirected to, and returns the one that the provider redirects
- * to
+ * Performs a complete login: starts it on the service, logs in at the provider, and returns to the service.
+ * @param atProvider receives the URL to which the service redirects, and returns the URL to which the provider
+ * redirects
  */
 export async function goThrough(
   visitor: Visitor,

@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import { listen } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** Answers one request, or leaves it unanswered. */
+/** Responds to a request, or does not. */
 export type Answer = (response: ServerResponse) => unknown;
 
 export interface Asked {
@@ -16,9 +16,9 @@ export interface Asked {
   form: URLSearchParams;
 }
 
-/** A web server on a free port of this machine, closed when the test ends. Returns its origin. */
+/** Starts a web server on a free port of this machine and returns its origin. It is closed when the test ends. */
 export async function startWebServer(t: Test, answer: (asked: Asked) => Answer | Promise<Answer>): Promise<string> {
-  // Prevents clients from reusing a connection that the server has already closed, which happens on a busy machine.
+  // Prevents clients from reusing a connection that the server has just closed, which happens on a busy machine.
   const server = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     response.on('error', () => {});
     let body = '';
@@ -70,16 +70,16 @@ export const redirectTo =
 /** Every way in which a server can fail to return a useful response. */
 export const failures = {
   'an error of the server': status(500, 'Internal error'),
-  'an error of a gateway': status(502),
+  'a gateway error': status(502),
   'too many requests': (response) => response.writeHead(429, { 'retry-after': '3600' }).end(),
-  'a page': page,
-  'nothing in it': jsonText(''),
-  'half of it': jsonText('{"access_token":"x", "token_ty'),
-  'a number for an object': jsonText('17'),
-  'a list for an object': jsonText('[{"access_token":"x"}]'),
-  'null for an object': jsonText('null'),
+  'an HTML page': page,
+  'an empty body': jsonText(''),
+  'truncated JSON': jsonText('{"access_token":"x", "token_ty'),
+  'a number instead of an object': jsonText('17'),
+  'a list instead of an object': jsonText('[{"access_token":"x"}]'),
+  'null instead of an object': jsonText('null'),
   'ten megabytes': (response) => jsonText(`{"filler":"${'x'.repeat(10_000_000)}"}`)(response),
-  'ten megabytes without saying so': async (response) => {
+  'ten megabytes without a Content-Length': async (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"filler":"');
     for (let sent = 0; sent < 160 && !response.destroyed; sent++) {
       response.write('x'.repeat(65_536));
@@ -87,12 +87,12 @@ export const failures = {
     }
     response.end('"}');
   },
-  'thirty megabytes in a small parcel': (response) =>
+  'thirty megabytes that are compressed': (response) =>
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       .end(gzipSync(`{"filler":"${'x'.repeat(30_000_000)}"}`)),
   silence: () => {},
-  'a byte now and then': async (response) => {
+  'a very slow response': async (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     for (let sent = 0; sent < 100 && !response.destroyed; sent++) {
       response.write(' ');
@@ -101,7 +101,7 @@ export const failures = {
     response.end('{}');
   },
   'a reset connection': (response) => response.socket?.resetAndDestroy(),
-  'a connection that ends in the middle': (response) => {
+  'a connection that ends mid-response': (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"sub":');
     setTimeout(() => response.socket?.destroy(), 20);
   },

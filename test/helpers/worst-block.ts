@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { slowness } from './slowness.js';
 
 /**
- * The longest time that the event loop was blocked during some work, in milliseconds. Excludes the time that the
- * processor spent on other processes, and the work of other threads of this process.
+ * Measures the longest time for which the event loop is blocked during some work, in milliseconds. Excludes time that
+ * the processor spends on other processes or on other threads of this process.
  */
 export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
   const slownessBefore = slowness();
@@ -18,7 +18,7 @@ export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T,
   };
   const turns = setInterval(turn, 1);
   const result = await work();
-  // The last block is measured when the loop turns again.
+  // The last block is measured only on the next iteration of the loop.
   await sleep(20);
   clearInterval(turns);
   return [result, worst / Math.max(slownessBefore, slowness())];

@@ -20,13 +20,13 @@ import { refused } from './refusals.js';
 export const adminToken = 'the-static-token-of-the-administrator';
 export const asAdmin = bearer(adminToken);
 
-/** A service whose administrator has a static token. */
+/** Starts a service whose administrator has a static token. */
 export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) =>
   startTestApp(t, { ADMIN_TOKEN: adminToken, ...variables });
 
 /**
- * A digest of all stored data except when users were last seen, which every request may update. A single statement,
- * because it runs before and after hundreds of requests.
+ * A digest of all stored data except `last_access`, which every request may update. It uses a single statement because
+ * it runs before and after hundreds of requests.
  */
 export async function stateOf(app: FastifyInstance): Promise<string> {
   const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings, recoveryCodes];
@@ -41,12 +41,10 @@ export async function stateOf(app: FastifyInstance): Promise<string> {
   return found?.state ?? '';
 }
 
-/**
- * The expected extensions of an error besides its code; keys that are not listed here are checked only for presence.
- */
+/** The expected extensions of an error, except its code. The values of other keys are not checked. */
 export type Extensions = Record<string, unknown>;
 
-/** Checks that a request is rejected with this error, and leaves all stored data unchanged. */
+/** Asserts that a request is rejected with this error and leaves all stored data unchanged. */
 export async function refusedUnchanged(
   t: Test,
   { app }: TestApp,
@@ -57,7 +55,7 @@ export async function refusedUnchanged(
   const before = await stateOf(app);
   const response = await send();
   if (response.statusCode < 400) {
-    t.fail(`${what}: answers ${response.statusCode} ${response.body.slice(0, 200)}`);
+    t.fail(`${what}: returned ${response.statusCode} ${response.body.slice(0, 200)}`);
     return;
   }
   refused(t, response, code, what);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { OpenApiDocument } from '../document.js';
 
-/** Draws a value from an arbitrary; drawn values can be shrunk. */
+/** Draws a value from an arbitrary. Drawn values can be shrunk. */
 export type Draw = fc.GeneratorValue;
 
 /** The parts of JSON Schema that the document uses. */
@@ -25,14 +25,14 @@ export interface Schema {
   maxItems?: number;
 }
 
-/** Ids, addresses and tokens that exist in the world that requests are created for. */
+/** The ids, addresses, and tokens that exist in the world for which requests are created. */
 export interface Known {
   ids: string[];
   emails: string[];
   texts: string[];
 }
 
-/** Below this depth, values stop nesting as soon as possible. */
+/** Beyond this depth, values stop nesting as soon as possible. */
 const depthOfFilters = 4;
 
 const oneOf = <T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
@@ -101,7 +101,7 @@ export function drawValid(draw: Draw, document: OpenApiDocument, known: Known) {
   return { value, pick, chance };
 }
 
-/** Values that no client should send, but some do. */
+/** Values that clients should never send, but sometimes do. */
 const hostile: readonly unknown[] = [
   null,
   true,
@@ -153,7 +153,7 @@ const hostile: readonly unknown[] = [
 export const drawHostile = (draw: Draw): unknown =>
   draw(fc.integer, { min: 1, max: 100 }) <= 85 ? draw(oneOf, ...hostile) : draw(fc.jsonValue, { maxDepth: 3 });
 
-/** Changes a value in one place: replaces, removes or adds something. */
+/** Changes a value in one place: replaces, removes, or adds something. */
 export function drawMutation(draw: Draw, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || draw(fc.integer, { min: 1, max: 100 }) <= 15)
     return drawHostile(draw);
@@ -183,7 +183,7 @@ export function drawMutation(draw: Draw, value: unknown): unknown {
   return isList ? changed.map(([, one]) => one) : fromEntries(changed);
 }
 
-/** Creates objects as `JSON.parse` does: `__proto__` is an ordinary name. */
+/** Creates an object like `JSON.parse`, for which `__proto__` is an ordinary name. */
 function fromEntries(entries: [string, unknown][]): object {
   const made = {};
   for (const [name, value] of entries) {

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document.js';
 import { type Draw, drawHostile, drawMutation, drawValid, type Known, type Schema } from './draw.js';
 
-/** A request as sent over the wire. */
+/** A request in the form in which it is sent. */
 export interface WireRequest {
   method: string;
   url: string;
@@ -24,9 +24,9 @@ interface Operation {
 }
 
 /**
- * Draws requests for the operations of a document: as described, or with one error in the path, the query, the headers
- * or the body.
- * @param weightOf how often an operation occurs, relative to others, as a whole number
+ * Draws requests for the operations of a document. They are valid or have one error in the path, the query, the
+ * headers, or the body.
+ * @param weightOf how often an operation occurs relative to others, as an integer
  */
 export function createRequestDraw(document: OpenApiDocument, weightOf: (operationId: string) => number = () => 1) {
   const operations = Object.entries(document.paths)
@@ -67,7 +67,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
       const given = values.get(name);
       if (place === 'path') {
         const segment = encode(given).slice(0, 3_000);
-        // Clients remove these from a path, and would send a different request.
+        // Clients remove these segments from a path and would send a different request.
         url = url.replace(`{${name}}`, /^\.{0,2}$/.test(segment) ? '%20' : segment);
         continue;
       }
@@ -136,7 +136,7 @@ function encode(value: unknown, isJson = false): string {
   return encodeURIComponent(text.toWellFormed?.() ?? text.replaceAll(/\p{Surrogate}/gu, '\ufffd')).slice(0, 30_000);
 }
 
-/** The same request as a shell command. */
+/** Formats the request as a shell command. */
 export function curlLine({ method, url, headers, payload }: WireRequest): string {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);

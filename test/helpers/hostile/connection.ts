@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A response as received over a socket. For an error, `body` holds the beginning of the body. */
+/** A response received over a socket. For errors, `body` contains the beginning of the body. */
 export interface HostileAnswer {
   status: number;
   retryAfter: string | undefined;
@@ -11,14 +11,14 @@ export interface HostileAnswer {
 const empty = Buffer.alloc(0);
 
 /**
- * Reads the bytes of a connection, and reports each response in them. `methods` are the methods of the requests, in
- * order.
+ * Creates a function that reads the bytes of a connection and reports each response in them.
+ * @param methods the methods of the requests, in order
  */
 export function createAnswerReader(methods: readonly string[], onAnswer: (answer: HostileAnswer) => void) {
   let bytes: Buffer = empty;
   let count = 0;
 
-  /** @returns the end of the body; `undefined` while it has not arrived */
+  /** @returns the end of the body; undefined until it has arrived */
   const endOfBody = (head: string, start: number, status: number): number | undefined => {
     if (status === 204 || status === 304 || methods[count] === 'HEAD') return start;
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
@@ -38,7 +38,7 @@ export function createAnswerReader(methods: readonly string[], onAnswer: (answer
       if (endOfHead < 0) return;
       const head = bytes.toString('latin1', 0, endOfHead);
       const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
-      if (Number.isNaN(status)) throw new Error(`This is no answer: ${JSON.stringify(head.slice(0, 200))}`);
+      if (Number.isNaN(status)) throw new Error(`This is not an HTTP response: ${JSON.stringify(head.slice(0, 200))}`);
       const start = endOfHead + 4;
       const end = status < 200 ? start : endOfBody(head, start, status);
       if (end === undefined) return;
@@ -58,7 +58,7 @@ export function createAnswerReader(methods: readonly string[], onAnswer: (answer
 
 export interface Exchanged {
   answers: HostileAnswer[];
-  /** The timeout has passed, and the connection was neither answered nor closed. */
+  /** Whether the connection timed out without being answered or closed. */
   isStuck: boolean;
 }
 
@@ -68,13 +68,13 @@ export interface Sending {
   pause?: number;
   /** The method of each request in the pieces. */
   methods: readonly string[];
-  /** What happens at the end: wait for all responses, close the writing side, or reset the connection. */
+  /** What to do after the last piece: wait for all responses, close the writing side, or reset the connection. */
   ending: 'answers' | 'half-close' | 'reset';
 }
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 
-/** A connection that stays open for as long as the service keeps it open. */
+/** A connection that is reused for as long as the service keeps it open. */
 export function createConnection(port: number) {
   let socket: Socket | undefined;
 
@@ -88,7 +88,7 @@ export function createConnection(port: number) {
         const timer = setTimeout(() => {
           isStuck = true;
           used.destroy();
-        }, patience);
+        }, timeoutMs);
         const settle = () => {
           clearTimeout(timer);
           used.removeAllListeners().on('error', () => {});
@@ -109,7 +109,7 @@ export function createConnection(port: number) {
             reject(error);
           }
         });
-        // Data written after the service has hung up is lost; `close` reports that.
+        // Data written after the service has hung up is lost, which `close` reports.
         used.on('error', () => {});
         used.on('close', settle);
         void (async () => {

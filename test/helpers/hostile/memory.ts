@@ -6,8 +6,8 @@ export interface MemorySample {
 }
 
 /**
- * How much memory has grown, from the median of an early part of the requests (after a warm-up) to that of the last
- * part.
+ * How much memory has grown: the difference between the median of an early part of the requests (after a warm-up) and
+ * that of the last part.
  */
 export function memoryGrowth(samples: readonly MemorySample[], total: number) {
   const between = (from: number, to: number) =>

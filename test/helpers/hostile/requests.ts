@@ -5,13 +5,13 @@ import { createRequestDraw, type WireRequest } from '../fuzz/requests.js';
 import type { Sending } from './connection.js';
 import { host, malformed } from './malformed.js';
 
-/** Who sends a request, and whether they may change many items at once. */
+/** The credentials of a request, and whether they allow changes to many items at the same time. */
 export interface Caller {
   headers: Record<string, string>;
   isAdmin: boolean;
 }
 
-/** Something to send, and the number of requests in it. */
+/** Bytes to send, and the number of requests in them. */
 export interface HostileAct {
   kind: keyof typeof shares;
   sending: Sending;
@@ -19,24 +19,24 @@ export interface HostileAct {
 }
 
 /**
- * How often each kind is sent, counted in rows of requests. To keep a million requests from taking hours, two thirds of
- * them are answered without the database: `shallow` ones are anonymous, with a wrong path. An eighth are `drawn` from
- * the document, for all kinds of callers, with one error in more than half of them. Another eighth are such requests
- * with altered bytes, which may or may not be HTTP. The rest are malformed, cut off, sent in small pieces, or too
- * large.
+ * How often each kind is sent, counted in rows of requests. Two thirds of the requests do not reach the database, so
+ * that a million requests do not take hours: `shallow` requests are anonymous and have a wrong path. One eighth is
+ * `drawn` from the document for all kinds of callers, more than half of them with one error. Another eighth consists
+ * of such requests with `altered` bytes, which may no longer be HTTP. The rest is malformed, truncated, sent slowly in
+ * small pieces, or too large.
  */
 const shares = { shallow: 170, drawn: 100, altered: 260, malformed: 100, cut: 20, slow: 20, oversized: 1 };
 
 /**
- * Hashing a password takes as long as ten other requests. The audit log grows with every rejected request and is slow
- * to search. These operations are therefore sent a fifth as often as others.
+ * Whether an operation is sent only one fifth as often as others. Hashing a password takes as long as ten other
+ * requests, and the audit log grows with every rejected request and is slow to search.
  */
 const isCostly = (operationId: string) =>
   /^(login|register|resetPassword|acceptInvite|createUsers|updateUsers?|updateMe|generateTfaSecret|disableTfa|createRecoveryCodes|(list|search)Activities)$/.test(
     operationId,
   );
 
-const costlyToo = (operationId: string) => (isCostly(operationId) ? 1 : 5);
+const weightOf = (operationId: string) => (isCostly(operationId) ? 1 : 5);
 
 const bytesOf = ({ method, url, headers, payload = '' }: WireRequest): Buffer => {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -98,7 +98,7 @@ const strayHeaders = [
   'user-agent',
 ];
 
-/** The same request without credentials, with a wrong path. */
+/** Returns the same request without credentials and with a wrong path. */
 function lost({ method, url, payload }: WireRequest): { method: string; bytes: Buffer } {
   const [path = '/', query = ''] = url.split('?');
   const at = 1 + random(path.length);
@@ -114,7 +114,7 @@ function lost({ method, url, payload }: WireRequest): { method: string; bytes: B
   };
 }
 
-/** Changes a few bytes somewhere: replaces, removes, inserts or repeats them, or inserts bytes of another request. */
+/** Replaces, removes, inserts, or repeats a few bytes at random positions, or inserts bytes of another request. */
 function alter(bytes: Buffer, other: Buffer): Buffer {
   let changed = bytes;
   for (let times = 1 + random(4); times > 0; times--) {
@@ -135,7 +135,8 @@ function alter(bytes: Buffer, other: Buffer): Buffer {
 }
 
 /**
- * Requests for one world, drawn from the document once and used several times: alone, in rows, and with altered bytes.
+ * Creates requests for one world. They are drawn from the document once and used several times: alone, in rows, and
+ * with altered bytes.
  */
 export function createHostileActs(
   document: OpenApiDocument,
@@ -143,11 +144,11 @@ export function createHostileActs(
   callers: readonly Caller[],
   options: { size: number; seed: number },
 ): () => HostileAct {
-  const drawRequest = createRequestDraw(document, costlyToo);
+  const drawRequest = createRequestDraw(document, weightOf);
   const drawn = fc.sample(
     fc.tuple(fc.constantFrom(...callers), fc.gen()).map(([caller, draw]) => {
       const request = drawRequest(draw, known, caller.headers);
-      // With one request an administrator could delete all users, including the one that creates the next world.
+      // A single request by an administrator could delete all users, including the one that creates the next world.
       const isSweeping =
         caller.isAdmin && ['PATCH', 'DELETE'].includes(request.method) && !request.url.slice(1).includes('/');
       return isSweeping ? { ...request, headers: {} } : request;
@@ -168,7 +169,7 @@ export function createHostileActs(
     ),
   ];
 
-  /** Sent in one piece, so that several requests are pending on a connection. */
+  /** Sends a row of requests in one piece, so that several requests are pending on a connection. */
   const inRow = (row: readonly { method: string; bytes: Buffer }[]): Sending => ({
     pieces: [Buffer.concat(row.map(({ bytes }) => bytes))],
     methods: row.map(({ method }) => method),

@@ -13,7 +13,7 @@ type Call = Awaited<ReturnType<typeof asAdministrator>>;
 
 let count = 0;
 
-/** Creates a caller of every kind over HTTP, after deleting what is left of the previous world. */
+/** Deletes the previous world and creates a caller of every kind over HTTP. */
 export async function renewWorld(service: Service): Promise<HostileWorld> {
   const call = await asAdministrator(service);
   const { id: me, role } = await call('PATCH', '/users/me?fields=id,role', { first_name: 'Keeper' });
@@ -25,7 +25,7 @@ export async function renewWorld(service: Service): Promise<HostileWorld> {
   await removeOthers(call, '/users', me);
   await removeOthers(call, '/roles', role);
   await removeOthers(call, '/policies', policy);
-  // An administrator of the previous world may have set a password policy that the passwords here would violate.
+  // An administrator of the previous world may have set a password policy that these passwords would violate.
   await call('PATCH', '/settings', { public_registration: true, auth_password_policy: null });
 
   const number = ++count;
@@ -71,7 +71,7 @@ export async function renewWorld(service: Service): Promise<HostileWorld> {
   return { known: { ids, emails, texts }, callers };
 }
 
-/** Deletes all items but one, a thousand at a time. */
+/** Deletes all items except one, a thousand at a time. */
 async function removeOthers(call: Call, path: string, kept: unknown): Promise<void> {
   for (;;) {
     const query = { filter: { id: { _neq: kept } }, fields: ['id'], limit: 1000 };

@@ -2,10 +2,10 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Received, send } from '../send.js';
 
-/** A response as a client sees it. Status 0: there was no response. */
+/** A response as seen by a client. The status is 0 if there was no response. */
 export interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever came; a client that reads the wrong thing fails by it
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON; a client that misreads it fails
   body: any;
 }
 
@@ -13,19 +13,20 @@ export interface Answer {
 export interface Noted {
   what: string;
   status: number;
-  /** When the request was sent and when it was answered, on the clock of `performance.now()`. */
+  /** When the request was sent, by `performance.now()`. */
   asked: number;
+  /** When the response arrived, by `performance.now()`. */
   answered: number;
   retryAfter: string | undefined;
 }
 
 export interface Asking {
-  /** All responses so far, in the order in which they arrived. */
+  /** All responses so far, in order of arrival. */
   readonly notes: readonly Noted[];
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
   /**
    * Repeats a request until the response is final, as clients do when there is no response or a response asks them to
-   * retry. `isInDoubt`: an earlier attempt may have had no response, and may have taken effect nevertheless.
+   * retry. `isInDoubt` is true if an earlier attempt may have taken effect without a response.
    */
   insist(
     method: string,
@@ -35,20 +36,17 @@ export interface Asking {
   ): Promise<Answer & { isInDoubt: boolean }>;
 }
 
-/** Milliseconds. The service answers within ten seconds, whatever happens. */
-const patience = 15_000;
-const pause = 100;
+/** The service always responds within ten seconds. */
+const timeoutMs = 15_000;
+const pauseMs = 100;
 const none: Received = { status: 0, headers: {}, text: '' };
 
-/**
- * Whether a retry is worthwhile: after no response, after a gateway error, and when the service says that it is
- * unavailable.
- */
+/** Whether clients should retry: there was no response, a gateway failed, or the service is unavailable. */
 export const isPassing = (status: number): boolean => [0, 502, 503, 504].includes(status);
 
 /**
  * @param origin the current origin of the service
- * @param from the local address that a request comes from, for a service behind a proxy; each request then has its own
+ * @param from the local address of a request, for a service behind a proxy; if given, each request has its own
  * connection
  */
 export function createAsking(origin: () => string, from?: () => string): Asking {
@@ -58,7 +56,7 @@ export function createAsking(origin: () => string, from?: () => string): Asking 
   const ask: Asking['ask'] = async (method, path, body, headers = {}) => {
     const asked = performance.now();
     const place = from ? { localAddress: from() } : {};
-    const options = { method, headers, agent, signal: AbortSignal.timeout(patience), ...place };
+    const options = { method, headers, agent, signal: AbortSignal.timeout(timeoutMs), ...place };
     const answer = await send(`${origin()}${path}`, options, body && JSON.stringify(body)).catch(() => none);
     const { status, text } = answer;
     const { 'retry-after': retryAfter } = answer.headers;
@@ -75,7 +73,7 @@ export function createAsking(origin: () => string, from?: () => string): Asking 
       for (let isInDoubt = from !== undefined && method === 'GET'; ; isInDoubt = true) {
         const answer = await ask(...what);
         if (!isPassing(answer.status)) return { ...answer, isInDoubt };
-        await sleep(pause);
+        await sleep(pauseMs);
       }
     },
   };

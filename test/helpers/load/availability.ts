@@ -4,15 +4,16 @@ import { isPassing } from './asking.js';
 const second = 1_000;
 const step = 50;
 
-/** The share of requests sent in a time span that were answered; undefined if none were sent. */
+/** The share of the requests sent in a time span that were answered, or undefined if none were sent. */
 function share(notes: readonly Noted[], from: number, to: number): number | undefined {
   const asked = notes.filter((note) => note.asked >= from && note.asked < to);
   return asked.length === 0 ? undefined : asked.filter(({ status }) => !isPassing(status)).length / asked.length;
 }
 
 /**
- * How long after a moment 99 of 100 requests are answered again: both in the second that follows, and in all of the
- * remaining time. @returns milliseconds; Infinity if that never happens
+ * The time from `moment` until 99% of the requests are answered again, both in the following second and in all of the
+ * remaining time.
+ * @returns milliseconds; Infinity if that never happens
  */
 export function recoveryAfter(notes: readonly Noted[], moment: number): number {
   const end = notes.at(-1)?.answered ?? moment;

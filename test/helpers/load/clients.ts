@@ -4,7 +4,7 @@ import type { Asking } from './asking.js';
 import type { HeldSession, Ledger } from './ledger.js';
 import type { Letters } from './letters.js';
 
-/** What the clients share. */
+/** The data that all clients share. */
 export interface World {
   asking: Asking;
   letters: Letters;
@@ -16,15 +16,15 @@ export interface World {
   isOver(): boolean;
 }
 
-/** What a client does repeatedly. @param number unique among the clients of its kind */
+/** A client, which repeats its actions until the test is over. @param number unique among the clients of its kind */
 type Client = (world: World, number: number) => Promise<void>;
 
-/** Milliseconds between two actions of a client. */
+/** The time between two actions of a client, in milliseconds. */
 const breath = 15;
-/** Milliseconds. An email that was being sent when its service was killed takes a minute; no client waits that long. */
-const patience = 3_000;
+/** No client waits for an email whose delivery was interrupted when a service was killed, which takes a minute. */
+const mailTimeoutMs = 3_000;
 /** How often a session is refreshed before the client starts another. */
-const longestSession = 12;
+const maxRefreshes = 12;
 
 const passwordOf = (version: number) => `the password number ${version} of somebody`;
 
@@ -36,8 +36,8 @@ function expect({ ledger }: World, what: string, answer: { status: number; body:
 }
 
 /**
- * Follows the links of all emails that have arrived, whenever they were requested: emails are late when a service is
- * killed.
+ * Uses the links in all emails that have arrived, including links requested earlier, because emails are late when a
+ * service is killed.
  */
 async function useLinks(
   { letters, ledger }: World,
@@ -101,15 +101,15 @@ const resets: Client = async (world, number) => {
   ledger.resets.set(email, counts);
   while (!isOver()) {
     const answer = await asking.insist('POST', '/auth/password/request', { email });
-    if (!expect(world, `asking for a link for ${email}`, answer, 204)) continue;
+    if (!expect(world, `requesting a link for ${email}`, answer, 204)) continue;
     counts.asked++;
-    const token = await letters.takeToken(email, patience);
+    const token = await letters.takeToken(email, mailTimeoutMs);
     if (token === undefined) continue;
     const password = passwordOf(counts.done + 1);
     const reset = await asking.insist('POST', '/auth/password/reset', { token, password });
     if (reset.status === 403) {
-      // Either an earlier attempt succeeded without a response, or the link is void: an email may be delivered twice,
-      // and a link created before the last reset no longer works.
+      // Either an earlier attempt succeeded without a response, or the link is void: an email can be delivered twice,
+      // and a link that was created before the last reset no longer works.
       const login = reset.isInDoubt && (await asking.insist('POST', '/auth/login', { email, password }));
       if (!login || login.status === 401) continue;
     } else if (!expect(world, `resetting the password of ${email}`, reset, 204)) continue;
@@ -125,7 +125,7 @@ const refreshes: Client = async (world, number) => {
   while (!isOver()) {
     const session = await logIn(world, email);
     let isLost = false;
-    while (session && !isLost && !isOver() && session.generation < longestSession) {
+    while (session && !isLost && !isOver() && session.generation < maxRefreshes) {
       await sleep(breath);
       const { refreshToken: refresh_token } = session;
       const answer = await asking.insist('POST', '/auth/refresh', { refresh_token });
@@ -148,7 +148,7 @@ const logsIn: Client = async (world, number) => {
     const session = await logIn(world, email);
     if (session) {
       const me = await asking.insist('GET', '/users/me?fields=id', undefined, session.headers);
-      expect(world, `reading the own account of ${email}`, me, 200);
+      expect(world, `reading the account of ${email}`, me, 200);
       ledger.sessions.push(session);
     }
     await sleep(10 * breath);
@@ -171,7 +171,7 @@ const kinds = { registers, invites, resets, refreshes, logsIn };
 
 export type Crowd = Readonly<Record<keyof typeof kinds, number>>;
 
-/** The address of a client whose user exists from the start. */
+/** The address of a client whose user exists before the clients start. */
 export const memberOf = (kind: keyof typeof kinds, number: number) => `${kind.toLowerCase()}-${number}@example.com`;
 
 /** The users who must exist before the clients start. */

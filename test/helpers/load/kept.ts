@@ -4,9 +4,9 @@ import { askStored, verifyAuditLog } from '../stored.js';
 import type { HeldSession, Ledger } from './ledger.js';
 import type { Load } from './world.js';
 
-/** Checks that a running service has kept its promises. */
+/** Asserts that a running service has kept everything that it acknowledged. */
 export async function keepsItsWord(t: Test, { asking, ledger, authorization }: Load): Promise<void> {
-  t.strictSame(ledger.wrong.slice(0, 10), [], 'clients have received no wrong response');
+  t.strictSame(ledger.wrong.slice(0, 10), [], 'clients received no wrong response');
   const revoked = await asking.ask(
     'GET',
     '/activity?filter[action][_eq]=refresh_reused&aggregate[count]=*',
@@ -35,8 +35,8 @@ export async function keepsItsWord(t: Test, { asking, ledger, authorization }: L
 }
 
 /**
- * Checks the stored data against what was promised, when the service has stopped: everything is stored, and nothing is
- * stored partially.
+ * Asserts, after the service has stopped, that everything that it acknowledged is stored and that nothing is stored
+ * partially.
  */
 export async function isStoredWhole(t: Test, home: Home, variables: Load['variables'], ledger: Ledger): Promise<void> {
   const [found] = await askStored(home, stateOf(ledger));
@@ -45,7 +45,7 @@ export async function isStoredWhole(t: Test, home: Home, variables: Load['variab
   t.equal(code, 0, said);
 }
 
-/** One row. Each column is a list of violations of the rule that names the column. */
+/** A statement that returns one row. Each column is named after a rule and lists its violations. */
 function stateOf(ledger: Ledger): string {
   const quoted = (texts: readonly string[]) => `array[${texts.map((text) => `'${text}'`).join(', ')}]::text[]`;
   const missing = (emails: readonly string[], states: readonly string[]) =>
@@ -58,7 +58,7 @@ function stateOf(ledger: Ledger): string {
     'each user with a verified address is active': missing(ledger.verified, ['active']),
     'each invited user exists': missing(ledger.invited, ['invited', 'active']),
     'each user who accepted an invitation is active': missing(ledger.accepted, ['active']),
-    'each user who waits for an email has one in the queue': people(
+    'each user who is waiting for an email has one in the queue': people(
       "status in ('unverified', 'invited') and mails = 0",
     ),
     'no email is for a user who does not exist':
@@ -73,12 +73,12 @@ function stateOf(ledger: Ledger): string {
       "invited > 0 and accepted <> (status = 'active')::int",
     ),
     'each new password has a notice': people('reset <> notices'),
-    'each used link is recorded, and no other': people('used_links <> reset + accepted + verified'),
+    'each used link is recorded, and no other link is': people('used_links <> reset + accepted + verified'),
     'each requested link has an email': `select 'requests' where (select count(*) from mails where kind = 'reset') <>
        (select count(*) from activity where action = 'password_reset_request')`,
     'each link acknowledged to a client has an email':
       "select email from resets where asked > (select count(*) from mails where kind = 'reset' and mails.email = resets.email)",
-    'each password was reset as often as its user knows':
+    'each password was reset as often as its user was told':
       'select email from resets join people using (email) where reset <> done',
     'each session was created by a recorded login': people('sessions > logged_in'),
     'each recorded login has created a session': people('reset = 0 and sessions <> logged_in'),
@@ -118,7 +118,7 @@ function stateOf(ledger: Ledger): string {
     select ${columns.join(',\n')}`;
 }
 
-/** Column names, and the value that each counts. */
+/** The column names, and the value that each column counts. */
 const recordedActions = {
   registered: 'register',
   verified: 'email_verified',

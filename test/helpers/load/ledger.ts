@@ -3,21 +3,21 @@ export interface HeldSession {
   id: string;
   email: string;
   refreshToken: string;
-  /** How often it was refreshed. */
+  /** The number of refreshes. */
   generation: number;
 }
 
-/** What the service has acknowledged, and what must therefore stay true. */
+/** Everything that the service has acknowledged and must therefore keep. */
 export interface Ledger {
   readonly registered: string[];
   readonly verified: string[];
   readonly invited: string[];
   readonly accepted: string[];
-  /** How many password reset links each user has requested, and used. */
+  /** How many password reset links each user has requested (`asked`) and used (`done`). */
   readonly resets: Map<string, { asked: number; done: number }>;
-  /** The current password of each user who has one. */
+  /** The current passwords, by email address. */
   readonly passwords: Map<string, string>;
-  /** Sessions that no client uses any longer: each must still have the generation that its client knows. */
+  /** Sessions that no client uses any longer. Each must keep the generation that its client knows. */
   readonly sessions: HeldSession[];
   /** Responses that should not have occurred. */
   readonly wrong: string[];
@@ -34,7 +34,7 @@ export const createLedger = (): Ledger => ({
   wrong: [],
 });
 
-/** A summary of what was acknowledged, in one line. */
+/** Summarizes in one line what was acknowledged. */
 export function summaryOf(ledger: Ledger): string {
   const done = [...ledger.resets.values()].reduce((sum, { done }) => sum + done, 0);
   const refreshes = ledger.sessions.reduce((sum, { generation }) => sum + generation, 0);

@@ -7,13 +7,13 @@ import { startSmtp } from '../smtp.js';
 
 /** The emails of all users, received by an SMTP server of the test. */
 export interface Letters {
-  /** The variables that make a service send its emails there. */
+  /** The variables that make a service send its emails to this server. */
   variables: Record<string, string>;
   /**
-   * Returns the token from an email to this address, each token once; undefined if none arrives within `patience`
-   * milliseconds.
+   * Returns the token from an email to this address, each token once. Returns undefined if none arrives
+   * within `timeoutMs`.
    */
-  takeToken(address: string, patience: number): Promise<string | undefined>;
+  takeToken(address: string, timeoutMs: number): Promise<string | undefined>;
 }
 
 export async function startLetters(t: Test): Promise<Letters> {
@@ -39,8 +39,8 @@ export async function startLetters(t: Test): Promise<Letters> {
       EMAIL_SMTP_PORT: String(port),
       EMAIL_RETRY_DELAY: '1s',
     },
-    takeToken: async (address, patience) => {
-      for (const end = performance.now() + patience; ; await sleep(20)) {
+    takeToken: async (address, timeoutMs) => {
+      for (const end = performance.now() + timeoutMs; ; await sleep(20)) {
         await readOn();
         const token = tokens.get(address);
         tokens.delete(address);

@@ -6,19 +6,19 @@ import { startLetters } from './letters.js';
 
 const token = 'the-static-token-of-the-administrator';
 
-/** Clients of a service that stops and restarts, and what the service has promised them. */
+/** Clients of a service that stops and restarts, and everything that the service has acknowledged to them. */
 export interface Load extends Pick<World, 'asking' | 'ledger' | 'authorization'> {
-  /** The variables that the service needs. */
+  /** The variables that the service requires. */
   variables: Record<string, string>;
-  /** Creates the users who must exist, and starts the clients. */
+  /** Creates the users that the clients require and starts the clients. */
   begin(): Promise<void>;
-  /** Resolves when every client has received the response to its last request. */
+  /** Stops the clients. Resolves when each has received the response to its last request. */
   end(): Promise<void>;
 }
 
 /**
  * @param origin the current origin of the service
- * @param from the local address that a request comes from, where that matters
+ * @param from the local address of a request, where that matters
  */
 export async function createLoad(t: Test, origin: () => string, crowd: Crowd, from?: () => string): Promise<Load> {
   const asking = createAsking(origin, from);
