@@ -32,7 +32,7 @@ async function sessionsOn(cluster: Cluster): Promise<number> {
   return Number(row?.sessions);
 }
 
-t.test('a primary and its standby', { skip }, async (t) => {
+t.test('a pool with a primary and a standby always uses the primary', { skip }, async (t) => {
   const primary = await startCluster(t);
   await primary.ask('create table notes (at timestamptz)');
   const standby = await primary.startSynchronousStandby(t);

@@ -20,7 +20,7 @@ t.test('the numbers of prepared and of remembered statements are limited', async
   t.ok(wants('c') && wants('d'), 'prepared statements stay prepared');
 });
 
-t.test('connections prepare statements', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
+t.test('a connection prepares repeated statements', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
   const database = await createTestDatabase();
   const start = (query = '') => {
     const pool = createPostgresPool(`${database.url}${query}`, { max: 1 });

@@ -142,7 +142,7 @@ const people: Partial<typeof users.$inferInsert>[] = [
   { email: 'no address' },
 ];
 
-t.test('a search finds whole addresses, although the indexes cover only the part before the @', async (t) => {
+t.test('a search matches whole addresses, although it looks up only the part before the @ in indexes', async (t) => {
   const { app, get, post } = await startTestApp(t);
   const token = (await post('/auth/login', admin)).json().data.access_token;
   await app.db.insert(users).values(people);

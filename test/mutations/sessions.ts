@@ -158,7 +158,7 @@ export const sessions: readonly Mutation[] = [
   },
   {
     ids: ['CVE-2024-45596', 'GHSA-c6w9-5g5j-jh2p'],
-    fault: 'responses can be cached unless they are marked no-store one by one',
+    fault: 'responses are cacheable unless each one is marked no-store',
     edits: [
       {
         file: 'plugins/server/headers.ts',

@@ -10,8 +10,8 @@ export interface Letters {
   /** The variables that make a service send its emails to this server. */
   variables: Record<string, string>;
   /**
-   * Returns the token from an email to this address, each token once. Returns undefined if none arrives
-   * within `timeoutMs`.
+   * Returns the token from an email to this address, each token once. Returns undefined if none arrives within
+   * `timeoutMs`.
    */
   takeToken(address: string, timeoutMs: number): Promise<string | undefined>;
 }
