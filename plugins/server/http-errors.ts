@@ -6,11 +6,7 @@ import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 import { pathOf } from './errors.js';
 import { findFramingFault } from './request-framing.js';
-
-const reasons: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The headers are too large.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
-};
+import { tooSlowToArrive } from './request-timeout.js';
 
 /** Responds to malformed HTTP with an error in the usual format, and closes the connection. */
 export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code?: string }, socket: Duplex): void {
@@ -19,8 +15,14 @@ export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code
     socket.destroy();
     return;
   }
-  const reason = reasons[fault.code ?? ''] ?? 'The request is not well-formed HTTP.';
-  answerOnSocket(this, socket, new ApiError('INVALID_PAYLOAD', { reason }), { fault: fault.code });
+  answerOnSocket(this, socket, errorFor(fault.code), { fault: fault.code });
+}
+
+function errorFor(code: string | undefined): ApiError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlowToArrive();
+  const isOverflow = code === 'HPE_HEADER_OVERFLOW';
+  const reason = isOverflow ? 'The headers are too large.' : 'The request is not well-formed HTTP.';
+  return new ApiError('INVALID_PAYLOAD', { reason });
 }
 
 /** Writes an error directly to a socket, where Fastify has no reply. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 
@@ -10,21 +11,30 @@ declare module 'fastify' {
 
 const limit = 10_000;
 
+const tooSlowToHandle = () =>
+  new ApiError('SERVICE_UNAVAILABLE', { service: 'gatehouse', reason: 'The request took too long.' });
+
+/** The client is slow, not the service. */
+export const tooSlowToArrive = () =>
+  new ApiError('INVALID_PAYLOAD', { reason: 'The request took too long to arrive.' });
+
+/** Whether the service is reading the body, and is waiting for the client to send the rest. */
+const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !complete && readableFlowing === true;
+
 /**
  * Guarantees a response in time, whether a request is waiting for the database, a lock or a place in a queue. This does not stop
- * the work behind the request, which finishes or fails later. Fastify's `handlerTimeout` is similar, but does not cover requests
+ * the work behind the request, which finishes or fails later. If the body is still incomplete, the connection is closed too: otherwise
+ * a client could keep it open by sending a byte now and then. Fastify's `handlerTimeout` is similar, but does not cover requests
  * whose body has been read.
  */
 export const deadlinePlugin = plugin(
   async (app) => {
     app.addHook('onRequest', async (request, reply) => {
       const timer = setTimeout(() => {
-        const error = new ApiError('SERVICE_UNAVAILABLE', {
-          service: 'gatehouse',
-          reason: 'The request took too long.',
-        });
         // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
-        if (!reply.sent && !request.raw.socket.destroyed) reply.send(error);
+        if (reply.sent || request.raw.socket.destroyed) return;
+        if (isBodyMissing(request.raw)) reply.header('connection', 'close').send(tooSlowToArrive());
+        else reply.send(tooSlowToHandle());
       }, request.routeOptions.config.deadline ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));
     });

@@ -219,7 +219,8 @@ t.test('the database itself rejects duplicates and invalid values', async (t) =>
   t.equal(race.filter((result) => result === 'written').length, 1, 'of ten concurrent writes, one succeeds');
 
   t.equal(await state(createUser(app, { token: 'a-token' })), uniqueViolation, 'duplicate token');
-  const identified = (provider: string, externalIdentifier: string) => createUser(app, { provider, externalIdentifier });
+  const identified = (provider: string, externalIdentifier: string) =>
+    createUser(app, { provider, externalIdentifier });
   t.equal(await state(identified('p', 'Id')), uniqueViolation, 'duplicate identifier');
   t.equal(await state(identified('p', 'iD')), 'written', 'identifiers are case-sensitive');
   t.equal(await state(identified('q', 'Id')), 'written', 'another provider');

@@ -302,4 +302,28 @@ export const http: readonly Mutation[] = [
     ],
     tests: ['test/openapi/document.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'a body that never ends keeps its connection',
+    edits: [
+      {
+        file: 'plugins/server/request-timeout.ts',
+        find: '!complete && readableFlowing === true',
+        replace: 'false && !complete && readableFlowing === true',
+      },
+    ],
+    tests: ['test/server/http/deadline.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a slow service blames the client for a body that it has not read',
+    edits: [
+      {
+        file: 'plugins/server/request-timeout.ts',
+        find: '!complete && readableFlowing === true',
+        replace: '!complete || readableFlowing === true',
+      },
+    ],
+    tests: ['test/server/http/deadline.test.ts'],
+  },
 ];

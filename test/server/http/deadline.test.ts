@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { deadlinePlugin } from '../../../plugins/server/request-timeout.js';
+import type { ApiError } from '../../../schemas/errors.js';
 import { exchange, listen } from '../../helpers/raw-http.js';
 
 const deadline = 200;
@@ -11,9 +12,9 @@ const deadline = 200;
 async function startServer(t: Test, { answersAfter }: { answersAfter: number }) {
   const failed: unknown[] = [];
   const app = fastify();
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error: ApiError, _request, reply) => {
     failed.push(error);
-    return reply.status(503).send({});
+    return reply.status(error.status).send({});
   });
   await app.register(deadlinePlugin);
   app.addHook('onRequest', () => sleep(50));
@@ -32,6 +33,32 @@ t.test('a request that takes too long gets 503', async (t) => {
   const { port, failed } = await startServer(t, { answersAfter: 2 * deadline });
   const { text } = await exchange(port, post);
   t.match(text, /^HTTP\/1\.1 503 /);
+  t.match(failed, [{ code: 'SERVICE_UNAVAILABLE' }]);
+});
+
+t.test('a body that does not arrive in time gets 400, and the connection is closed', async (t) => {
+  const { port, failed } = await startServer(t, { answersAfter: 0 });
+  const { text, error } = await exchange(port, post.slice(0, -1));
+  t.equal(error, undefined, 'the connection ends after the response');
+  t.match(text, /^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n/i);
+  t.match(failed, [{ code: 'INVALID_PAYLOAD' }]);
+});
+
+t.test('a body that has not been read yet does not make a slow service the fault of the client', async (t) => {
+  const app = fastify();
+  const failed: unknown[] = [];
+  app.setErrorHandler((error: ApiError, _request, reply) => {
+    failed.push(error);
+    return reply.status(error.status).send({});
+  });
+  await app.register(deadlinePlugin);
+  app.addHook('onRequest', () => sleep(2 * deadline));
+  app.post('/', { config: { deadline } }, async () => ({}));
+  const port = await listen(app);
+  t.teardown(() => app.close());
+  const large = JSON.stringify('x'.repeat(500_000));
+  const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${large.length}\r\n\r\n`;
+  t.match((await exchange(port, head + large)).text, /^HTTP\/1\.1 503 /);
   t.match(failed, [{ code: 'SERVICE_UNAVAILABLE' }]);
 });
 
