@@ -16,18 +16,18 @@ import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /**
- * Marked passwords, tokens, codes and cookies, sent along every path, most of which refuse them: the mark is in no line of the
- * log, in no error, in no row of the audit log, in no job, and nowhere else in the database.
+ * Sends marked passwords, tokens, codes, and cookies to every path. Most requests are rejected. The mark must not
+ * appear in a log line, an error, an audit log row, a job, or anywhere else in the database.
  */
 
 /** `npm run test:soak` sends 10,000. */
 const amount = Number(process.env.CANARIES ?? 400);
 
-/** In each of them. All of it can stand in base32, in a recovery code, in a JWT and in a header. */
+/** Part of every secret. Its characters are valid in base32, recovery codes, JWTs, and headers. */
 const mark = 'canaryqzhenbax';
 const marked = (): string => `${mark}${randomBytes(6).toString('hex').replaceAll(/[01]/g, 'x')}`;
 
-/** The mark as it is, and as base64 at each of the places where it can begin, whole groups of it alone. */
+/** The mark as plain text, as hex, and as base64 at each possible offset (complete base64 groups only). */
 const spellings = [
   mark,
   Buffer.from(mark).toString('hex'),
@@ -63,7 +63,7 @@ const service = await startTestApp(
 );
 const { app, request } = service;
 const everybody = await tokenHolder(app, { policies: [await createPolicy(app, { appAccess: true })] });
-/** A session of that user: many of the requests end all of them. */
+/** A new session of that user, because many of the requests end all sessions. */
 const session = () => openSession(app, withTfa.id);
 const withTfa = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
 await request({ method: 'PATCH', url: '/settings', headers: asAdmin, payload: { public_registration: true } });
@@ -86,63 +86,63 @@ const get = (url: string, headers: Record<string, string> = {}) => app.inject({ 
 
 const json = { 'content-type': 'application/json' };
 
-/** A few ways of each kind; the secret goes where one belongs. */
+/** A few requests of each kind, with the secret where a secret is expected. */
 const ways: Record<string, Send> = {
   'a wrong password': (secret) => post('/auth/login', { email: everybody.email, password: secret }),
-  'a password of nobody': (secret) => post('/auth/login', { email: email(), password: secret }),
-  'a password in the place of the address': (secret) => post('/auth/login', { email: secret, password: secret }),
+  'a password for an unknown user': (secret) => post('/auth/login', { email: email(), password: secret }),
+  'a password in the email field': (secret) => post('/auth/login', { email: secret, password: secret }),
   'a wrong code': (secret) => post('/auth/login', { email: withTfa.email, password: withTfa.password, otp: secret }),
   'a login of a wrong type': (secret) => post('/auth/login', { email: [secret], password: { secret }, otp: [secret] }),
-  'a login with more': (secret) => post('/auth/login', { email: email(), password: secret, [secret]: secret }),
-  'a body that breaks off': (secret) => post('/auth/login', `{"email": "x", "password": "${secret}`, json),
-  'a body that is no object': (secret) => post('/auth/login', JSON.stringify(secret), json),
+  'a login with more fields': (secret) => post('/auth/login', { email: email(), password: secret, [secret]: secret }),
+  'a truncated body': (secret) => post('/auth/login', `{"email": "x", "password": "${secret}`, json),
+  'a body that is not an object': (secret) => post('/auth/login', JSON.stringify(secret), json),
   'a form': (secret) =>
     post('/auth/login', `password=${secret}`, { 'content-type': 'application/x-www-form-urlencoded' }),
   'a content type': (secret) => post('/auth/login', { password: secret }, { 'content-type': `text/${secret}` }),
-  'a body that is too large': (secret) => post('/auth/login', { password: secret.repeat(100_000) }),
+  'an oversized body': (secret) => post('/auth/login', { password: secret.repeat(100_000) }),
   'a refresh token': (secret) => post('/auth/refresh', { refresh_token: secret.padEnd(64, 'x') }),
   'a refresh cookie': (secret) => post('/auth/refresh', {}, { cookie: `gatehouse_refresh_token=${secret}` }),
   'a session cookie': (secret) =>
     post('/auth/refresh', { mode: 'session' }, { cookie: `gatehouse_session_token=${jwtOf(secret)}` }),
-  'a token to log out': (secret) => post('/auth/logout', { refresh_token: secret }),
-  'a static token, anywhere': (secret) => app.inject({ ...any(operations), headers: bearer(secret) }),
-  'an access token, anywhere': (secret) => app.inject({ ...any(operations), headers: bearer(jwtOf(secret)) }),
-  'a token in the query, anywhere': (secret) => app.inject({ ...any(operations), query: { access_token: secret } }),
-  'two tokens, anywhere': (secret) =>
+  'a refresh token in a logout': (secret) => post('/auth/logout', { refresh_token: secret }),
+  'a static token, any operation': (secret) => app.inject({ ...any(operations), headers: bearer(secret) }),
+  'an access token, any operation': (secret) => app.inject({ ...any(operations), headers: bearer(jwtOf(secret)) }),
+  'a query token, any operation': (secret) => app.inject({ ...any(operations), query: { access_token: secret } }),
+  'two tokens, any operation': (secret) =>
     app.inject({ ...any(operations), query: { access_token: secret }, headers: bearer(secret) }),
-  'a cookie, anywhere': (secret) =>
+  'a cookie, any operation': (secret) =>
     app.inject({ ...any(operations), headers: { cookie: `gatehouse_session_token=${secret}; other=${secret}` } }),
   'basic authentication': (secret) =>
     get('/users/me', { authorization: `Basic ${Buffer.from(`x:${secret}`).toString('base64')}` }),
-  'a token of a link, to reset': (secret) => post('/auth/password/reset', { token: jwtOf(secret), password: secret }),
-  'a token of a link, to accept': (secret) => post('/users/invite/accept', { token: secret, password: secret }),
-  'a token of a link, to verify': (secret) => get(`/users/register/verify-email?token=${jwtOf(secret)}`),
-  'the same in a browser': (secret) => get(`/users/register/verify-email?token=${secret}`, { accept: 'text/html' }),
-  'a link with a password, used': async (secret) => {
+  'a link token for a reset': (secret) => post('/auth/password/reset', { token: jwtOf(secret), password: secret }),
+  'a link token for an invitation': (secret) => post('/users/invite/accept', { token: secret, password: secret }),
+  'a link token for a verification': (secret) => get(`/users/register/verify-email?token=${jwtOf(secret)}`),
+  'a link token in a browser': (secret) => get(`/users/register/verify-email?token=${secret}`, { accept: 'text/html' }),
+  'a verified registration with a password': async (secret) => {
     const person = email();
     await post('/users/register', { email: person, password: secret });
     return get(`/users/register/verify-email?token=${await tokenFor(app, person)}`);
   },
-  'a registration again': (secret) => post('/users/register', { email: everybody.email, password: secret }),
+  'a repeated registration': (secret) => post('/users/register', { email: everybody.email, password: secret }),
   'a password that is too short': () => post('/users/register', { email: email(), password: mark.slice(0, 1) }),
   'a user': (secret) => post('/users', { email: email(), password: secret, token: secret }, asAdmin),
-  'a user who is there': (secret) =>
+  'a user who already exists': (secret) =>
     post('/users', { email: everybody.email, password: secret, token: secret }, asAdmin),
-  'users with one token': (secret) =>
+  'two users with the same token': (secret) =>
     post(
       '/users',
       [email(), email()].map((one) => ({ email: one, password: secret, token: secret })),
       asAdmin,
     ),
-  'a user with a field too many': (secret) =>
+  'a user with an unknown field': (secret) =>
     post('/users', { email: email(), password: secret, nickname: 'x' }, asAdmin),
   'a secret that is too long': (secret) =>
     post('/users', { email: email(), password: secret.repeat(200), token: secret.repeat(50) }, asAdmin),
-  'secrets of a wrong type': (secret) =>
+  'secrets of the wrong type': (secret) =>
     post('/users', { email: email(), password: [secret], token: { secret } }, asAdmin),
   'a token with a space': (secret) => patch(`/users/${everybody.id}`, { token: `${secret} ${secret}` }),
-  'a secret of two factors': (secret) => patch(`/users/${everybody.id}`, { tfa_secret: secret }),
-  'a secret without the right': (secret) =>
+  'a TFA secret': (secret) => patch(`/users/${everybody.id}`, { tfa_secret: secret }),
+  'secrets without the permission to set them': (secret) =>
     patch(`/users/${everybody.id}`, { password: secret, token: secret }, everybody.headers),
   'a new password': async (secret) => patch('/users/me', { password: secret }, await session()),
   'presets with secrets': (secret) =>
@@ -160,8 +160,8 @@ const ways: Record<string, Send> = {
       headers: asAdmin,
       payload: { query: { filter: { tfa_secret: { _starts_with: secret } } } },
     }),
-  'the password for two factors': (secret) => post('/users/me/tfa/generate', { password: secret }, everybody.headers),
-  'a secret and a code for two factors': (secret) =>
+  'a password to set up TFA': (secret) => post('/users/me/tfa/generate', { password: secret }, everybody.headers),
+  'a TFA secret and a code to enable TFA': (secret) =>
     post(
       '/users/me/tfa/enable',
       {
@@ -173,49 +173,49 @@ const ways: Record<string, Send> = {
       },
       asAdmin,
     ),
-  'a code to turn it off': async (secret) => post('/users/me/tfa/disable', { otp: secret }, await session()),
+  'a code to disable TFA': async (secret) => post('/users/me/tfa/disable', { otp: secret }, await session()),
   'a recovery code': (secret) =>
     post('/auth/login', { email: withTfa.email, password: withTfa.password, otp: secret.slice(0, 16).padEnd(16, '2') }),
-  'proofs for recovery codes': async (secret) =>
+  'a password and a code to create recovery codes': async (secret) =>
     post('/users/me/tfa/recovery-codes', { password: secret, otp: secret }, await session()),
-  'a password to prove an identity': async (secret) =>
+  'a password to reauthenticate with': async (secret) =>
     post('/auth/reauthenticate', { password: secret }, await session()),
-  'a code to prove an identity': async (secret) => post('/auth/reauthenticate', { otp: secret }, await session()),
+  'a code to reauthenticate with': async (secret) => post('/auth/reauthenticate', { otp: secret }, await session()),
   'a current password': async (secret) =>
     patch('/users/me', { password: 'a new password, quite long', current_password: secret }, await session()),
-  'the way back from a provider': (secret) =>
+  'a callback from a provider': (secret) =>
     get(`/auth/oauth/alpha/callback?state=${secret}&code=${secret}`, {
       cookie: `gatehouse_provider_state=${secret}; gatehouse_provider_verifier=${secret}`,
     }),
-  'a provider that is not there': async (secret) => {
+  'a provider that is unavailable': async (secret) => {
     const start = await get('/auth/oauth/alpha');
     const cookies = [start.headers['set-cookie'] ?? []].flat().map((line) => String(line).split(';')[0]);
     const state = new URL(String(start.headers.location)).searchParams.get('state') ?? '';
     const cookie = cookies.join('; ');
     return get(`/auth/oauth/alpha/callback?${new URLSearchParams({ state, code: secret })}`, { cookie });
   },
-  'a code after a provider': (secret) =>
+  'a code after a provider login': (secret) =>
     post('/auth/login/alpha', { otp: secret }, { cookie: `gatehouse_provider_pending=${secret}` }),
-  'a link with the secret of another': (secret) =>
+  'a reset URL that contains a secret': (secret) =>
     post('/auth/password/request', {
       email: everybody.email,
       reset_url: `http://nowhere.example.com/?token=${secret}`,
     }),
-  'a header that cannot be read': (secret) => get('/users/me', { authorization: `Bearer ${secret} ${secret}` }),
+  'a malformed header': (secret) => get('/users/me', { authorization: `Bearer ${secret} ${secret}` }),
 };
 
-t.test(`${amount} marked secrets (CVE-2023-28443, CVE-2024-47822)`, async (t) => {
+t.test(`${amount} marked secrets leave no trace (CVE-2023-28443, CVE-2024-47822)`, async (t) => {
   const names = Object.keys(ways);
   const statuses = new Map<number, number>();
   let lines = 0;
   const check = async () => {
     const line = logged.find((text) => found(text));
-    t.equal(line, undefined, 'no line of the log has one');
+    t.equal(line, undefined, 'no log line contains a secret');
     lines += logged.length;
     logged.length = 0;
     while ((await app.mail.deliverNow()) > 0);
     const row = (await dumpDatabase(app)).split('\n').find((text) => found(text));
-    t.equal(row, undefined, 'no row of the database has one');
+    t.equal(row, undefined, 'no database row contains a secret');
   };
   for (let count = 0; count < amount; count++) {
     const name = names[count % names.length] as string;
@@ -224,17 +224,17 @@ t.test(`${amount} marked secrets (CVE-2023-28443, CVE-2024-47822)`, async (t) =>
     statuses.set(response.statusCode, (statuses.get(response.statusCode) ?? 0) + 1);
     t.ok(response.statusCode < 500 || response.statusCode === 503, `${name}: ${response.statusCode}`);
     const told = found(`${response.body}${JSON.stringify(response.headers)}`);
-    if (told !== undefined) t.fail(`${name}: the answer has it: ${response.statusCode} ${response.body.slice(0, 300)}`);
+    if (told !== undefined) t.fail(`${name}: in the response: ${response.statusCode} ${response.body.slice(0, 300)}`);
     if (count % 1000 === 999) await check();
   }
   await check();
   t.comment(`${lines} lines; ${[...statuses].map(([status, times]) => `${times} × ${status}`).join(', ')}`);
-  t.ok(lines >= amount, `${lines} lines were looked through`);
-  t.ok((await recorded(app)).length > amount / 4, 'and as many rows');
-  for (const status of [200, 204, 400, 401, 403]) t.ok(statuses.has(status), `some were answered ${status}`);
+  t.ok(lines >= amount, `${lines} log lines were searched`);
+  t.ok((await recorded(app)).length > amount / 4, 'the audit log contains rows as well');
+  for (const status of [200, 204, 400, 401, 403]) t.ok(statuses.has(status), `some requests returned ${status}`);
 });
 
-t.test('what the service itself has made', async (t) => {
+t.test('secrets that the service created are neither logged nor stored', async (t) => {
   const { email, password } = withTfa;
   await app.db.execute('update users set tfa_failures = 0, tfa_locked_until = null');
   await patch(`/users/${withTfa.id}`, { password: 'the password of before' });
@@ -266,11 +266,11 @@ t.test('what the service itself has made', async (t) => {
   await post('/auth/refresh', { refresh_token: tokens.refresh_token });
   await post('/auth/refresh', { refresh_token: tokens.refresh_token });
   const log = logged.join('');
-  // What was sent is kept for development, with its links.
+  // In development, the mailbox keeps sent emails with their links.
   const dump = (await dumpDatabase(app)).split('\n').filter((line) => !line.startsWith('public.mailbox'));
   t.ok(Object.keys(secrets).length >= 8);
   for (const [what, text] of Object.entries(secrets)) {
-    t.ok(String(text).length >= 16, `${what} is something to look for`);
+    t.ok(String(text).length >= 16, `${what} is long enough to search for`);
     t.notOk(log.includes(String(text)), `${what} is not logged`);
     t.notOk(
       dump.some((line) => line.includes(String(text))),

@@ -13,7 +13,7 @@ import { createTestDatabase } from '../helpers/databases.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-/** A service with so many rows in its audit log, all of them linked. */
+/** Starts a service whose audit log has `rows` rows, all linked. */
 async function started(t: Test, rows = 6, variables: Record<string, string> = {}) {
   const service = await startWithAdmin(t, variables);
   const { app, post } = service;
@@ -27,7 +27,7 @@ async function started(t: Test, rows = 6, variables: Record<string, string> = {}
   return { ...service, write };
 }
 
-t.test('rows are linked in the order of events, and verified', async (t) => {
+t.test('rows are linked in the order of events, and verification succeeds', async (t) => {
   const { app, write } = await started(t, 3);
   t.match(await verify(app), { isIntact: true, first: 1, head: { position: 3 }, linked: 3, unlinked: 0 });
   await write(2);
@@ -42,13 +42,13 @@ t.test('rows are linked in the order of events, and verified', async (t) => {
   );
 });
 
-t.test('a log in which nothing has happened is intact', async (t) => {
+t.test('an empty log is intact', async (t) => {
   const { app } = await startWithAdmin(t);
   t.match(await verify(app), { isIntact: true, head: null, linked: 0, unlinked: 0 });
   t.equal(await app.activityChain.link(), 0);
 });
 
-t.test('more rows than fit into a batch, linked by two instances at once, each once', async (t) => {
+t.test('concurrent runs link more rows than fit into a batch, each row once', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;
   const list = Array.from({ length: 300 }, (_, index) => ({ name: `Role ${index}` }));
@@ -58,13 +58,13 @@ t.test('more rows than fit into a batch, linked by two instances at once, each o
   t.match(await verify(app), { isIntact: true, head: { position: 300 }, linked: 300, unlinked: 0 });
 });
 
-t.test('instances that begin the chain at the same moment take nothing for a fault', async (t) => {
+t.test('instances that start the chain at the same time report no false fault', async (t) => {
   const { app, post } = await startWithAdmin(t);
   for (let round = 0; round < 25; round++) {
     await app.db.delete(activity);
     await app.db.delete(activityChain);
     await post('/roles?fields=id', [{ name: 'A role' }, { name: 'Another' }], asAdmin);
-    // Each a little later than the one before: one of them looks for the ends just before they are there.
+    // Staggered starts, so that one run looks for the ends just before another run creates them.
     const links = Array.from({ length: 6 }, async (_, index) => {
       await setTimeout(index / 2);
       return app.activityChain.link();
@@ -76,7 +76,7 @@ t.test('instances that begin the chain at the same moment take nothing for a fau
   t.match(await verify(app), { isIntact: true, linked: 2 });
 });
 
-/** What somebody does who can write to the database, and what is said of it. */
+/** What a person with write access to the database can do, and the fault that verification reports. */
 const tamperings: [what: string, sql: string, fault: RegExp][] = [
   ...[
     `timestamp = timestamp + interval '1 second'`,
@@ -98,44 +98,52 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     /^Position 3 \(row .*\) was altered/,
   ]),
   [
-    'a row with the id of another',
+    'the id of a row replaced',
     `update activity set id = '00000000-0000-7000-8000-000000000000' where position = 3`,
     /^Position 3 .* was altered/,
   ],
-  ['removed in the middle', 'delete from activity where position = 3', /^Position 3 is missing.* at position 4/],
-  ['removed at the beginning', 'delete from activity where position = 1', /^Position 1 is missing/],
-  ['removed at the end', 'delete from activity where position = 6', /^Position 6 is missing at the end/],
-  ['several removed at the end', 'delete from activity where position > 3', /^Positions 4 to 6 are missing at the end/],
-  ['all removed', 'delete from activity', /^Positions 1 to 6 are missing at the end/],
+  ['a row removed in the middle', 'delete from activity where position = 3', /^Position 3 is missing.* at position 4/],
+  ['a row removed at the beginning', 'delete from activity where position = 1', /^Position 1 is missing/],
+  ['a row removed at the end', 'delete from activity where position = 6', /^Position 6 is missing at the end/],
   [
-    'removed, and the gap closed',
+    'several rows removed at the end',
+    'delete from activity where position > 3',
+    /^Positions 4 to 6 are missing at the end/,
+  ],
+  ['all rows removed', 'delete from activity', /^Positions 1 to 6 are missing at the end/],
+  [
+    'a row removed, and the gap closed',
     'delete from activity where position = 3; update activity set position = -position where position > 3; update activity set position = -position - 1 where position < 0',
     /^Position 3 .* does not follow/,
   ],
   [
-    'removed at the end, and the end moved',
+    'a row removed at the end, and the end moved',
     'delete from activity where position = 6; update activity_chain set head_position = 5, head_hash = (select hash from activity where position = 5)',
     /marks the ends of the chain was altered/,
   ],
   [
-    'removed at the beginning, and the beginning moved',
+    'a row removed at the beginning, and the beginning moved',
     'update activity_chain set first_position = 2, anchor_hash = (select hash from activity where position = 1); delete from activity where position = 1',
     /marks the ends of the chain was altered/,
   ],
-  ['the ends removed', 'delete from activity_chain', /row that marks the ends of the chain is missing.* position 6/],
   [
-    'reordered',
+    'the row with the ends removed',
+    'delete from activity_chain',
+    /row that marks the ends of the chain is missing.* position 6/,
+  ],
+  [
+    'rows reordered',
     'update activity set position = -position where position in (3, 4); update activity set position = 7 + position where position < 0',
     /^Position 3 .* does not follow/,
   ],
   [
-    'reordered with the hashes',
+    'rows reordered with their hashes',
     `update activity a set position = -b.position, hash = b.hash from activity b where a.position in (3, 4) and b.position = 7 - a.position;
      update activity set position = -position where position < 0`,
     /^Position 3 .* does not follow/,
   ],
   [
-    'a copy slipped in',
+    'a copy inserted',
     `update activity set position = -position where position > 3; update activity set position = 1 - position where position < 0;
      insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 4, hash from activity where position = 3`,
     /^Position 4 .* was altered/,
@@ -146,13 +154,13 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     /^Position 7 is after the end of the chain, position 6/,
   ],
   [
-    'a place before the beginning',
+    'a position before the beginning',
     'insert into activity select \'00000000-0000-7000-8000-000000000000\', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 0, hash from activity where position = 6',
     /^Position 0 is before the beginning/,
   ],
-  ['a hash taken away', 'update activity set hash = null where position = 3', /^The link of position 3/],
+  ['a hash removed', 'update activity set hash = null where position = 3', /^The link of position 3/],
   [
-    'a seal of nobody',
+    'a seal with an unknown key',
     `update activity set seal = 'x' where position = 3`,
     /^Position 3 .* sealed with an unknown SECRET/,
   ],
@@ -162,13 +170,13 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     /^Position 3 .* was altered/,
   ],
   [
-    'put back to be linked anew',
+    'a row marked as not linked',
     'update activity set position = null, hash = null where position = 6',
     /^Position 6 is missing at the end/,
   ],
 ];
 
-t.test('whoever can write to the database cannot do so unseen', async (t) => {
+t.test('verification detects every change made directly in the database', async (t) => {
   const { app } = await started(t, 6);
   const rows = await app.db.select().from(activity);
   const [ends] = await app.db.select().from(activityChain);
@@ -181,12 +189,12 @@ t.test('whoever can write to the database cannot do so unseen', async (t) => {
     await app.db.insert(activity).values(rows);
     await app.db.delete(activityChain);
     if (ends) await app.db.insert(activityChain).values(ends);
-    const mended = await verify(app);
-    if (!mended.isIntact) t.fail(`${what}: not mended: ${mended.fault}`);
+    const restored = await verify(app);
+    if (!restored.isIntact) t.fail(`${what}: not restored: ${restored.fault}`);
   }
 });
 
-t.test('rows that wait to be linked are sealed', async (t) => {
+t.test('rows that are not linked yet are already sealed', async (t) => {
   const { app, write } = await started(t, 2);
   await write(2);
   const [, , third] = await recorded(app);
@@ -198,11 +206,11 @@ t.test('rows that wait to be linked are sealed', async (t) => {
     isIntact: false,
     fault: new RegExp(`^Row ${third?.id}, which is not linked yet, was`),
   });
-  t.equal(await app.activityChain.link(), 2, 'it is linked all the same');
-  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* was altered/ }, 'and found there');
+  t.equal(await app.activityChain.link(), 2, 'the altered row is linked nevertheless');
+  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* was altered/ }, 'and verification reports it');
 });
 
-t.test('nothing is linked to ends that are not ours', async (t) => {
+t.test('no row is linked if the row with the ends was altered or removed', async (t) => {
   const { app, write } = await started(t, 2);
   const [ends] = await app.db.select().from(activityChain);
   await write(1);
@@ -216,7 +224,7 @@ t.test('nothing is linked to ends that are not ours', async (t) => {
   t.match(await verify(app), { isIntact: true, linked: 3 });
 });
 
-t.test('a head that was noted elsewhere gives away a chain that was made anew', async (t) => {
+t.test('a head noted elsewhere reveals that the chain was rebuilt', async (t) => {
   const { app, write } = await started(t, 4);
   const verdict = await verify(app);
   const head = verdict.isIntact && verdict.head;
@@ -229,7 +237,7 @@ t.test('a head that was noted elsewhere gives away a chain that was made anew', 
     fault: /Position 3 does not have the noted hash/,
   });
   t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* to 9/ });
-  // With SECRET in hand, or a backup, one can make it all anew.
+  // An attacker who has SECRET, or a backup, can rebuild the whole chain.
   await app.db.delete(activity);
   await app.db.delete(activityChain);
   t.match(await verify(app), { isIntact: true });
@@ -241,12 +249,12 @@ t.test('a head that was noted elsewhere gives away a chain that was made anew', 
 });
 
 t.test(
-  'a row of another chain has no place in this one, though it was sealed and linked with the same key',
+  'a row from another chain is detected, even if it was sealed and linked with the same key at the same position',
   async (t) => {
     const { app, write } = await started(t, 4);
     const [, , other] = await recorded(app);
     if (!other) throw new Error('There is no third row.');
-    // As it is when the log was emptied, to begin anew.
+    // The state after the log was emptied.
     await app.db.delete(activity);
     await app.db.delete(activityChain);
     await write(4);
@@ -257,7 +265,7 @@ t.test(
   },
 );
 
-t.test('SECRET can be changed, and what was sealed before is still proved', async (t) => {
+t.test('after SECRET changes, rows sealed with a previous secret are still verified', async (t) => {
   const database = await createTestDatabase({ hasTables: true });
   atEndOf(t, () => database.drop());
   const [first, second] = ['the secret of before which is long enough', 'the secret from now on, long enough'];
@@ -283,18 +291,18 @@ t.test('SECRET can be changed, and what was sealed before is still proved', asyn
     t.match(await verify(app), { isIntact: true });
   });
   await run({ SECRET: second }, async (app) => {
-    t.equal(await app.activityChain.link(), 1, 'the chain goes on without the previous one');
+    t.equal(await app.activityChain.link(), 1, 'new rows are linked without the previous secret');
     t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* sealed with an unknown SECRET/ });
   });
 });
 
-t.test('old rows are removed, and the rest is still proved', async (t) => {
+t.test('after old rows are removed, the remaining rows are still verified', async (t) => {
   const { app, clock, write } = await started(t, 3, { AUDIT_RETENTION: '30d' });
   clock.advance(20 * day);
   await write(2);
   await app.activityChain.link();
   const before = () => new Date(clock.now().getTime() - (app.config.AUDIT_RETENTION ?? 0));
-  t.equal(await app.activityChain.removeOlderThan(before()), 0, 'none is old enough');
+  t.equal(await app.activityChain.removeOlderThan(before()), 0, 'no row is old enough');
   clock.advance(20 * day);
   t.equal(await app.activityChain.removeOlderThan(before()), 3);
   t.match(await verify(app), { isIntact: true, first: 4, linked: 2, head: { position: 5 } });
@@ -302,10 +310,14 @@ t.test('old rows are removed, and the rest is still proved', async (t) => {
   t.equal(await app.activityChain.link(), 1);
   t.match(await verify(app), { isIntact: true, first: 4, linked: 3, head: { position: 6 } });
   await app.db.delete(activity).where(eq(activity.position, 4));
-  t.match(await verify(app), { isIntact: false, fault: /^Position 4 is missing/ }, 'nobody else may remove any');
+  t.match(
+    await verify(app),
+    { isIntact: false, fault: /^Position 4 is missing/ },
+    'removal by any other means is detected',
+  );
 });
 
-t.test('all rows may be too old, and then the chain goes on from where it ended', async (t) => {
+t.test('if all rows are too old, the chain continues from its last position', async (t) => {
   const { app, clock, write } = await started(t, 120);
   clock.advance(day);
   t.equal(await app.activityChain.removeOlderThan(clock.now()), 120, 'in more than one batch');
@@ -316,7 +328,7 @@ t.test('all rows may be too old, and then the chain goes on from where it ended'
   t.match(await verify(app), { isIntact: true, first: 121, linked: 1, head: { position: 121 } });
 });
 
-t.test('seals', async (t) => {
+t.test('a seal is valid only for its text and its key', async (t) => {
   const [one, other] = [deriveKey('a', 'activity'), deriveKey('b', 'activity')];
   const seals = createSeals([one]);
   const seal = seals.seal('text');
@@ -325,6 +337,6 @@ t.test('seals', async (t) => {
   t.equal(seals.judge('texts', seal), 'wrong');
   t.equal(createSeals([other]).judge('text', seal), 'unknown key');
   t.equal(createSeals([other, one]).judge('text', seal), 'right');
-  t.equal(seals.judge('text', seal.slice(0, -1)), 'wrong', 'cut short');
+  t.equal(seals.judge('text', seal.slice(0, -1)), 'wrong', 'truncated');
   for (const bad of ['', '.', seal.slice(9), seal.split('.')[0] ?? '']) t.not(seals.judge('text', bad), 'right', bad);
 });

@@ -16,7 +16,7 @@ import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
 import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
-/** What each operation that changes something leaves in the audit log when it is done, and when it is refused. */
+/** What each operation that changes something records in the audit log when it succeeds, and when it is denied. */
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
@@ -75,7 +75,7 @@ const byThemselves = (action: string, user: string, collection = 'users', item: 
 const newEmail = () => `${randomUUID()}@example.com`;
 const goodPassword = 'a password that is long enough';
 
-/** Somebody with a session. */
+/** Creates a user with a session. */
 async function signedIn() {
   const user = await createUser(app, { policies: [ownRights] });
   const login = await post('/auth/login', { email: user.email, password: user.password });
@@ -86,13 +86,13 @@ async function signedIn() {
 
 let accounts = 0;
 
-/** Who the provider says it is from now on. */
+/** Makes the provider return a new identity from now on. */
 const newcomer = () => {
   accounts++;
   server.profile = { id: `octo-${accounts}`, name: 'Mona', email: `octo-${accounts}@example.com` };
 };
 
-/** The routes of a collection, which are the same for all. */
+/** The write operations that every collection has. */
 function ofCollection(
   collection: 'users' | 'roles' | 'policies' | 'permissions',
   valid: () => Record<string, unknown>,
@@ -151,7 +151,7 @@ async function loginByProvider(family: 'login' | 'oauth'): Promise<Done> {
   return { response, rows: [byThemselves('register', user), byThemselves('login', user)] };
 }
 
-/** Each operation, done. */
+/** Each recorded operation, carried out successfully. */
 const done: Record<string, () => Promise<Done>> = {
   login: async () => {
     const { id, login } = await signedIn();
@@ -393,24 +393,24 @@ const done: Record<string, () => Promise<Done>> = {
   },
 };
 
-/** The operations of the document that change something. */
+/** The operations in the document that change something. */
 const changing = Object.values(committedDocument().paths)
   .flatMap((methods) => Object.entries(methods))
   .filter(([method]) => !['get', 'head', 'x-search'].includes(method))
   .map(([, { operationId }]) => operationId);
 
-t.test('every operation that changes something is recorded, or has a reason not to be', async (t) => {
+t.test('every operation that changes something is recorded, or declares why it is not', async (t) => {
   const configs = [...app.operations].map(([name, { config }]) => ({ name, ...config }));
   const recorded = configs.filter(({ recordedAs }) => recordedAs).map(({ name }) => name);
   const unrecorded = configs.filter(({ notRecorded }) => notRecorded).map(({ name }) => name);
   const silent = changing.filter((name) => !Object.hasOwn(done, name) && !unrecorded.includes(name));
-  t.strictSame(silent, [], 'each is tried here');
-  t.strictSame(Object.keys(done).sort(), recorded.sort(), 'as are those that read and yet do something');
+  t.strictSame(silent, [], 'this test covers each of them');
+  t.strictSame(Object.keys(done).sort(), recorded.sort(), 'and each operation that declares recordedAs');
   t.ok(changing.length > 35);
 });
 
 for (const [operation, work] of Object.entries(done)) {
-  t.test(`${operation}, done`, async (t) => {
+  t.test(`${operation}: success is recorded`, async (t) => {
     const { response, rows: expected } = await work();
     t.ok([200, 204, 302].includes(response.statusCode), `${response.statusCode} ${response.body}`);
     const requestId = response.headers['x-request-id'];
@@ -420,7 +420,7 @@ for (const [operation, work] of Object.entries(done)) {
       found.toSorted(order),
       expected.map((row) => ({ ...row, item: row.item === null ? null : String(row.item) })).toSorted(order),
     );
-    t.equal(found.length, expected.length, 'and no more than that');
+    t.equal(found.length, expected.length, 'and no other rows');
     const [main] = configOf(app, operation).recordedAs ?? [];
     const known = operation === 'updateMe' ? 'password_change' : main;
     t.ok(
@@ -429,24 +429,24 @@ for (const [operation, work] of Object.entries(done)) {
     );
     for (const row of found) {
       t.match(row, { outcome: 'success', code: null, ip: '127.0.0.1', requestId });
-      t.ok(Math.abs(row.timestamp.getTime() - app.clock().getTime()) < 120_000, 'just now');
+      t.ok(Math.abs(row.timestamp.getTime() - app.clock().getTime()) < 120_000, 'a current timestamp');
     }
   });
 }
 
-t.test('what changes nothing leaves nothing', async (t) => {
+t.test('a request that changes nothing is not recorded', async (t) => {
   const { id, email } = await createUser(app);
   for (const [what, response] of [
     ['an empty change', await send('PATCH', `/users/${id}`, {})],
     ['the same address', await send('PATCH', `/users/${id}`, { email })],
-    ['no setting', await send('PATCH', '/settings', {})],
-    ['nobody', await send('DELETE', '/users', [])],
+    ['no settings', await send('PATCH', '/settings', {})],
+    ['no users', await send('DELETE', '/users', [])],
     [
-      'a page',
+      'the last page',
       await request({ method: 'PATCH', url: '/users/me/track/page', payload: { last_page: '/x' }, headers: asAdmin }),
     ],
-    ['a session that is not there', await post('/auth/logout', { refresh_token: 'x'.repeat(64) })],
-    ['who is a user already', await send('POST', '/users/invite', { email, role: await createRole(app) })],
+    ['an unknown session', await post('/auth/logout', { refresh_token: 'x'.repeat(64) })],
+    ['an invitation of an existing user', await send('POST', '/users/invite', { email, role: await createRole(app) })],
     ['a refresh', await post('/auth/refresh', { refresh_token: (await signedIn()).refresh })],
   ] as const) {
     t.ok(response.statusCode < 300, `${what}: ${response.body}`);
@@ -454,7 +454,7 @@ t.test('what changes nothing leaves nothing', async (t) => {
   }
 });
 
-t.test('what is rolled back is not recorded', async (t) => {
+t.test('a change that is rolled back is not recorded', async (t) => {
   const last = await send('PATCH', `/users/${me.id}`, { status: 'suspended' });
   t.match(await recorded(app, last.headers['x-request-id']), [
     { action: 'update', outcome: 'failure', code: 'UNPROCESSABLE_CONTENT', user: me.id, item: me.id, changed: null },
@@ -464,10 +464,10 @@ t.test('what is rolled back is not recorded', async (t) => {
     { email: 'ADMIN@example.com', password: goodPassword },
   ]);
   t.equal(taken.statusCode, 400);
-  t.strictSame(await recorded(app, taken.headers['x-request-id']), [], 'a request that cannot be carried out is none');
+  t.strictSame(await recorded(app, taken.headers['x-request-id']), [], 'an invalid request is not recorded');
 });
 
-t.test('a replaced refresh token that is used again', async (t) => {
+t.test('reuse of a replaced refresh token is recorded once', async (t) => {
   const { session, refresh } = await signedIn();
   await post('/auth/refresh', { refresh_token: refresh });
   service.clock.advance(60_000);
@@ -477,10 +477,10 @@ t.test('a replaced refresh token that is used again', async (t) => {
     { action: 'refresh_reused', outcome: 'success', user: null, collection: 'sessions', item: session },
   ]);
   const again = await post('/auth/refresh', { refresh_token: refresh });
-  t.strictSame(await recorded(app, again.headers['x-request-id']), [], 'once');
+  t.strictSame(await recorded(app, again.headers['x-request-id']), [], 'not a second time');
 });
 
-t.test('whoever is refused is recorded, whatever the operation', async (t) => {
+t.test('a denied request is recorded, whatever the operation', async (t) => {
   const stranger = await tokenHolder(app);
   const target = randomUUID();
   let refusals = 0;
@@ -508,10 +508,10 @@ t.test('whoever is refused is recorded, whatever the operation', async (t) => {
       if (item) t.equal(failures[0]?.item, item, operationId);
     }
   }
-  t.ok(refusals > 20, `${refusals} of them`);
+  t.ok(refusals > 20, `${refusals} denied requests`);
 });
 
-t.test('a login by provider that is refused is recorded, with and without a redirect', async (t) => {
+t.test('a denied provider login is recorded, with and without a redirect', async (t) => {
   newcomer();
   const visitor = createVisitor(service, publicUrl);
   await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);

@@ -22,7 +22,7 @@ await post(
 await post('/auth/login', { email: user.email, password: 'wrong' }, { 'x-request-id': 'the-failure' });
 await post('/roles', { name: 'A role', icon: 'x' }, { ...asAdmin, 'x-request-id': 'the-role' });
 
-t.test('an administrator reads it by the query language', async (t) => {
+t.test('an administrator can query the audit log', async (t) => {
   const [login, failure, role] = await recorded(app);
   const all = await get('/activity', asAdmin);
   t.strictSame(all.json().data, [
@@ -93,27 +93,27 @@ t.test('an administrator reads it by the query language', async (t) => {
   ]);
   const one = await get(`/activity/${login?.id}?fields=action`, asAdmin);
   t.strictSame(one.json(), { data: { action: 'login' } });
-  refused(t, await get(`/activity/${randomUUID()}`, asAdmin), 'FORBIDDEN', 'none');
+  refused(t, await get(`/activity/${randomUUID()}`, asAdmin), 'FORBIDDEN', 'an unknown id');
   refused(t, await get('/activity?fields=seal', asAdmin), 'FORBIDDEN', 'the seal');
   refused(t, await get('/activity?filter[hash][_nnull]=true', asAdmin), 'FORBIDDEN', 'the hash');
-  refused(t, await get('/activity?limit=many', asAdmin), 'INVALID_QUERY', 'a limit');
-  refused(t, await get(`/activity/${login?.id}?meta=all`, asAdmin), 'INVALID_QUERY', 'meta');
-  refused(t, await search({ limit: -2 }), 'INVALID_QUERY', 'a limit in a body');
+  refused(t, await get('/activity?limit=many', asAdmin), 'INVALID_QUERY', 'an invalid limit');
+  refused(t, await get(`/activity/${login?.id}?meta=all`, asAdmin), 'INVALID_QUERY', 'meta of a single row');
+  refused(t, await search({ limit: -2 }), 'INVALID_QUERY', 'an invalid limit in a body');
 });
 
-t.test('nobody else reads it, whatever their permissions say', async (t) => {
+t.test('no other caller can read the audit log, whatever their permissions', async (t) => {
   const everything = await policyWith(app, [
     ...everyPermission,
-    // No request can write this one.
+    // No request can create this permission.
     { collection: 'activity', action: 'read', fields: ['*'] },
   ]);
   const { headers } = await tokenHolder(app, { policies: [everything] });
   const [row] = await recorded(app);
   await setPublicPolicy(app, everything);
   for (const [who, given] of [
-    ['a stranger', {}],
+    ['an anonymous caller', {}],
     ['a user', (await tokenHolder(app)).headers],
-    ['all but admin access', headers],
+    ['every permission but no admin access', headers],
   ] as const) {
     refused(t, await get('/activity', given), 'FORBIDDEN', `${who}: list`);
     refused(t, await search({}, given), 'FORBIDDEN', `${who}: search`);
@@ -122,10 +122,10 @@ t.test('nobody else reads it, whatever their permissions say', async (t) => {
   await setPublicPolicy(app, null);
   await app.db.delete(permissions);
   const made = await post('/permissions', { policy: everything, collection: 'activity', action: 'read' }, asAdmin);
-  refused(t, made, 'FAILED_VALIDATION', 'a permission for it');
+  refused(t, made, 'FAILED_VALIDATION', 'a permission for the audit log');
 });
 
-t.test('nothing writes it by a request of its own', async (t) => {
+t.test('no request can write to the audit log directly', async (t) => {
   const [row] = await recorded(app);
   const before = await recorded(app);
   for (const method of ['POST', 'PATCH', 'DELETE', 'PUT'] as const) {
@@ -141,7 +141,7 @@ t.test('nothing writes it by a request of its own', async (t) => {
   t.strictSame(await recorded(app), before);
 });
 
-t.test('rows outlive what they tell of', async (t) => {
+t.test('a row remains after the user it refers to is deleted', async (t) => {
   const gone = await createUser(app);
   await post('/auth/login', { email: gone.email, password: gone.password });
   const deleted = await request({ method: 'DELETE', url: `/users/${gone.id}`, headers: asAdmin });
@@ -151,12 +151,12 @@ t.test('rows outlive what they tell of', async (t) => {
     data.map(({ action }: { action: string }) => action),
     ['login', 'delete'],
   );
-  t.equal(data[0].user, null, 'what is behind the key is gone');
+  t.equal(data[0].user, null, 'the user behind the key is gone');
   const [login] = (await get(`/activity?fields=user&filter[item]=${gone.id}`, asAdmin)).json().data;
-  t.equal(login.user, gone.id, 'and the key is not');
+  t.equal(login.user, gone.id, 'but the key remains');
 });
 
-t.test('an administrator from one address only reads it from there', async (t) => {
+t.test('an administrator restricted to one IP address can read the audit log only from there', async (t) => {
   const [policy] = await app.db
     .insert(policies)
     .values({ name: 'From there', adminAccess: true, ipAccess: ['192.0.2.7/32'] })
@@ -165,10 +165,10 @@ t.test('an administrator from one address only reads it from there', async (t) =
   const from = (remoteAddress: string) =>
     request({ method: 'GET', url: '/activity', remoteAddress, headers: bearer(token) });
   t.equal((await from('192.0.2.7')).statusCode, 200);
-  refused(t, await from('192.0.2.8'), 'FORBIDDEN', 'elsewhere');
+  refused(t, await from('192.0.2.8'), 'FORBIDDEN', 'from another address');
 });
 
-t.test('it tells which fields were written, and never what was written (CVE-2026-39943)', async (t) => {
+t.test('the audit log records which fields were written, never their values (CVE-2026-39943)', async (t) => {
   const canary = 'a-canary-for-the-log';
   const made = await post(
     '/users',
@@ -204,6 +204,6 @@ t.test('it tells which fields were written, and never what was written (CVE-2026
       ['update', ['auth_data', 'first_name', 'tags']],
       ['delete', undefined],
     ],
-    'what it tells',
+    'the names of the written fields',
   );
 });

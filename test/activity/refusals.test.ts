@@ -12,7 +12,7 @@ import { refused } from '../helpers/refusals.js';
 import { nextStep, wrongCode } from '../helpers/two-factor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-t.test('refused logins tell whom they were about, and nothing of what was shown', async (t) => {
+t.test('a failed login is recorded with the account, and without the credentials', async (t) => {
   const { app, post } = await startTestApp(t);
   const account = await createAccount(app);
   const suspended = await createAccount(app, { status: 'suspended' });
@@ -20,7 +20,7 @@ t.test('refused logins tell whom they were about, and nothing of what was shown'
   for (const [what, body, code, item] of [
     ['a wrong password', { email: account.email, password: 'wrong' }, 'INVALID_CREDENTIALS', account.id],
     ['a suspended user', { email: suspended.email, password: suspended.password }, 'INVALID_CREDENTIALS', suspended.id],
-    ['nobody', { email: 'my-password@by.mistake', password: 'x' }, 'INVALID_CREDENTIALS', null],
+    ['an unknown user', { email: 'my-password@by.mistake', password: 'x' }, 'INVALID_CREDENTIALS', null],
     ['no code', { email: withCode.email, password: withCode.password }, 'INVALID_OTP', withCode.id],
     ['a wrong code', { email: withCode.email, password: withCode.password, otp: '12' }, 'INVALID_OTP', withCode.id],
   ] as const) {
@@ -49,7 +49,7 @@ t.test('a client cannot choose the request_id, unless a trusted proxy sends it',
   }
 });
 
-t.test('links that are used, void or forged', async (t) => {
+t.test('used, invalid, and forged links are recorded as failures', async (t) => {
   const { app, post, get } = await startTestApp(t);
   const user = await createUser(app);
   await post('/auth/password/request', { email: user.email });
@@ -76,7 +76,7 @@ t.test('links that are used, void or forged', async (t) => {
   ]);
 });
 
-t.test('a registration that comes to nothing is recorded, and answered like any other', async (t) => {
+t.test('a registration without effect is recorded, and its response does not reveal it', async (t) => {
   const { app, post } = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '5ms' });
   const response = await post('/users/register', { email: 'ada@example.com', password: 'a good long password' });
   t.equal(response.statusCode, 204);
@@ -85,15 +85,15 @@ t.test('a registration that comes to nothing is recorded, and answered like any 
   ]);
 });
 
-t.test('a lock is recorded once, whether or not there is such an account; what it refuses is not', async (t) => {
+t.test('a lock is recorded once, for existing and unknown accounts; the requests it blocks are not', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { allow, wrong } = loginsOf(service);
   await allow(3);
   const account = await createAccount(app);
   for (const [who, email, item] of [
-    ['an account', account.email, account.id],
-    ['nobody', 'nobody@example.com', null],
+    ['an existing account', account.email, account.id],
+    ['an unknown account', 'nobody@example.com', null],
   ] as const) {
     const before = (await recorded(app)).length;
     const statuses: number[] = [];
@@ -114,10 +114,10 @@ t.test('a lock is recorded once, whether or not there is such an account; what i
   }
   clock.advance(minute);
   t.equal((await wrong(account, '198.51.100.7')).statusCode, 401);
-  t.equal((await recordedAs(app, 'lock')).length, 3, 'a lock that is longer is another');
+  t.equal((await recordedAs(app, 'lock')).length, 3, 'a longer lock is recorded as another lock');
 });
 
-t.test('wrong codes lock, too', async (t) => {
+t.test('a lock after wrong codes is recorded, too', async (t) => {
   const service = await startTestApp(t);
   const { app, post } = service;
   const { id, email, password } = await createTfaAccount(app);
@@ -127,7 +127,7 @@ t.test('wrong codes lock, too', async (t) => {
   t.equal((await recordedAs(app, 'login')).length, 5);
 });
 
-t.test('a flood of refusals is cut off, and that it was is recorded', async (t) => {
+t.test('a flood of denied requests stops being recorded, and the omission is recorded', async (t) => {
   const service = await startWithAdmin(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '100000' });
   const { app, clock, request } = service;
   const flood = async (amount: number, remoteAddress: string) => {
@@ -140,37 +140,42 @@ t.test('a flood of refusals is cut off, and that it was is recorded', async (t) 
   t.equal(rows.length, 301);
   t.match(rows.at(-1), { action: 'refusals_omitted', outcome: 'failure', ip: '198.51.100.9', user: null, item: null });
   await flood(2, '198.51.100.10');
-  t.equal((await recorded(app)).length, 303, 'others are recorded as before');
+  t.equal((await recorded(app)).length, 303, 'requests from other addresses are still recorded');
   const made = await service.post('/roles', { name: 'A role' }, asAdmin);
-  t.equal((await recorded(app, made.headers['x-request-id'])).length, 1, 'and so is whatever is done');
+  t.equal((await recorded(app, made.headers['x-request-id'])).length, 1, 'and so are successful operations');
   clock.advance(15 * minute);
   await flood(1, '198.51.100.9');
-  t.equal((await recorded(app)).length, 305, 'and the next in a while');
+  t.equal((await recorded(app)).length, 305, 'and recording resumes after a while');
 });
 
 t.test(
-  'a credential that cannot be used, a request that cannot be read, and our own faults are for the log alone',
+  'invalid credentials, malformed requests, and rate-limited requests are logged, but not recorded in the audit log',
   async (t) => {
     const service = await startWithAdmin(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '5' });
     const { app, post, request } = service;
     const ask = (payload: object, headers: Record<string, string>) =>
       request({ method: 'PATCH', url: '/users/me', payload, headers });
-    refused(t, await ask({}, bearer('nobodys-token')), 'INVALID_CREDENTIALS', 'a token of nobody');
+    refused(t, await ask({}, bearer('nobodys-token')), 'INVALID_CREDENTIALS', 'an unknown token');
     refused(t, await ask({}, {}), 'INVALID_CREDENTIALS', 'no token');
     refused(t, await ask({ nickname: 'x' }, asAdmin), 'INVALID_PAYLOAD', 'an unknown field');
     refused(t, await post('/auth/login', { email: admin.email }), 'INVALID_PAYLOAD', 'no password');
     for (let index = 0; index < 5; index++) await post('/auth/login', { email: admin.email, password: 'x' });
-    t.equal((await recorded(app)).length, 1, 'one login was looked at before there were too many requests');
+    t.equal((await recorded(app)).length, 1, 'one login was processed before the rate limit was reached');
   },
 );
 
-t.test('when the log cannot be written, nothing is done', async (t) => {
+t.test('if the audit log cannot be written, operations fail and change nothing', async (t) => {
   const { app, post } = await startWithAdmin(t);
   const name = `Role ${randomUUID()}`;
   await app.db.execute(sql`alter table activity rename to put_away`);
   t.equal((await post('/roles', { name }, asAdmin)).statusCode, 500);
   t.equal((await post('/auth/login', admin)).statusCode, 500);
-  refused(t, await post('/auth/login', { ...admin, password: 'wrong' }), 'INVALID_CREDENTIALS', 'a refusal stays one');
+  refused(
+    t,
+    await post('/auth/login', { ...admin, password: 'wrong' }),
+    'INVALID_CREDENTIALS',
+    'a denied request is still denied',
+  );
   const [found] = (await app.db
     .execute(
       sql`select (select count(*)::int from roles where name = ${name}) as roles, (select count(*)::int from sessions) as sessions`,

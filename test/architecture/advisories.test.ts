@@ -3,14 +3,14 @@ import t from 'tap';
 import { advisoriesIn, titledTests, titleText } from '../helpers/advisories.js';
 import { mutations } from '../mutations/index.js';
 
-/** Holds together: advisories in the titles of tests, `docs/advisories.md`, and the faults of `npm run test:mutations`. */
+/** Checks that the advisories in test titles, in `docs/advisories.md`, and in the faults of `test/mutations` match. */
 
 const titled = titledTests();
 const document = readFileSync('docs/advisories.md', 'utf8');
-const [held = '', impossible = ''] = document.split('## What cannot happen here');
+const [covered = '', impossible = ''] = document.split('## What cannot happen here');
 
-/** What the document says of each advisory that is held by tests. */
-const rows = held
+/** The rows of the document for advisories that tests cover. */
+const rows = covered
   .split('\n')
   .filter((line) => line.startsWith('|') && advisoriesIn(line).length > 0)
   .map((line) => {
@@ -23,8 +23,8 @@ const rows = held
 
 const nameOf = (test: (typeof titled)[number]) => `${test.file} “${titleText(test)}”`;
 
-t.test('every advisory in the document is in the titles of the tests that it names', async (t) => {
-  t.ok(rows.length > 60, `${rows.length} lines`);
+t.test('every advisory in the document is in the titles of the tests that the document names', async (t) => {
+  t.ok(rows.length > 60, `${rows.length} rows`);
   for (const { ids, tests, line } of rows) {
     t.ok(ids.length > 0 && tests.length > 0, line);
     for (const test of tests) {
@@ -40,7 +40,7 @@ t.test('every advisory in the document is in the titles of the tests that it nam
       t.strictSame(
         expected.filter((name) => !tests.includes(name)),
         [],
-        `${id}: the document names every test that has it`,
+        `${id}: the document names every test that has it in its title`,
       );
     }
   }
@@ -48,18 +48,18 @@ t.test('every advisory in the document is in the titles of the tests that it nam
 
 t.test('every advisory in a title is in the document, once', async (t) => {
   const documented = rows.flatMap(({ ids }) => ids);
-  t.equal(new Set(documented).size, documented.length, 'in one line');
+  t.equal(new Set(documented).size, documented.length, 'each in one row');
   for (const { ids, file } of titled) for (const id of ids) t.ok(documented.includes(id), `${file}: ${id}`);
   const others = advisoriesIn(impossible);
   t.ok(others.length > 0);
   t.strictSame(
     others.filter((id) => documented.includes(id)),
     [],
-    'and what cannot happen is held by no test',
+    'no test covers an advisory that cannot happen here',
   );
 });
 
-t.test('for each of these tests there is a fault that it must see', async (t) => {
+t.test('every test with an advisory has a fault that it must detect', async (t) => {
   for (const { file, ids } of titled) {
     for (const id of ids) {
       t.ok(
@@ -70,18 +70,18 @@ t.test('for each of these tests there is a fault that it must see', async (t) =>
   }
 });
 
-t.test('every fault can be put in, and is seen by tests of its name', async (t) => {
+t.test('every fault can be inserted, and names tests that have its advisories in a title', async (t) => {
   for (const { ids, fault, edits, tests } of mutations) {
     t.ok(edits.length > 0 && tests.length > 0, fault);
     for (const { file, find, replace } of edits) {
-      t.equal(readFileSync(file, 'utf8').split(find).length, 2, `${fault}: stands once in ${file}: ${find}`);
+      t.equal(readFileSync(file, 'utf8').split(find).length, 2, `${fault}: occurs once in ${file}: ${find}`);
       t.not(find, replace, fault);
     }
     for (const file of tests) t.ok(existsSync(file), file);
     for (const id of ids) {
       t.ok(
         titled.some((one) => tests.includes(one.file) && one.ids.includes(id)),
-        `${fault}: ${id} is in a title of ${tests}`,
+        `${fault}: ${id} is in a title in ${tests}`,
       );
     }
   }

@@ -3,8 +3,8 @@ import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 
 /**
- * The layers, and what each may import of ours: `schemas ← db ← plugins ← app ← server`, `schemas ← routes ← app`. Pages
- * run in the browser, and share nothing with the rest.
+ * The layers, and the layers that each may import from: `schemas ← db ← plugins ← app ← server`,
+ * `schemas ← routes ← app`. Pages run in the browser, and share nothing with the rest.
  */
 const allowed: Record<string, string[]> = {
   schemas: ['schemas'],
@@ -25,13 +25,13 @@ interface Source {
 
 const layerOf = (file: string) => file.split('/', 1)[0] ?? '';
 
-/** What a source file imports, exports from, or loads later. Types alone come without running anything. */
+/** The modules that a source file imports, re-exports, or loads dynamically. Type imports run no code. */
 function importsOf(text: string): Source['imports'] {
   const clauses = text.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?['"]([^'"]+)['"]/g);
-  const later = text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g);
+  const dynamic = text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g);
   return [
     ...[...clauses].map(([, type, target = '']) => ({ target, isType: type !== undefined })),
-    ...[...later].map(([, target = '']) => ({ target, isType: false })),
+    ...[...dynamic].map(([, target = '']) => ({ target, isType: false })),
   ];
 }
 
@@ -48,7 +48,7 @@ const sources: Source[] = files.map((file) => {
   return { file, layer: layerOf(file), text, imports: importsOf(text) };
 });
 
-t.test('the reader of imports sees every form of them', async (t) => {
+t.test('importsOf() finds every form of import', async (t) => {
   const text = `import a from './a.js';
     import { b, type B } from './b.js';
     import type { C } from './c.js';
@@ -66,10 +66,10 @@ t.test('the reader of imports sees every form of them', async (t) => {
       .sort(),
     ['./a.js', './b.js', './c.js type', './d.js', './e.js', './f.js', './g.js', './h.js', './i.js'],
   );
-  t.ok(sources.length > 50, 'and there are files to read');
+  t.ok(sources.length > 50, 'there are source files to check');
 });
 
-t.test('layers import downwards only', async (t) => {
+t.test('a layer imports only from lower layers', async (t) => {
   for (const { file, layer, imports } of sources) {
     for (const { target } of imports.filter(({ target: name }) => name.startsWith('.'))) {
       const place = layerOf(normalize(join(dirname(file), target)).replace(/\.js$/, '.ts'));
@@ -78,7 +78,7 @@ t.test('layers import downwards only', async (t) => {
   }
 });
 
-/** In this order: a module imports only from itself and from those before it. */
+/** In order: a module imports only from itself and from the modules before it. */
 const modules = [
   'platform',
   'server',
@@ -97,7 +97,7 @@ const modules = [
   'pages',
 ];
 
-t.test('imports between the modules of plugins/ run one way, and so do those of types', async (t) => {
+t.test('imports between the modules of plugins/, including type imports, go in one direction', async (t) => {
   const moduleOf = (file: string) => file.split('/')[1] ?? '';
   for (const { file, layer, imports } of sources) {
     if (layer !== 'plugins') continue;
@@ -122,7 +122,7 @@ t.test('the environment is read in one place', async (t) => {
   }
 });
 
-t.test('SQL is built in db/ only', async (t) => {
+t.test('SQL is built only in db/', async (t) => {
   for (const { file, layer, imports } of sources) {
     if (layer === 'db') continue;
     for (const { target } of imports) {
@@ -131,14 +131,14 @@ t.test('SQL is built in db/ only', async (t) => {
   }
 });
 
-t.test('of db/client.ts, plugins but plugins/platform/database.ts take types', async (t) => {
+t.test('outside db/, only plugins/platform/database.ts imports more than types from db/client.ts', async (t) => {
   for (const { file, layer, imports } of sources) {
     if (layer === 'db' || file === 'plugins/platform/database.ts') continue;
     for (const { isType } of imports.filter(({ target }) => target.endsWith('db/client.js'))) t.ok(isType, file);
   }
 });
 
-t.test('no imports run in a circle', async (t) => {
+t.test('there are no circular imports', async (t) => {
   const edges = new Map(
     sources.map(({ file, imports }) => [
       file,

@@ -8,7 +8,7 @@ const response = { 200: { type: 'string' } };
 const good = { operationId: 'readThing', response } satisfies FastifySchema;
 const forUsers: FastifyContextConfig = { access: 'authenticated' };
 
-/** An app that has nothing but the rules. */
+/** An app with only the route rules. */
 async function ruled() {
   const app = fastify();
   for (const schema of namedSchemas()) app.addSchema(schema);
@@ -16,7 +16,7 @@ async function ruled() {
   return app;
 }
 
-/** Boots an app with these routes, each at a path of its own. */
+/** Boots an app with these routes, each at its own path. */
 async function boot(...routes: [schema: FastifySchema | undefined, config?: FastifyContextConfig][]) {
   const app = await ruled();
   for (const [index, [schema, config = forUsers]] of routes.entries()) {
@@ -26,14 +26,14 @@ async function boot(...routes: [schema: FastifySchema | undefined, config?: Fast
   return app;
 }
 
-t.test('the service knows each operation with what its route declares', async (t) => {
+t.test('the service lists each operation with the config that its route declares', async (t) => {
   const app = await boot([good], [{ operationId: 'readOther', response }, { access: 'anonymous' }]);
   t.match(app.operations.get('readThing'), { method: 'GET', url: '/0', config: { access: 'authenticated' } });
   t.match(app.operations.get('readOther'), { method: 'GET', url: '/1', config: { access: 'anonymous' } });
   t.equal(app.operations.size, 2);
 });
 
-t.test('a route gets the errors that follow from what it declares', async (t) => {
+t.test('a route gets the error responses that its config implies', async (t) => {
   const responsesOf = async (config: FastifyContextConfig) => {
     const app = await ruled();
     let statuses: string[] = [];
@@ -52,7 +52,7 @@ t.test('a route gets the errors that follow from what it declares', async (t) =>
   t.strictSame(await responsesOf({ requiresFresh: true }), ['403 `FORBIDDEN`, `REAUTHENTICATION_REQUIRED`']);
 });
 
-t.test('the API reference and the pages are open, and no other route can hide', async (t) => {
+t.test('only the API reference, the pages, and the mailbox may be hidden from the document', async (t) => {
   const app = fastify();
   await app.register(routeRulesPlugin);
   const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
@@ -67,7 +67,7 @@ t.test('the API reference and the pages are open, and no other route can hide', 
   await t.rejects(boot([{ hide: true }]), /GET \/0 has no operationId/);
 });
 
-t.test('a route that breaks one is refused at boot, by its name', async (t) => {
+t.test('a route that violates a rule is rejected at boot, by name', async (t) => {
   const { operationId, ...unnamed } = good;
   await t.rejects(boot([undefined]), /GET \/0 has no operationId/);
   await t.rejects(boot([{}]), /GET \/0 has no operationId/);
@@ -95,7 +95,7 @@ async function bootWrite(config: FastifyContextConfig, body?: object) {
   return app;
 }
 
-t.test('what changes something says what it is recorded as, or why it is not', async (t) => {
+t.test('an operation that changes something declares how it is recorded, or why it is not', async (t) => {
   const recordedAs = ['update', 'users'] as const;
   const notRecorded = 'It changes nothing of interest.';
   const error = /writeThing.* must declare how it is recorded/;
@@ -105,7 +105,7 @@ t.test('what changes something says what it is recorded as, or why it is not', a
   await t.resolves(bootWrite({ notRecorded }));
 });
 
-t.test('a body of an operation of our own is closed', async (t) => {
+t.test('the body schema of an operation must be closed, unless it declares otherwise', async (t) => {
   const notRecorded = 'A test.';
   const open = /writeThing.* accepts unknown keys/;
   for (const body of [{ type: 'object' }, { $ref: 'Open#' }, { anyOf: [{ $ref: 'Shut#' }, { $ref: 'Open#' }] }]) {
@@ -119,7 +119,7 @@ t.test('a body of an operation of our own is closed', async (t) => {
   for (const payload of [{ a: 1 }, [], [1]]) t.not((await send(payload)).statusCode, 200, JSON.stringify(payload));
 });
 
-t.test('the service knows each operation of the document, and no other', async (t) => {
+t.test('the service lists exactly the operations in the document', async (t) => {
   const { app } = await startTestApp(t);
   const { paths } = app.swagger() as { paths?: Record<string, Record<string, { operationId?: string }>> };
   const names = Object.values(paths ?? {})

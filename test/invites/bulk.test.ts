@@ -22,7 +22,7 @@ const inviting = { collection: 'users', action: 'create' as const, fields: ['ema
 const desk = await tokenHolder(app, { role: await createRole(app, { policies: [await policyWith(app, [inviting])] }) });
 
 let lists = 0;
-/** Addresses that no user has. */
+/** Unused addresses. */
 const newAddresses = (count: number) => {
   const list = ++lists;
   return Array.from({ length: count }, (_, index) => `bulk-${list}-${index}@example.com`);
@@ -30,7 +30,7 @@ const newAddresses = (count: number) => {
 const invite = (email: string[], to = role, headers = admin.headers) =>
   post('/users/invite', { email, role: to }, headers);
 
-/** The statements that are sent during some work, without those that note in the background who was here. */
+/** Returns the statements sent during some work, except those that record last use in the background. */
 async function sentDuring<T>(work: () => Promise<T>): Promise<[result: T, statements: Sent[]]> {
   const statements: Sent[] = [];
   const stop = hearStatements(app, (statement) => {
@@ -45,7 +45,7 @@ async function sentDuring<T>(work: () => Promise<T>): Promise<[result: T, statem
 
 const invitedAmong = (list: number) => app.db.$count(users, like(users.email, `bulk-${list}-%`));
 const jobsOf = async (list: number) => {
-  // Compared here: of rows that were just written, the planner expects too few for a join.
+  // Compared here instead of in a join, because the planner underestimates the number of rows just written.
   const found = await app.db
     .select({ id: users.id })
     .from(users)
@@ -69,16 +69,16 @@ t.test('the number of statements does not grow with the number of addresses', as
     t.comment(`${count} addresses: ${statements.length} statements, ${Math.round(performance.now() - start)} ms`);
     t.ok(process.memoryUsage().heapUsed - heap < 150e6, 'memory is bounded');
     t.equal(await invitedAmong(lists), count);
-    t.equal(await jobsOf(lists), count, 'each has an email');
+    t.equal(await jobsOf(lists), count, 'one email per address');
   }
   t.ok((counts.get(1) ?? 0) <= 8, `${counts.get(1)} statements`);
   for (const [count, statements] of counts) {
-    // The embedded engine works in parts of fifty, each with as many statements as a single address.
-    const parts = engine === 'embedded' ? Math.ceil(count / 50) : 1;
-    t.ok(statements <= parts * (counts.get(1) ?? 0), `${count} addresses: ${statements} statements`);
+    // The embedded engine works in batches of 50, each with as many statements as a single address.
+    const batches = engine === 'embedded' ? Math.ceil(count / 50) : 1;
+    t.ok(statements <= batches * (counts.get(1) ?? 0), `${count} addresses: ${statements} statements`);
   }
 
-  t.test('nor for invitations that are repeated', async (t) => {
+  t.test('the number of statements does not grow for repeated invitations either', async (t) => {
     const list = newAddresses(41);
     await invite(list);
     const other = await createRole(app);
@@ -91,7 +91,7 @@ t.test('the number of statements does not grow with the number of addresses', as
   });
 });
 
-t.test('callers other than administrators invite at most 100', async (t) => {
+t.test('callers who are not administrators can invite at most 100 users per request', async (t) => {
   t.equal((await invite(newAddresses(100), role, desk.headers)).statusCode, 204);
   await leavesAlone(t, app, 'too many', async () => {
     for (const count of [101, 10_000]) {
@@ -103,7 +103,7 @@ t.test('callers other than administrators invite at most 100', async (t) => {
   });
 });
 
-t.test('what is refused costs the same for one address as for a hundred, and sends nothing', async (t) => {
+t.test('a denied request costs the same for 1 address as for 100, and sends no email', async (t) => {
   const target = administrators?.id ?? '';
   await leavesAlone(t, app, 'refused', async () => {
     const counts = [];
@@ -112,26 +112,29 @@ t.test('what is refused costs the same for one address as for a hundred, and sen
       refused(t, answer, 'FORBIDDEN', `${count}`);
       t.notOk(
         statements.some(({ text }) => /insert into (pgboss|"users")|^begin/i.test(text)),
-        'nothing was written, not even to be taken back',
+        'nothing was written, not even in a transaction that was rolled back',
       );
-      // The refusal is recorded when the response is on its way: for one request perhaps after it was heard.
+      // The denied request is recorded after the response is sent, so this statement may arrive too late to be seen.
       counts.push(statements.filter(({ text }) => !/insert into "activity"/.test(text)).length);
     }
     const [one = 0, hundred = 0] = counts;
-    // A statement of an earlier request that is only now sent may be among them.
+    // The statements may include a late one from an earlier request.
     t.ok(hundred <= 6 && hundred <= one + 1, `${counts} statements`);
   });
-  // The last one in order.
+  // The last address in alphabetical order.
   const pending = ['zz-pending@example.com'];
   await invite(pending, target);
-  await leavesAlone(t, app, 'one of them is an administrator', async () => {
+  await leavesAlone(t, app, 'one address belongs to an administrator', async () => {
     const [answer, statements] = await sentDuring(() => invite([...newAddresses(99), ...pending], role, desk.headers));
-    refused(t, answer, 'FORBIDDEN', 'an administrator who is invited already');
+    refused(t, answer, 'FORBIDDEN', 'an administrator who is already invited');
     t.notOk(statements.some(({ text }) => /insert into (pgboss|"users")/i.test(text)));
   });
 });
 
-/** Milliseconds that this process worked while a request was answered, on a machine of the usual speed: others do not count. */
+/**
+ * The milliseconds that this process worked during a request, scaled to a machine of the usual speed. The work of
+ * other processes is not included.
+ */
 async function waitOf(work: () => Promise<unknown>): Promise<number> {
   const before = slowness();
   const cpu = process.cpuUsage();
@@ -142,7 +145,7 @@ async function waitOf(work: () => Promise<unknown>): Promise<number> {
   return Math.min(taken, (user + system) / 1000) / Math.max(before, slowness());
 }
 
-/** Serves forty honest requests while others are answered. @returns the longest that one of them took */
+/** Sends 40 regular requests while the service processes others. @returns the duration of the slowest */
 async function serveHonest(t: Test, others: Promise<unknown>[]): Promise<number> {
   let isOver = false;
   const all = Promise.all(others).then((answers) => {
@@ -160,11 +163,11 @@ async function serveHonest(t: Test, others: Promise<unknown>[]): Promise<number>
     await sleep(5);
   }
   await all;
-  t.comment(`${meanwhile} of 40 during the others; the longest took ${Math.round(longest)} ms`);
+  t.comment(`${meanwhile} of 40 requests ran meanwhile; the slowest took ${Math.round(longest)} ms`);
   return longest;
 }
 
-t.test('forty honest requests are served while ten invite ten thousand each without the right to', async (t) => {
+t.test('regular requests stay fast while denied callers try to invite up to 10,000 users each', async (t) => {
   const target = administrators?.id ?? '';
   const payloads = Array.from({ length: 10 }, (_, index) => newAddresses(index % 2 ? 100 : 10_000));
   const longest = await serveHonest(
@@ -174,13 +177,13 @@ t.test('forty honest requests are served while ten invite ten thousand each with
   t.ok(longest < 250, `${Math.round(longest)} ms`);
 });
 
-t.test('and while an administrator invites ten thousand', async (t) => {
+t.test('regular requests stay fast while an administrator invites 10,000 users', async (t) => {
   const longest = await serveHonest(t, [invite(newAddresses(10_000))]);
   t.ok(longest < 250, `${Math.round(longest)} ms`);
   t.equal(await invitedAmong(lists), 10_000);
 });
 
-t.test('the work ends when the client disconnects', async (t) => {
+t.test('an invitation stops when the client disconnects', async (t) => {
   const server = await startTestApp(t);
   const caller = await tokenHolder(server.app, { policies: [await createPolicy(server.app, { adminAccess: true })] });
   await server.app.listen({ host: '127.0.0.1', port: 0 });
@@ -203,6 +206,6 @@ t.test('the work ends when the client disconnects', async (t) => {
     [before, after] = [after, await count()];
   }
   stop();
-  if (engine === 'embedded') t.ok(after < 5_000, `${after} of 10,000 were invited, in whole parts`);
-  else t.equal(after, 0, 'nobody was invited');
+  if (engine === 'embedded') t.ok(after < 5_000, `${after} of 10,000 were invited, in complete batches`);
+  else t.equal(after, 0, 'no user was invited');
 });

@@ -31,7 +31,7 @@ t.test('an invitation is sent, accepted, and used up', async (t) => {
   const answer = await invite({ email, role });
   t.equal(answer.statusCode, 204, answer.body);
   t.match(await found(email), { status: 'invited', role, password: null, provider: 'default' });
-  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet');
+  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet accepted');
 
   const [mail] = await mailsTo(app, email);
   const link = linkIn(mail ?? { text: '' });
@@ -44,16 +44,16 @@ t.test('an invitation is sent, accepted, and used up', async (t) => {
 
   const user = await found(email);
   await changeUser(app, user?.id ?? '', { status: 'invited' });
-  refused(t, await accept(token), 'INVALID_INVITE', 'used, even when the user is invited again');
+  refused(t, await accept(token), 'INVALID_INVITE', 'used, even if the user is invited again');
 });
 
-t.test('who is there already', async (t) => {
+t.test('a repeated invitation sends another email; an existing user is not invited', async (t) => {
   const another = await createRole(app);
   const email = address();
   await invite({ email, role });
   t.equal((await invite({ email: email.toUpperCase(), role: another })).statusCode, 204);
   t.match(await found(email), { role: another, status: 'invited' });
-  t.equal((await mailsTo(app, email)).length, 2, 'the mail comes again, to the stored address');
+  t.equal((await mailsTo(app, email)).length, 2, 'the email is sent again, to the stored address');
 
   for (const status of ['active', 'suspended', 'unverified', 'draft', 'archived']) {
     const user = await createUser(app, { status });
@@ -64,18 +64,18 @@ t.test('who is there already', async (t) => {
   }
 });
 
-t.test('several at once, all or none', async (t) => {
+t.test('several addresses are invited in one request, all or none', async (t) => {
   const list = [address(), address()];
   t.equal((await invite({ email: [...list, list[0]?.toUpperCase()], role })).statusCode, 204);
   for (const email of list) t.equal((await mailsTo(app, email)).length, 1);
   t.equal((await invite({ email: [], role })).statusCode, 204);
   await leavesAlone(t, app, 'all or none', async () => {
-    refused(t, await invite({ email: [address(), 'x'], role }), 'INVALID_PAYLOAD', 'one is no address');
+    refused(t, await invite({ email: [address(), 'x'], role }), 'INVALID_PAYLOAD', 'one invalid address');
     refused(t, await invite({ email: Array.from({ length: 6 }, address), role }), 'INVALID_PAYLOAD', 'too many');
   });
 });
 
-t.test('what is refused changes nothing', async (t) => {
+t.test('a rejected invitation changes nothing', async (t) => {
   const email = address();
   const reader = await tokenHolder(app, {
     policies: [await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }])],
@@ -97,8 +97,8 @@ t.test('what is refused changes nothing', async (t) => {
     for (const body of bad) refused(t, await invite(body), 'INVALID_PAYLOAD', JSON.stringify(body));
     const unknown = { email, role: '00000000-0000-4000-8000-000000000000' };
     refused(t, await invite(unknown), 'INVALID_FOREIGN_KEY', 'unknown role');
-    refused(t, await invite({ email, role }, reader.headers), 'FORBIDDEN', 'no right');
-    refused(t, await post('/users/invite', { email, role }), 'FORBIDDEN', 'a stranger');
+    refused(t, await invite({ email, role }, reader.headers), 'FORBIDDEN', 'no permission');
+    refused(t, await post('/users/invite', { email, role }), 'FORBIDDEN', 'an anonymous caller');
     const url = { email, role, invite_url: 'https://evil.example/' };
     refused(t, await invite(url, reader.headers), 'FORBIDDEN', 'rights are checked before the URL');
     refused(t, await invite(url), 'INVALID_PAYLOAD', 'a URL that is not allowed');
@@ -107,7 +107,7 @@ t.test('what is refused changes nothing', async (t) => {
   t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
 });
 
-t.test('nobody invites to more than they may do themselves (CVE-2025-24353, GHSA-7h45-q5jx-7r87)', async (t) => {
+t.test('no invitation grants more rights than the inviter has (CVE-2025-24353, GHSA-7h45-q5jx-7r87)', async (t) => {
   const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
   const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
   const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
@@ -129,7 +129,7 @@ t.test('nobody invites to more than they may do themselves (CVE-2025-24353, GHSA
   }
 });
 
-t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
+t.test('an invalid token is rejected (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
   const fresh = async () => {
     const email = address();
     await invite({ email, role });
@@ -143,14 +143,14 @@ t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)'
   for (const body of [{}, { token }, { password }, { token, password, role }, { token, password: 7 }]) {
     refused(t, await post('/users/invite/accept', body), 'INVALID_PAYLOAD', JSON.stringify(body));
   }
-  await leavesAlone(t, app, 'a poor password', async () => {
+  await leavesAlone(t, app, 'a weak password', async () => {
     refused(t, await accept(token, 'password1'), 'FAILED_VALIDATION', 'too_common');
     refused(t, await accept(token, 'seven77'), 'FAILED_VALIDATION', 'short');
   });
   t.equal((await accept(token)).statusCode, 204);
 });
 
-t.test('an invitation dies with the address, and with the user (GHSA-fmh4-wcc4-5jm3)', async (t) => {
+t.test('an invitation is invalid after a change of address or status, or deletion (GHSA-fmh4-wcc4-5jm3)', async (t) => {
   for (const change of ['address', 'user', 'status'] as const) {
     const email = address();
     await invite({ email, role });
@@ -163,35 +163,35 @@ t.test('an invitation dies with the address, and with the user (GHSA-fmh4-wcc4-5
 });
 
 t.test(
-  'an invitation is for who reads the mail, and for nobody who says that the address is theirs (GHSA-fmh4-wcc4-5jm3)',
+  'only the email’s recipient can accept an invitation, not a caller who registers the address (GHSA-fmh4-wcc4-5jm3)',
   async (t) => {
     await app.db.update(settings).set({ publicRegistration: true, publicRegistrationRole: null });
     const email = address();
     await invite({ email, role });
     const token = await tokenFor(app, email);
-    await leavesAlone(t, app, 'who registers with the address', async () => {
+    await leavesAlone(t, app, 'a registration with the address', async () => {
       for (const spelling of [email, email.toUpperCase()]) {
         const answer = await post('/users/register', { email: spelling, password: 'the password of a stranger' });
-        t.equal(answer.statusCode, 204, 'is told nothing');
+        t.equal(answer.statusCode, 204, 'the response reveals nothing');
       }
     });
-    t.equal((await mailsTo(app, email)).length, 1, 'and there is no other mail');
+    t.equal((await mailsTo(app, email)).length, 1, 'no other email is sent');
     const other = await createUser(app);
     await post('/auth/password/request', { email: other.email });
-    refused(t, await accept(await tokenFor(app, other.email)), 'FORBIDDEN', 'a token that is another’s');
-    t.equal((await accept(token)).statusCode, 204, 'whoever was invited comes in');
+    refused(t, await accept(await tokenFor(app, other.email)), 'FORBIDDEN', 'the token of another user');
+    t.equal((await accept(token)).statusCode, 204, 'the invited user can accept');
     t.match(await found(email), { status: 'active', role });
     refused(
       t,
       await post('/auth/login', { email, password: 'the password of a stranger' }),
       'INVALID_CREDENTIALS',
-      'no other',
+      'the other password is not valid',
     );
     await app.db.update(settings).set({ publicRegistration: false });
   },
 );
 
-t.test('of fifty who accept at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
+t.test('of 50 simultaneous acceptances, one succeeds (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
   const email = address();
   await invite({ email, role });
   const token = await tokenFor(app, email);
@@ -200,11 +200,11 @@ t.test('of fifty who accept at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88
   );
   const winners = answers.flatMap(({ statusCode }, number) => (statusCode === 204 ? [number] : []));
   t.equal(winners.length, 1);
-  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_INVITE', 'the others');
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_INVITE', 'another request');
   t.equal((await post('/auth/login', { email, password: `the password of number ${winners[0]}` })).statusCode, 200);
 });
 
-t.test('ten who invite one address at once make one user', async (t) => {
+t.test('ten simultaneous invitations of one address create one user', async (t) => {
   const email = address();
   const answers = await Promise.all(Array.from({ length: 10 }, () => invite({ email, role })));
   t.strictSame([...new Set(answers.map(({ statusCode }) => statusCode))], [204]);

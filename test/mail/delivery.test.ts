@@ -29,7 +29,7 @@ async function start(t: Test, variables: Record<string, string> = {}) {
     ...variables,
   });
   const ask = (email: string) => service.post('/auth/password/request', { email });
-  /** Delivers until nothing is left to be tried, or the time is over. */
+  /** Delivers until the condition is met, or the time is up. */
   const deliver = async (until: () => boolean, milliseconds = 15_000) => {
     const end = performance.now() + milliseconds;
     while (!until() && performance.now() < end) {
@@ -45,7 +45,7 @@ async function start(t: Test, variables: Record<string, string> = {}) {
   return { ...service, port, ask, deliver, jobs };
 }
 
-t.test('a mail goes over SMTP, as one mail to one address', async (t) => {
+t.test('SMTP: each email goes to one address', async (t) => {
   const { app, port, ask, deliver } = await start(t);
   const { mails } = await startSmtp(t, port);
   const user = await createUser(app, { email: 'Ada@example.com', firstName: 'Äda', language: 'de-DE' });
@@ -65,12 +65,12 @@ t.test('a mail goes over SMTP, as one mail to one address', async (t) => {
   t.match(headers, { 'auto-submitted': 'auto-generated', 'content-language': 'de-DE' });
 });
 
-t.test('a server that is down, refuses or breaks off loses nothing and delays nobody', async (t) => {
+t.test('a mail server that is down, or that rejects or aborts, loses no email and delays no request', async (t) => {
   const { app, port, ask, deliver, jobs } = await start(t);
   const users = await Promise.all(Array.from({ length: 6 }, () => createUser(app)));
   const start_ = performance.now();
   for (const { email } of users) t.equal((await ask(email)).statusCode, 204);
-  t.ok(performance.now() - start_ < 5_000, 'nobody waits for the server');
+  t.ok(performance.now() - start_ < 5_000, 'no request waits for the mail server');
   await app.mail.deliverNow();
   t.match(await jobs(), [{ state: 'retry', reason: /ECONNREFUSED|connect/ }]);
 
@@ -82,18 +82,18 @@ t.test('a server that is down, refuses or breaks off loses nothing and delays no
     },
   });
   await deliver(() => refusals >= 6);
-  t.ok(refusals >= 6, 'it was tried');
+  t.ok(refusals >= 6, 'delivery was attempted');
   t.strictSame(refusing.mails, []);
   await refusing.close();
 
   const { mails } = await startSmtp(t, port);
   await deliver(() => mails.length >= 6, 40_000);
-  t.strictSame(mails.flatMap(({ to }) => to).sort(), users.map(({ email }) => email).sort(), 'each came once');
+  t.strictSame(mails.flatMap(({ to }) => to).sort(), users.map(({ email }) => email).sort(), 'each email arrived once');
   await sleep(100);
   t.strictSame([...new Set((await jobs()).map(({ state }) => state))], ['completed']);
 });
 
-t.test('a server that hangs is given up, and holds nothing else up', async (t) => {
+t.test('an attempt times out if the mail server hangs, and other work continues meanwhile', async (t) => {
   const { app, port, ask, deliver, jobs, get } = await start(t);
   const held = new Set<Socket>();
   const silent = createServer((socket) => held.add(socket.on('error', () => {})));
@@ -108,7 +108,7 @@ t.test('a server that hangs is given up, and holds nothing else up', async (t) =
   const start_ = performance.now();
   t.equal((await ask(user.email)).statusCode, 204);
   t.equal((await get('/server/ping')).statusCode, 200);
-  t.ok(performance.now() - start_ < 2_000, 'nobody waits for the server');
+  t.ok(performance.now() - start_ < 2_000, 'no request waits for the mail server');
   await attempt;
   t.match(await jobs(), [{ state: 'retry', reason: /[Tt]ime|[Gg]reeting/ }, { state: 'created' }]);
   for (const socket of held) socket.destroy();
@@ -118,7 +118,7 @@ t.test('a server that hangs is given up, and holds nothing else up', async (t) =
   t.equal(mails.length, 2);
 });
 
-t.test('a mail that is slow to leave holds no other up', async (t) => {
+t.test('a slow email does not delay other emails', async (t) => {
   const sent: string[] = [];
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -151,7 +151,7 @@ t.test('a mail that is slow to leave holds no other up', async (t) => {
   t.strictSame(await arrive(13), [...others, slow].sort());
 });
 
-t.test('a mail goes to the program sendmail', async (t) => {
+t.test('sendmail: the program receives the email', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sendmail-'));
   const program = join(folder, 'sendmail');
   writeFileSync(program, `#!/bin/sh\necho "$@" > ${folder}/arguments\ncat > ${folder}/mail\n`, { mode: 0o755 });
@@ -167,10 +167,10 @@ t.test('a mail goes to the program sendmail', async (t) => {
   const option = await createUser(app, { email: '-oX@example.com' });
   await ask(option.email);
   await app.mail.deliverNow();
-  t.match((await jobs())[1], { state: 'retry', reason: /[Ii]nvalid/ }, 'an address is never an option');
+  t.match((await jobs())[1], { state: 'retry', reason: /[Ii]nvalid/ }, 'an address is never interpreted as an option');
 });
 
-t.test('cut off after the mail was taken it comes twice, with one Message-ID', async (t) => {
+t.test('if the connection drops after delivery, the email is sent again with the same Message-ID', async (t) => {
   const { app, port, ask, deliver } = await start(t);
   const taken: string[] = [];
   const cutting = await startSmtp(t, port, {
@@ -198,7 +198,7 @@ t.test('cut off after the mail was taken it comes twice, with one Message-ID', a
   t.equal(ids[0], ids[1]);
 });
 
-t.test('a mail that was given up is kept, seen by administrators, and can be sent again', async (t) => {
+t.test('a failed email is stored; administrators can list it and retry it', async (t) => {
   const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const member = await tokenHolder(app);
@@ -215,22 +215,22 @@ t.test('a mail that was given up is kept, seen by administrators, and can be sen
   t.strictSame(await mails('?state=waiting'), []);
   t.equal((await mails('?limit=1')).length, 1);
 
-  refused(t, await get('/mails', member.headers), 'FORBIDDEN', 'a member');
-  refused(t, await get('/mails'), 'INVALID_CREDENTIALS', 'a stranger');
-  refused(t, await get('/mails?state=lost', admin.headers), 'INVALID_QUERY', 'a state that there is not');
-  refused(t, await get('/mails?limit=0', admin.headers), 'INVALID_QUERY', 'a limit that there is not');
-  refused(t, await post(`/mails/${mail.id}/retry`, {}, member.headers), 'FORBIDDEN', 'a member');
-  refused(t, await post(`/mails/${user.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'no such mail');
-  refused(t, await post('/mails/x/retry', {}, admin.headers), 'INVALID_PAYLOAD', 'no identifier');
+  refused(t, await get('/mails', member.headers), 'FORBIDDEN', 'a user who is not an administrator');
+  refused(t, await get('/mails'), 'INVALID_CREDENTIALS', 'an anonymous caller');
+  refused(t, await get('/mails?state=lost', admin.headers), 'INVALID_QUERY', 'an unknown state');
+  refused(t, await get('/mails?limit=0', admin.headers), 'INVALID_QUERY', 'an invalid limit');
+  refused(t, await post(`/mails/${mail.id}/retry`, {}, member.headers), 'FORBIDDEN', 'no administrator');
+  refused(t, await post(`/mails/${user.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'an unknown email');
+  refused(t, await post('/mails/x/retry', {}, admin.headers), 'INVALID_PAYLOAD', 'an invalid id');
 
   const smtp = await startSmtp(t, port);
   t.equal((await post(`/mails/${mail.id}/retry`, {}, admin.headers)).statusCode, 204);
   await deliver(() => smtp.mails.length > 0);
   t.equal(smtp.mails.length, 1);
-  refused(t, await post(`/mails/${mail.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'it was sent');
+  refused(t, await post(`/mails/${mail.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'an email that was sent');
 });
 
-t.test('a password reset is sent before invitations that were there first', async (t) => {
+t.test('a password reset is sent before invitations that were queued earlier', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;
   const role = await createRole(app);
@@ -240,14 +240,14 @@ t.test('a password reset is sent before invitations that were there first', asyn
   await post('/auth/password/request', { email });
   await app.mail.deliverNow();
   const sent = await readMailbox(app.db);
-  t.ok(sent.length < 50, 'there are others left');
+  t.ok(sent.length < 50, 'some emails are still waiting');
   t.ok(
     sent.some(({ to }) => to === email),
-    'it is among the first',
+    'the password reset is among the first emails sent',
   );
 });
 
-t.test('in production without a transport mails wait, and the service runs', async (t) => {
+t.test('in production, the mailbox transport leaves emails waiting, and the service still works', async (t) => {
   const { app, ask, jobs } = await start(t, { EMAIL_TRANSPORT: 'mailbox', NODE_ENV: 'production' });
   const user = await createUser(app);
   t.equal((await ask(user.email)).statusCode, 204);

@@ -4,7 +4,7 @@ import { isAllowedUrl } from '../../plugins/platform/urls.js';
 
 const list = ['https://app.example.com/reset?from=mail', 'https://xn--exmple-cua.example/', 'myapp://reset/here'];
 
-t.test('a URL is allowed to the letter, or by its origin and path', async (t) => {
+t.test('a URL is allowed if it equals a listed URL, or has the same origin and path', async (t) => {
   for (const url of [
     ...list,
     'https://app.example.com/reset',
@@ -20,7 +20,7 @@ t.test('a URL is allowed to the letter, or by its origin and path', async (t) =>
   }
 });
 
-t.test('and nothing that only looks like it (CVE-2024-52289)', async (t) => {
+t.test('a URL that only resembles a listed one is rejected (CVE-2024-52289)', async (t) => {
   for (const url of [
     '',
     'app.example.com/reset',
@@ -73,7 +73,7 @@ t.test('and nothing that only looks like it (CVE-2024-52289)', async (t) => {
   t.equal(isAllowedUrl('https://app.example.com/reset', []), false, 'an empty list allows nothing');
 });
 
-t.test('the token is added, and the rest stays', async (t) => {
+t.test('the token is added to the URL, and the rest is unchanged', async (t) => {
   const cases = {
     'https://a.example/reset': 'https://a.example/reset?token=T',
     'https://a.example/reset?a=1%20b+c#d': 'https://a.example/reset?a=1%20b+c&token=T#d',

@@ -11,7 +11,7 @@ const service = await startTestApp(t, { MAILBOX_KEY: key });
 const { app } = service;
 const asPage = { accept: 'text/html' };
 
-/** The cookie that an app gives in exchange for its key. */
+/** The cookie that an app returns in exchange for its key. */
 async function cookieOf(instance: typeof app): Promise<string> {
   const url = `/mailbox?key=${instance.mailbox.access.key}`;
   const { headers } = await instance.inject({ url, headers: asPage });
@@ -26,7 +26,7 @@ const user = await createUser(app, { email: 'reader@example.com', firstName: '<b
 await service.post('/auth/password/request', { email: user.email });
 const [mail] = await mailsTo(app, user.email);
 
-t.test('mails can be read as pages, and as JSON by tests', async (t) => {
+t.test('emails are available as pages, and as JSON for tests', async (t) => {
   const list = await open('/mailbox');
   t.equal(list.statusCode, 200);
   t.match(list.headers['content-type'], 'text/html');
@@ -49,7 +49,7 @@ t.test('mails can be read as pages, and as JSON by tests', async (t) => {
   t.equal((await open(`/mailbox/${mail?.id}`, here)).json().data.id, mail?.id);
 });
 
-t.test('what is not there', async (t) => {
+t.test('an unknown email returns 404', async (t) => {
   for (const id of [randomUUID(), 'x', '%00', '..%2F..', `${randomUUID()}/html`, 'x/html']) {
     t.equal((await open(`/mailbox/${id}`)).statusCode, 404, id);
   }
@@ -57,11 +57,15 @@ t.test('what is not there', async (t) => {
 
 const paths = () => ['/mailbox', `/mailbox/${mail?.id}`, `/mailbox/${mail?.id}/html`, '/mailbox/style.css'];
 
-t.test('the key is exchanged for a cookie, and leaves the address', async (t) => {
+t.test('the key is exchanged for a cookie, and removed from the URL', async (t) => {
   for (const path of paths()) {
     const answer = await open(`${path}?key=${key}`, asPage);
     t.equal(answer.statusCode, 302, path);
-    t.equal(answer.headers.location, path.split('/').at(-1), 'relative, for proxies with a path of their own');
+    t.equal(
+      answer.headers.location,
+      path.split('/').at(-1),
+      'relative, so that it works behind a proxy that adds a path',
+    );
     const set = String(answer.headers['set-cookie']);
     t.match(set, /^gatehouse_mailbox=[\w-]{43}; Path=\/mailbox; HttpOnly; SameSite=Lax$/);
     t.notMatch(`${set}${answer.body}`, key);
@@ -71,24 +75,24 @@ t.test('the key is exchanged for a cookie, and leaves the address', async (t) =>
   const slash = await open(`/mailbox/?x=1&key=${key}`, asPage);
   t.equal(slash.headers.location, '../mailbox?x=1');
   const program = await open(`/mailbox?key=${key}`, {});
-  t.equal(program.statusCode, 200, 'a program gets what it asks for');
+  t.equal(program.statusCode, 200, 'a program gets the JSON directly');
   t.match(program.json().data, [{ to: 'reader@example.com' }]);
 });
 
-t.test('it is for administrators and for who has the key, from wherever they come', async (t) => {
+t.test('only administrators and callers with the key can read the mailbox, from any address', async (t) => {
   const member = await tokenHolder(app);
   const local = { host: 'localhost:8055' };
   const refusals: Record<string, [query: string, headers: Record<string, string>]> = {
-    'nobody, at this machine': ['', local],
-    'nobody, through a proxy that rewrites Host': ['', { ...local, 'x-forwarded-for': '127.0.0.1' }],
-    'a user': ['', member.headers],
+    'an anonymous caller on this machine': ['', local],
+    'an anonymous caller through a proxy that rewrites Host': ['', { ...local, 'x-forwarded-for': '127.0.0.1' }],
+    'a user who is not an administrator': ['', member.headers],
     'another key': ['?key=the-key-of-the-mailboX', local],
-    'a part of the key': [`?key=${key.slice(0, -1)}`, local],
-    'no key': ['?key=', local],
+    'part of the key': [`?key=${key.slice(0, -1)}`, local],
+    'an empty key': ['?key=', local],
     'two keys': [`?key=${key}&key=${key}`, local],
     'another cookie': ['', { cookie: 'gatehouse_mailbox=x' }],
     'the key as the cookie': ['', { cookie: `gatehouse_mailbox=${key}` }],
-    'a wrong key, in spite of a good cookie': ['?key=x', { cookie }],
+    'a wrong key, despite a valid cookie': ['?key=x', { cookie }],
   };
   for (const [what, [query, headers]] of Object.entries(refusals)) {
     for (const path of paths()) {
@@ -116,7 +120,7 @@ t.test('it is for administrators and for who has the key, from wherever they com
   t.equal((await open('/mailbox', { ...browser, cookie: `gatehouse_session_token=x; ${cookie}` })).statusCode, 200);
 });
 
-t.test('without MAILBOX_KEY each start makes a key of its own', async (t) => {
+t.test('without MAILBOX_KEY, each start generates another key', async (t) => {
   const [one, two] = [await startTestApp(t), await startTestApp(t)];
   t.match(one.app.mailbox.access.key, /^[\w-]{32}$/);
   t.not(one.app.mailbox.access.key, two.app.mailbox.access.key);
@@ -124,24 +128,24 @@ t.test('without MAILBOX_KEY each start makes a key of its own', async (t) => {
   t.equal(
     (await two.app.inject({ url: '/mailbox', headers: others })).statusCode,
     403,
-    'and a cookie ends with its key',
+    'a cookie is valid only with its key',
   );
 });
 
-t.test('the cookie is for the mailbox alone, under https for https alone', async (t) => {
+t.test('the cookie is restricted to the path of the mailbox, and to HTTPS if PUBLIC_URL uses it', async (t) => {
   const { app: known } = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com/base' });
   const url = `/mailbox?key=${known.mailbox.access.key}`;
   const { headers } = await known.inject({ url, headers: asPage });
   t.match(String(headers['set-cookie']), /; Path=\/base\/mailbox; HttpOnly; Secure; SameSite=Lax$/);
 });
 
-t.test('with a slash at the end it leads to the page whose links are right', async (t) => {
+t.test('a trailing slash redirects to the page on which relative links work', async (t) => {
   const response = await app.inject({ url: '/mailbox/?x=1', headers: here });
   t.equal(response.statusCode, 302);
   t.equal(response.headers.location, '../mailbox');
 });
 
-t.test('it holds the latest two hundred, and each mail once', async (t) => {
+t.test('the mailbox keeps the latest 200 emails, each once', async (t) => {
   const keep = (number: number, messageId = `<${number}@example.com>`) =>
     keepMail(
       app.db,
@@ -156,7 +160,7 @@ t.test('it holds the latest two hundred, and each mail once', async (t) => {
   t.equal(mails.at(-1)?.to, 'to-6@example.com');
 });
 
-t.test('there is none with another transport, nor in production', async (t) => {
+t.test('the mailbox is not available with another transport, nor in production', async (t) => {
   const variables: Record<string, string>[] = [{ EMAIL_TRANSPORT: 'smtp' }, { NODE_ENV: 'production' }];
   for (const more of variables) {
     const other = await startTestApp(t, more);

@@ -6,7 +6,7 @@ import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { tokenHolder } from '../helpers/rights.js';
 
-/** Where links, redirects and the addresses given to providers lead: where PUBLIC_URL says, whatever a request says of itself. */
+/** Links, redirects, and callback URLs sent to providers start with PUBLIC_URL, whatever the headers of a request. */
 
 const publicUrl = 'https://accounts.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
@@ -15,7 +15,7 @@ const service = await startTestApp(t, {
   REGISTRATION_ANSWER_TIME: '1ms',
   AUTH_PROVIDERS: 'alpha',
   ...server.variables('alpha'),
-  // The worst case: a proxy that is trusted, and hands on what it was told.
+  // The worst case: a trusted proxy that forwards the headers of the client.
   TRUST_PROXY: 'true',
 });
 const { app, post, get } = service;
@@ -23,7 +23,10 @@ await app.db.update(settings).set({ publicRegistration: true });
 const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const role = await createRole(app);
 
-/** What of them shows that one was believed. Each has a sign that no token has, since a token may spell any word by chance. */
+/**
+ * Text that shows that a poisoned header was used. Each pattern has a character that tokens lack, because a token could
+ * contain any word by chance.
+ */
 const believed = /evil\.example|\/evil|:8443/;
 
 const poison: Record<string, string>[] = [
@@ -40,7 +43,7 @@ const poison: Record<string, string>[] = [
   { origin: 'https://evil.example', referer: 'https://evil.example/account' },
 ];
 
-t.test('links in mails (GHSA-3529-5m8x-rpv3, CVE-2025-64101, GHSA-93m4-mfpg-c3xf)', async (t) => {
+t.test('email links ignore poisoned headers (GHSA-3529-5m8x-rpv3, CVE-2025-64101, GHSA-93m4-mfpg-c3xf)', async (t) => {
   for (const [index, headers] of poison.entries()) {
     const what = JSON.stringify(headers);
     const { email: known } = await createUser(app);
@@ -56,25 +59,26 @@ t.test('links in mails (GHSA-3529-5m8x-rpv3, CVE-2025-64101, GHSA-93m4-mfpg-c3xf
       const [mail] = await mailsTo(app, email);
       const { origin, pathname } = linkIn(mail ?? { text: '' });
       t.strictSame([origin, pathname], [publicUrl, path], `${path}: ${what}`);
-      t.notMatch(`${mail?.html}${mail?.text}${mail?.subject}`, believed, `nothing else in it: ${what}`);
+      t.notMatch(
+        `${mail?.html}${mail?.text}${mail?.subject}`,
+        believed,
+        `no poisoned value elsewhere in the email: ${what}`,
+      );
     }
   }
 });
 
-t.test(
-  'where a browser is sent on the way to a provider, and by a link that is of no use (CVE-2025-64101)',
-  async (t) => {
-    for (const headers of poison) {
-      const what = JSON.stringify(headers);
-      const start = await get('/auth/login/alpha', headers);
-      const location = new URL(String(start.headers.location));
-      t.equal(location.origin, server.origin, what);
-      t.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/auth/login/alpha/callback`, what);
-      const browser = { accept: 'text/html', ...headers };
-      for (const url of ['/users/register/verify-email?token=x', '/account/sessions', '/']) {
-        const { headers: told, body } = await get(url, browser);
-        t.notMatch(`${told.location} ${told.link} ${body}`, believed, `${url}: ${what}`);
-      }
+t.test('provider logins, redirects, and pages ignore poisoned headers (CVE-2025-64101)', async (t) => {
+  for (const headers of poison) {
+    const what = JSON.stringify(headers);
+    const start = await get('/auth/login/alpha', headers);
+    const location = new URL(String(start.headers.location));
+    t.equal(location.origin, server.origin, what);
+    t.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/auth/login/alpha/callback`, what);
+    const browser = { accept: 'text/html', ...headers };
+    for (const url of ['/users/register/verify-email?token=x', '/account/sessions', '/']) {
+      const { headers: told, body } = await get(url, browser);
+      t.notMatch(`${told.location} ${told.link} ${body}`, believed, `${url}: ${what}`);
     }
-  },
-);
+  }
+});

@@ -16,7 +16,7 @@ import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
 import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
 
-/** Who is told by mail, of what, and where to (ASVS 6.3.7). */
+/** Which changes send a security notice, and to which address (ASVS 6.3.7). */
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
@@ -24,7 +24,7 @@ const service = await startTestApp(t, {
   ADMIN_TOKEN: adminToken,
   PUBLIC_URL: publicUrl,
   REGISTRATION_ANSWER_TIME: '1ms',
-  // An own address that changes immediately; with a confirmation, test/users/email-change.test.ts.
+  // Users' own addresses change immediately. For confirmed changes, see test/users/email-change.test.ts.
   EMAIL_CHANGE_CONFIRMATION: 'false',
   AUTH_PROVIDERS: 'alpha',
   ...server.variables('alpha', { LABEL: 'Alpha Inc.', ALLOW_PUBLIC_REGISTRATION: 'true', SYNC_USER_INFO: 'true' }),
@@ -43,15 +43,15 @@ const ownRow = (app: TestApp['app']) =>
   );
 const ownRights = await ownRow(app);
 
-/** Somebody who may change their own account, and how they do. */
-async function somebody(columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
+/** Creates a user who may change their own account, and a function that does so. */
+async function createEditor(columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
   const holder = await tokenHolder(app, {
     policies: [ownRights],
     firstName: 'Ada',
     emailVerifiedAt: new Date(),
     ...columns,
   });
-  // Their static token may not change their credentials.
+  // A session, because their static token may not change their credentials.
   const user = { ...holder, headers: await openSession(app, holder.id) };
   const change = (payload: object, headers: Record<string, string> = {}) =>
     request({ method: 'PATCH', url: '/users/me', payload, headers: { ...user.headers, ...headers } });
@@ -66,7 +66,7 @@ interface Job {
   isOwn: boolean;
 }
 
-/** The notices that wait, in the order in which they were written; they do no longer. */
+/** Removes the waiting notices from the queue, and returns them in the order in which they were written. */
 async function waiting({ app }: Pick<TestApp, 'app'> = service): Promise<Job[]> {
   const found = await rows<{ data: Job }>(
     app.db,
@@ -76,21 +76,21 @@ async function waiting({ app }: Pick<TestApp, 'app'> = service): Promise<Job[]> 
   return found.map(({ data }) => data);
 }
 
-/** What an account was told, in short. */
+/** The changes in the notices to one address. */
 const changesTo = async (email: string) =>
   (await waiting()).filter((job) => job.email === email).map(({ changes }) => changes.join());
 
-t.test('security notices', async (t) => {
+t.test('security notices report changes to credentials', async (t) => {
   t.beforeEach(async () => {
     await waiting();
   });
 
-  t.test('a new password: when, with what, and what to do if it was somebody else', async (t) => {
-    const user = await somebody({ language: 'de-DE', emailNotifications: false });
+  t.test('a notice of a new password says when it changed, with which device, and what to do', async (t) => {
+    const user = await createEditor({ language: 'de-DE', emailNotifications: false });
     const moment = app.clock();
     t.equal((await user.change({ password: fresh, title: 'Dr.' }, { 'user-agent': firefox })).statusCode, 200);
     const [mail, ...more] = await mailsTo(app, user.email);
-    t.strictSame(more, [], 'one mail, whatever else was changed, and although notifications are off');
+    t.strictSame(more, [], 'one email, whatever else was changed, and although notifications are off');
     t.match(mail, { subject: 'Ihr Passwort für Gatehouse wurde geändert', language: 'de-DE' });
     for (const part of [mail?.text ?? '', mail?.html ?? '']) {
       t.match(part, 'Guten Tag Ada,');
@@ -98,12 +98,12 @@ t.test('security notices', async (t) => {
       t.match(part, `Wann: ${moment.getUTCDate()}. `);
       t.match(part, ` ${moment.toISOString().slice(11, 16)} UTC`);
       t.match(part, `${publicUrl}/account/forgot-password`);
-      t.notMatch(part, /token=|eyJ/, 'no link that does something by itself');
+      t.notMatch(part, /token=|eyJ/, 'no link that takes effect when it is opened');
       t.notOk(part.includes(fresh) || part.includes(user.token), 'no secret');
     }
   });
 
-  t.test('a password set by a link, or by an administrator', async (t) => {
+  t.test('a password set by a link, or by an administrator, sends a notice', async (t) => {
     const { id, email } = await createUser(app);
     await post('/auth/password/request', { email });
     await post('/auth/password/reset', { token: await tokenFor(app, email), password: fresh });
@@ -119,11 +119,11 @@ t.test('security notices', async (t) => {
     );
     const [, , byAdmin] = await mailsTo(app, email);
     t.match(byAdmin?.text, 'By: an administrator of Gatehouse');
-    t.notMatch(byAdmin?.text, /Firefox|If this was you/, 'nothing of where the administrator was');
+    t.notMatch(byAdmin?.text, /Firefox|If this was you/, 'nothing about the administrator’s device');
   });
 
-  t.test('a new address: the old one is told, and not which the new one is', async (t) => {
-    const user = await somebody();
+  t.test('a new address sends a notice to the old one, without the new one', async (t) => {
+    const user = await createEditor();
     const email = newEmail();
     await user.change({ email });
     t.strictSame(await mailsTo(app, email), []);
@@ -131,36 +131,36 @@ t.test('security notices', async (t) => {
     t.strictSame(more, []);
     t.match(mail?.subject, 'The email address of your Gatehouse account was changed');
     for (const part of [mail?.text ?? '', mail?.html ?? '']) {
-      t.notOk(part.includes(email), 'the old mailbox may be in other hands by now');
-      t.notMatch(part, 'forgot-password', 'a new password could not be asked for with the old address');
+      t.notOk(part.includes(email), 'the old mailbox may belong to another person by now');
+      t.notMatch(part, 'forgot-password', 'the old address can no longer request a password reset');
       t.match(part, 'contact an administrator');
     }
     await user.change({ email: email.toUpperCase() });
     await user.change({ email: email.toUpperCase() });
-    t.strictSame(await waiting(), [], 'the same in capitals');
+    t.strictSame(await waiting(), [], 'the same address in capitals');
 
     await patch(service, `/users/${user.id}`, { email: newEmail() });
     t.match(await waiting(), [{ user: user.id, email: email.toUpperCase(), changes: ['email_changed'], isOwn: false }]);
   });
 
-  t.test('several changes at once are one mail, to the old address', async (t) => {
-    const user = await somebody();
+  t.test('several changes in one request send one email, to the old address', async (t) => {
+    const user = await createEditor();
     await user.change({ password: fresh, email: newEmail(), token: randomUUID() });
     t.match(await waiting(), [
       { email: user.email, changes: ['password_changed', 'email_changed', 'token_set'], url: null },
     ]);
   });
 
-  t.test('what was written before somebody changed the address goes to where it was', async (t) => {
-    const user = await somebody();
+  t.test('a notice goes to the address at the time of the change', async (t) => {
+    const user = await createEditor();
     await user.change({ password: fresh });
     await user.change({ email: newEmail() });
     await app.db.execute(sql`delete from users where id = ${user.id}::uuid`);
     const subjects = (await mailsTo(app, user.email)).map(({ subject }) => subject);
-    t.equal(subjects.length, 2, 'although the account is gone by now');
+    t.equal(subjects.length, 2, 'although the account has been deleted since');
   });
 
-  t.test('two-factor authentication', async (t) => {
+  t.test('changes to two-factor authentication send notices', async (t) => {
     const person = await newPerson(service, { policies: [ownRights] });
     await person.enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) });
     t.strictSame(await changesTo(person.email), ['tfa_enabled']);
@@ -174,19 +174,19 @@ t.test('security notices', async (t) => {
     t.strictSame(await changesTo(holder.email), ['recovery_code_used']);
     t.equal((await holder.login(codes[0])).statusCode, 401);
     t.equal((await holder.login(codeOfStep(nextStep(service)))).statusCode, 200);
-    t.strictSame(await waiting(), [], 'a used code, and a login as ever');
+    t.strictSame(await waiting(), [], 'no notice of a code used again, or of a regular login');
     t.equal((await holder.disable({ otp: codes[1] })).statusCode, 204);
-    t.strictSame(await changesTo(holder.email), ['recovery_code_used,tfa_disabled'], 'in one mail');
+    t.strictSame(await changesTo(holder.email), ['recovery_code_used,tfa_disabled'], 'in one email');
 
     await updateAccount(app, holder.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, holder.id) });
     const off = () => post(`/users/${holder.id}/tfa/disable`, {}, asAdmin);
     t.equal((await off()).statusCode, 204);
     t.match(await waiting(), [{ email: holder.email, changes: ['tfa_disabled'], isOwn: false }]);
     t.equal((await off()).statusCode, 204);
-    t.strictSame(await waiting(), [], 'it was off already');
+    t.strictSame(await waiting(), [], 'it was already disabled');
   });
 
-  t.test('accounts at providers', async (t) => {
+  t.test('linking and unlinking a provider account sends notices', async (t) => {
     server.profile = { id: 'octo-1', name: 'Mona', email: newEmail() };
     const { email, password } = await createUser(app);
     const visitor = createVisitor(service, publicUrl);
@@ -196,28 +196,32 @@ t.test('security notices', async (t) => {
     await link();
     await link();
     const [mail, ...more] = await mailsTo(app, email);
-    t.strictSame(more, [], 'once: the second time it was linked already');
+    t.strictSame(more, [], 'one email: the second time, it was already linked');
     t.equal(mail?.subject, 'Alpha Inc. was linked to your Gatehouse account');
     const [identity] = (await visitor.visit('/users/me/identities')).json().data;
     await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
     t.match(await waiting(), [{ email, changes: ['provider_unlinked'], provider: 'Alpha Inc.' }]);
   });
 
-  t.test('another account at a provider, by an administrator', async (t) => {
+  t.test('a provider account changed by an administrator sends a notice', async (t) => {
     const { id, email } = await createUser(app);
     const moved = { provider: 'alpha', external_identifier: 'octo-2' };
     await patch(service, `/users/${id}`, moved);
-    t.match(await waiting(), [{ email, changes: ['provider_changed'], url: null }], 'without a password to ask for');
+    t.match(
+      await waiting(),
+      [{ email, changes: ['provider_changed'], url: null }],
+      'no link, because the user has no password to reset',
+    );
     await patch(service, `/users/${id}`, moved);
-    t.strictSame(await waiting(), [], 'the same again');
+    t.strictSame(await waiting(), [], 'no notice of an unchanged value');
   });
 
-  t.test('an address that follows the provider', async (t) => {
+  t.test('an address updated from the provider sends a notice', async (t) => {
     const [email, next] = [newEmail(), newEmail()];
     const visitor = createVisitor(service, publicUrl);
     server.profile = { id: 'octo-3', name: 'Mona', email };
     await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
-    t.strictSame(await waiting(), [], 'the account was made');
+    t.strictSame(await waiting(), [], 'the account was created');
     await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
     t.strictSame(await waiting(), [], 'a login');
     server.profile = { id: 'octo-3', name: 'Mona', email: next };
@@ -225,27 +229,27 @@ t.test('security notices', async (t) => {
     t.match(await waiting(), [{ email, changes: ['email_changed'], isOwn: true }]);
   });
 
-  t.test('a static token that is set or replaced', async (t) => {
+  t.test('setting or replacing a static token sends a notice', async (t) => {
     const { id, email } = await createUser(app);
     const write = (token: string | null) => patch(service, `/users/${id}`, { token });
     const [one, other] = [randomUUID(), randomUUID()];
     await write(null);
-    t.strictSame(await waiting(), [], 'there was none');
+    t.strictSame(await waiting(), [], 'there was no token');
     await write(one);
     t.strictSame(await changesTo(email), ['token_set']);
     await write(one);
-    t.strictSame(await waiting(), [], 'the same');
+    t.strictSame(await waiting(), [], 'the same token');
     await write('**********');
-    t.strictSame(await waiting(), [], 'as it was read');
+    t.strictSame(await waiting(), [], 'the masked value');
     await write(other);
     t.strictSame(await changesTo(email), ['token_set']);
     await write(null);
-    t.strictSame(await waiting(), [], 'taken away: nobody gets in by it');
+    t.strictSame(await waiting(), [], 'removed: it can no longer be used to sign in');
   });
 
-  t.test('what is no change to credentials, and whose account is not in use', async (t) => {
+  t.test('other changes, and changes to accounts that are not active, send no notice', async (t) => {
     const role = await createRole(app);
-    const user = await somebody();
+    const user = await createEditor();
     await user.change({ title: 'Dr.', language: 'fr-FR', email_notifications: false });
     await user.change({});
     t.equal((await user.change({ password: 'short' })).statusCode, 400);
@@ -278,7 +282,7 @@ t.test('security notices', async (t) => {
     t.strictSame(await waiting(), []);
   });
 
-  t.test('what is rolled back is told to nobody', async (t) => {
+  t.test('a change that is rolled back sends no notice', async (t) => {
     const user = await createUser(app);
     const response = await patch(service, '/users', [
       { id: user.id, password: fresh, email: newEmail() },
@@ -288,7 +292,7 @@ t.test('security notices', async (t) => {
     t.strictSame(await waiting(), []);
   });
 
-  t.test('many users at once: each is told, in the transaction, and by few statements', async (t) => {
+  t.test('a bulk update notifies each user, in the same transaction and with few statements', async (t) => {
     const people = await Promise.all(Array.from({ length: 12 }, () => createUser(app)));
     const count = countStatements(app);
     const change = async (some: typeof people) => {
@@ -299,39 +303,39 @@ t.test('security notices', async (t) => {
     };
     const forOne = await change(people.slice(0, 1));
     await waiting();
-    t.equal(await change(people), forOne, 'as many statements as for one');
+    t.equal(await change(people), forOne, 'as many statements as for one user');
     const written = await rows<{ xmin: string }>(
       app.db,
       sql`select distinct xmin::text from pgboss.job where name = 'mail'`,
     );
     t.equal(written.length, 1, 'in one transaction');
-    const told = await waiting();
-    t.strictSame(told.map(({ email }) => email).sort(), people.map(({ email }) => email).sort());
-    t.ok(told.every(({ changes, isOwn }) => changes.join() === 'password_changed' && !isOwn));
+    const notices = await waiting();
+    t.strictSame(notices.map(({ email }) => email).sort(), people.map(({ email }) => email).sort());
+    t.ok(notices.every(({ changes, isOwn }) => changes.join() === 'password_changed' && !isOwn));
   });
 
-  t.test('administrators see the notices that wait', async (t) => {
-    const user = await somebody();
+  t.test('administrators can list waiting notices', async (t) => {
+    const user = await createEditor();
     await user.change({ password: fresh });
     const { data } = (await get('/mails?limit=1', asAdmin)).json();
     t.match(data, [{ kind: 'notice', state: 'waiting', user: user.id, email: user.email }]);
   });
 
-  t.test('without login by password there is no link to a new one', async (t) => {
+  t.test('without password login, a notice has no link to reset the password', async (t) => {
     const other = await startWithAdmin(t, { AUTH_DISABLE_DEFAULT: 'true' });
     const { id, email } = await createUser(other.app);
     await patch(other, `/users/${id}`, { token: randomUUID() });
     t.match(await waiting(other), [{ email, changes: ['token_set'], url: null }]);
   });
 
-  t.test('EMAIL_SECURITY_NOTICES=false tells nobody', async (t) => {
+  t.test('EMAIL_SECURITY_NOTICES=false sends no notices', async (t) => {
     const other = await startWithAdmin(t, { EMAIL_SECURITY_NOTICES: 'false' });
     const { id } = await createUser(other.app);
     t.equal((await patch(other, `/users/${id}`, { password: fresh, email: newEmail() })).statusCode, 200);
     t.strictSame(await waiting(other), []);
   });
 
-  t.test("nobody's mailbox is filled by somebody who gives its address for their own", async (t) => {
+  t.test('an attacker cannot flood a mailbox by claiming its address', async (t) => {
     const other = await startWithAdmin(t, { RATE_LIMITER_MAIL_ENABLED: 'true' });
     const policies = [await ownRow(other.app)];
     const attack = async (email: string, times: number) => {
@@ -344,22 +348,18 @@ t.test('security notices', async (t) => {
       return id;
     };
     const one = await attack('victim@example.com', 25);
-    t.equal((await waiting(other)).length, 20, 'so many in a quarter of an hour');
+    t.equal((await waiting(other)).length, 20, 'the limit for 15 minutes');
     await attack('victim+2@example.com', 1);
-    t.equal(
-      (await waiting(other)).length,
-      1,
-      'another address is another mailbox: nobody uses up the limit of its owner',
-    );
+    t.equal((await waiting(other)).length, 1, 'another address has its own limit');
     for (let asked = 0; asked < 25; asked++) await other.post('/auth/password/request', { email: 'other@example.com' });
     await attack('other@example.com', 1);
-    t.equal((await waiting(other)).length, 1, 'links that strangers ask for leave it alone');
+    t.equal((await waiting(other)).length, 1, 'links requested by anonymous callers do not use up the limit');
     await patch(other, `/users/${one}`, { password: fresh });
-    t.equal((await waiting(other)).length, 1, 'what administrators do is told all the same');
+    t.equal((await waiting(other)).length, 1, 'changes by administrators still send notices');
     other.clock.advance(15 * minute);
     const headers = await openSession(other.app, one);
     const later = await other.request({ method: 'PATCH', url: '/users/me', payload: { token: randomUUID() }, headers });
     t.equal(later.statusCode, 200);
-    t.equal((await waiting(other)).length, 1, 'a quarter of an hour later');
+    t.equal((await waiting(other)).length, 1, '15 minutes later');
   });
 });

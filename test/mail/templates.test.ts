@@ -22,7 +22,7 @@ interface Changes {
   notice?: Partial<Notice>;
 }
 
-/** What a mail of any kind needs. */
+/** The input for an email of any kind. */
 function input({ language = english, project, variables, validFor = 7 * day, notice }: Changes = {}): MailInput {
   const { url: link = url, ...recipient } = variables ?? {};
   return {
@@ -43,7 +43,7 @@ function input({ language = english, project, variables, validFor = 7 * day, not
   };
 }
 
-/** The languages that there are, and one more. */
+/** The available languages, and one more. */
 function withLanguage(extra: Locale): Locales {
   return { all: [...locales.all, extra], pick: locales.pick };
 }
@@ -58,7 +58,7 @@ async function faultsOf(folder: string | undefined, available = locales): Promis
   }
 }
 
-t.test('every mail in every language says all that it has to', async (t) => {
+t.test('every email in every language contains all required information', async (t) => {
   await templates.check();
   for (const language of locales.all) {
     for (const kind of mailKinds) {
@@ -68,9 +68,9 @@ t.test('every mail in every language says all that it has to', async (t) => {
         const escapedUrl = url.replace('&', '&amp;');
         t.equal(mail.language, language.tag, what);
         t.match(mail.html, new RegExp(`^<!doctype html>\\n<html lang="${language.tag}" dir="ltr">`), what);
-        t.equal(mail.html.split(`href="${escapedUrl}"`).length, 3, `${what}: the button and the link under it`);
+        t.equal(mail.html.split(`href="${escapedUrl}"`).length, 3, `${what}: the button and the link below it`);
         t.ok(mail.html.includes(`>${escapedUrl}</a>`), `${what}: the link to copy`);
-        t.ok(mail.text.split('\n').includes(url), `${what}: the link on a line of its own`);
+        t.ok(mail.text.split('\n').includes(url), `${what}: the link on its own line`);
         for (const part of [mail.subject, mail.html, mail.text]) {
           t.ok(part.includes('Northwind'), what);
           t.notMatch(part, /\{\{|\{%|\}\}|%\}|undefined|null|\[object/, what);
@@ -78,10 +78,10 @@ t.test('every mail in every language says all that it has to', async (t) => {
         }
         for (const part of [mail.html, mail.text]) {
           t.equal(part.includes('Ada'), first_name === 'Ada', what);
-          // The link of these is no secret, and never expires.
+          // The links of these emails are not secret, and never expire.
           const isLasting = kind === 'notice' || kind === 'account_exists';
           if (!isLasting) t.match(part, /7\s?(days|Tage|jours|días|天)/, what);
-          t.ok(part.includes('ada@example.com'), `${what}: why one gets this mail`);
+          t.ok(part.includes('ada@example.com'), `${what}: why the recipient gets this email`);
         }
         t.notMatch(mail.text, /<|&amp;|\n{3}/, what);
       }
@@ -89,7 +89,7 @@ t.test('every mail in every language says all that it has to', async (t) => {
   }
 });
 
-t.test('each kind and each language has words of its own', async (t) => {
+t.test('each kind of email in each language has its own text', async (t) => {
   const subjects = new Set<string>();
   const bodies = new Set<string>();
   for (const language of locales.all) {
@@ -117,7 +117,7 @@ t.test('all languages have the same texts with the same placeholders', async (t)
   for (const language of locales.all) t.strictSame(shape(language), shape(english), language.tag);
 });
 
-t.test('a notice says what, when, with what or by whom, and what to do', async (t) => {
+t.test('a notice says what changed, when, with which device or by whom, and what to do', async (t) => {
   const subjects = new Set<string>();
   for (const language of locales.all) {
     for (const change of securityChanges) {
@@ -133,7 +133,7 @@ t.test('a notice says what, when, with what or by whom, and what to do', async (
       for (const part of [own.html, own.text]) {
         t.ok(part.includes(intro.split('{{')[0] ?? ''), what);
         t.match(part, /09:26.UTC|UTC.09:26/, `${what}: when`);
-        t.ok(part.includes('Firefox, Linux'), `${what}: with what`);
+        t.ok(part.includes('Firefox, Linux'), `${what}: with which device`);
         t.equal(part.includes('GitHub'), change === 'provider_linked' || change === 'provider_unlinked', what);
       }
       t.ok(own.html.includes(`>${title}</h1>`), what);
@@ -150,7 +150,7 @@ t.test('a notice says what, when, with what or by whom, and what to do', async (
   t.equal(subjects.size, locales.all.length * securityChanges.length);
 });
 
-t.test('several changes are one mail with a list', async (t) => {
+t.test('several changes result in one email with a list', async (t) => {
   const notice = { changes: ['email_changed', 'password_changed'] as Notice['changes'] };
   const { subject, html, text } = await templates.render('notice', input({ notice }));
   t.equal(subject, 'Security changes to your Northwind account');
@@ -161,7 +161,7 @@ t.test('several changes are one mail with a list', async (t) => {
   t.match(html, /<li>Your email address was changed<\/li>\s*<li>Your password was changed<\/li>/);
 });
 
-t.test('what a program calls itself brings no link and no message into a notice', async (t) => {
+t.test('a device name cannot put a link or a message into a notice', async (t) => {
   for (const device of ['evil.example', 'https://evil', 'Call 0800 '.repeat(9), '']) {
     const { text, html } = await templates.render('notice', input({ notice: { device } }));
     for (const part of [text, html]) t.notMatch(part, /evil|0800|From:/, device);
@@ -170,7 +170,7 @@ t.test('what a program calls itself brings no link and no message into a notice'
   t.match(html, 'From: &lt;b&gt;Lynx&lt;/b&gt;');
 });
 
-t.test('nothing that people enter becomes HTML (CVE-2023-27474)', async (t) => {
+t.test('user input is never rendered as HTML (CVE-2023-27474)', async (t) => {
   const hostile = `<img src=x onerror="alert(1)"> & 'Söhne'`;
   const escaped = '&lt;img src=x onerror=&#34;alert(1)&#34;&gt; &amp; &#39;Söhne&#39;';
   const link = `https://example.com/?a=1&b="><script>alert(2)</script>'`;
@@ -198,14 +198,14 @@ t.test('nothing that people enter becomes HTML (CVE-2023-27474)', async (t) => {
   t.match(html, 'href="javascript:alert(&#34;x&#34;)//&lt;b&gt;"');
 });
 
-t.test('what people enter is no template', async (t) => {
+t.test('user input is never evaluated as a template', async (t) => {
   const first_name = '{{ url }}{% include "layout" %}';
   const { html, text } = await templates.render('reset', input({ variables: { first_name } }));
   t.ok(text.includes(`Hello ${first_name},`));
   t.ok(html.includes('Hello {{ url }}{% include &#34;layout&#34; %},'));
 });
 
-t.test('a subject is one line, and so is what stands in a text', async (t) => {
+t.test('a subject is a single line, and so is each value in a text', async (t) => {
   const name = 'North\r\nBcc: all@example.com\u0000\u2028\u0085wind';
   const { subject, text } = await templates.render(
     'invite',
@@ -216,7 +216,7 @@ t.test('a subject is one line, and so is what stands in a text', async (t) => {
   t.notMatch(text, /\p{Cc}(?<!\n)/u);
 });
 
-t.test('a name that carries a link or a message to strangers is left out', async (t) => {
+t.test('a first name that contains a link or a message is omitted', async (t) => {
   const carriers = [
     'Win at evil.example',
     'https://evil',
@@ -251,7 +251,7 @@ t.test('a name that carries a link or a message to strangers is left out', async
   }
 });
 
-t.test('the time is told in the words and plurals of the language', async (t) => {
+t.test('the validity period uses the words and plural forms of the language', async (t) => {
   const cases: [string, number, string][] = [
     ['en-US', 7 * day, 'valid for 7 days and'],
     ['en-US', day, 'valid for 24 hours and'],
@@ -276,7 +276,7 @@ t.test('the time is told in the words and plurals of the language', async (t) =>
   }
 });
 
-t.test('the HTML is for mail clients: light and dark, wide and narrow', async (t) => {
+t.test('the HTML works in email clients: light and dark, wide and narrow', async (t) => {
   const { html } = await templates.render('invite', input());
   t.match(html, '<meta name="color-scheme" content="light dark">');
   t.match(html, '@media (prefers-color-scheme: dark)');
@@ -287,10 +287,10 @@ t.test('the HTML is for mail clients: light and dark, wide and narrow', async (t
   for (const [table] of html.matchAll(/<table\b[^>]*>/g)) t.match(table, 'role="presentation"');
   const classes = new Set([...html.matchAll(/class="([^"]*)"/g)].flatMap(([, names = '']) => names.split(' ')));
   for (const name of classes) t.match(html, new RegExp(`^ +\\.${name}[ ,].*\\{`, 'm'), `there is a rule for .${name}`);
-  t.ok(Buffer.byteLength(html) < 20_000, 'far below the size at which clients cut a mail');
+  t.ok(Buffer.byteLength(html) < 20_000, 'far below the size at which clients truncate an email');
 });
 
-t.test("the button has the project's colour, and text that can be read on it", async (t) => {
+t.test('the button has the color of the project, and readable text', async (t) => {
   const button = async (color: string | null) => {
     const { html } = await templates.render('invite', input({ project: { color } }));
     const [, border, background, text] =
@@ -308,7 +308,7 @@ t.test("the button has the project's colour, and text that can be read on it", a
   }
 });
 
-t.test('the logo stands for the name, when it is on the web', async (t) => {
+t.test('the logo replaces the name if it has a web address', async (t) => {
   const header = async (logo: string | null) => {
     const { html } = await templates.render('invite', input({ project: { logo, name: 'A & B' } }));
     return html.match(/<img[^>]*>/)?.[0];
@@ -330,7 +330,7 @@ t.test('the logo stands for the name, when it is on the web', async (t) => {
   }
 });
 
-t.test('own templates go before the built-in ones', async (t) => {
+t.test('custom templates take precedence over the built-in ones', async (t) => {
   const folder = t.testdir({
     'invite.html.liquid': '<p>{{ project }} <a href="{{ url }}">{{ texts.button }}</a> {{ first_name }}</p>',
     'reset.de-DE.html.liquid':
@@ -351,10 +351,10 @@ t.test('own templates go before the built-in ones', async (t) => {
   t.equal(
     invite.html,
     `<p>Northwind <a href="${url.replace('&', '&amp;')}">Accept invitation</a> &lt;b&gt;</p>\n`,
-    'escaped without being told to',
+    'escaped by default',
   );
-  t.equal(invite.subject, 'Your invitation to Northwind', 'the rest is built in');
-  t.match(invite.text, "Sent to o'ada@example.com <&>\n", 'a partial of the built-in ones can be replaced');
+  t.equal(invite.subject, 'Your invitation to Northwind', 'other parts use the built-in templates');
+  t.match(invite.text, "Sent to o'ada@example.com <&>\n", 'a built-in partial can be replaced');
 
   const registration = await own.render('registration', hostile);
   t.equal(registration.text, `${url}\n\nSent to o'ada@example.com <&>\n`);
@@ -369,7 +369,7 @@ t.test('own templates go before the built-in ones', async (t) => {
   t.equal(reset.subject, 'Key for Northwind: Reset your Northwind password');
 });
 
-t.test('the example in the documentation works, and all variables are in it', async (t) => {
+t.test('the documented example works, and the documentation lists all variables', async (t) => {
   const documentation = readFileSync('docs/mail-templates.md', 'utf8');
   const examples = documentation.matchAll(/^`([\w.]+)`[^`]*```liquid\n(.*?)```/gms);
   const files = Object.fromEntries([...examples].map(([, file, source]) => [file, source]));
@@ -386,7 +386,7 @@ t.test('the example in the documentation works, and all variables are in it', as
   }
 });
 
-t.test('a faulty own template is found, with its file and its line', async (t) => {
+t.test('a fault in a custom template is reported with its file and line', async (t) => {
   const link = '<a href="{{ url }}">x</a>\n';
   const cases: [string, string, string][] = [
     ['invite.html.liquid', `${link}{{ frist_name }}`, ', line 2: undefined variable: frist_name'],
@@ -442,7 +442,7 @@ t.test('a faulty own template is found, with its file and its line', async (t) =
   }
 });
 
-t.test('a template that runs for ever is stopped', async (t) => {
+t.test('a template that never finishes is stopped', async (t) => {
   const loops = '{% for a in (1..3000) %}{% for b in (1..3000) %}{% if a == b %}x{% endif %}{% endfor %}{% endfor %}';
   const endless = {
     'invite.zh-CN.html.liquid': loops,
@@ -460,7 +460,7 @@ t.test('a template that runs for ever is stopped', async (t) => {
   }
 });
 
-t.test('all faults are told at once', async (t) => {
+t.test('all faults are reported together', async (t) => {
   const folder = t.testdir({ 'invite.html.liquid': '{{ a }}', 'reset.text.liquid': '{{ b }}', 'x.liquid': '' });
   const faults = await faultsOf(folder);
   t.equal(faults.length, 3);
@@ -468,7 +468,7 @@ t.test('all faults are told at once', async (t) => {
   t.match(await faultsOf(join(folder, 'x.liquid')), [/^EMAIL_TEMPLATES_PATH: .* cannot be read \(ENOTDIR\)$/]);
 });
 
-t.test('a language is one file', async (t) => {
+t.test('a language is added with a single file', async (t) => {
   const words = (texts: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, `IL ${text}`]));
   const mail = Object.fromEntries(Object.entries(english.mail).map(([section, texts]) => [section, words(texts)]));
@@ -500,7 +500,7 @@ t.test('a language is one file', async (t) => {
   await t.rejects(templates.render('reset', input({ language: italian })), /no email templates for it-IT/);
 });
 
-t.test('a text of a language is plain text: it is escaped, too', async (t) => {
+t.test('texts of a language file are plain text, and escaped', async (t) => {
   const mail = { ...english.mail, reset: { ...english.mail.reset, title: 'Terms & <conditions>' } };
   const custom: Locale = { tag: 'en-GB', name: 'English', mail, pages: {} };
   const { html } = await createMailTemplates({ locales: withLanguage(custom) }).render(

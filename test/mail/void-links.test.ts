@@ -19,7 +19,7 @@ const newAddress = () => `link-${++count}@example.com`;
 const idOf = async (email: string): Promise<string> =>
   (await get(`/users?filter[email][_eq]=${email}&fields=id`, asAdmin)).json().data[0].id;
 
-/** Each kind of link: the status in which it works, how to get one, and how to use it. */
+/** Each kind of link: the user status in which it works, how to request it, and how to use it. */
 const kinds = {
   invitation: {
     status: 'invited',
@@ -35,7 +35,7 @@ const kinds = {
     status: 'active',
     refusal: 'FORBIDDEN',
     send: async () => {
-      // Without a password, whose hash is never the same again.
+      // Without a password, because a restored password would have a different hash.
       const { email } = await createUser(app, { email: newAddress(), password: null });
       await post('/auth/password/request', { email });
       return email;
@@ -64,23 +64,23 @@ for (const [kind, { status, refusal, send, use }] of Object.entries(kinds)) {
     if (answer.statusCode !== 200) throw new Error(`PATCH ${JSON.stringify(data)}: ${answer.body}`);
   };
 
-  t.test(`${kind}: a link works as long as nothing changes`, async (t) => {
+  t.test(`${kind}: a link works as long as the user’s status and credentials do not change`, async (t) => {
     const { token, url } = await sent();
     await written(url, { first_name: 'Ada', role: null });
     t.equal((await use(token)).statusCode, 204);
   });
 
-  t.test(`${kind}: a link never works again once the status has changed, whatever the status is later`, async (t) => {
+  t.test(`${kind}: a link never works again after a change of status, even if it is reverted`, async (t) => {
     for (const other of statuses.filter((name) => name !== status)) {
       const { token, url } = await sent();
       await written(url, { status: other });
       refused(t, await use(token), refusal, other);
       await written(url, { status });
-      refused(t, await use(token), refusal, `${other}, and ${status} again`);
+      refused(t, await use(token), refusal, `${other}, then ${status} again`);
     }
   });
 
-  t.test(`${kind}: nor once the credentials have changed and changed back`, async (t) => {
+  t.test(`${kind}: a link never works again after a change of credentials, even if it is reverted`, async (t) => {
     const changes: Record<string, [object, (email: string) => object]> = {
       address: [{ email: newAddress() }, (email) => ({ email })],
       provider: [{ provider: 'elsewhere' }, () => ({ provider: 'default' })],
@@ -94,7 +94,7 @@ for (const [kind, { status, refusal, send, use }] of Object.entries(kinds)) {
     }
   });
 
-  t.test(`${kind}: nor once the user was deleted, even when one with the same id is created`, async (t) => {
+  t.test(`${kind}: a link never works again after the user is deleted, even if the id is used again`, async (t) => {
     const { email, token, url } = await sent();
     t.equal((await remove(service, url)).statusCode, 204);
     refused(t, await use(token), refusal, 'deleted');

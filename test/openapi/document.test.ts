@@ -31,7 +31,7 @@ interface Document {
 
 const committed = () => readFileSync('openapi.yaml', 'utf8');
 
-/** Every value in a document, with the way to it. */
+/** Yields every value in a document, with its path. */
 function* walk(value: unknown, path = '#'): Generator<[path: string, value: unknown]> {
   yield [path, value];
   if (typeof value !== 'object' || value === null) return;
@@ -44,7 +44,7 @@ t.test('the OpenAPI document', async (t) => {
   const { app, get } = await startTestApp(t);
   const document: Document = (await get('/openapi.json')).json();
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    // OpenAPI 3.1 has no method SEARCH; it stands there as an extension.
+    // OpenAPI 3.1 has no SEARCH method, so the document declares it as an extension.
     Object.entries(methods).map(([method, operation]) => ({
       what: `${method.replace(/^x-/, '').toUpperCase()} ${path}`,
       operation,
@@ -53,31 +53,31 @@ t.test('the OpenAPI document', async (t) => {
   const resolve = (schema: Schema): Schema =>
     schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 
-  t.test('openapi.yaml in the repository is the one that the service makes; if not: npm run openapi', async (t) => {
+  t.test('the committed openapi.yaml matches the service (to update it: npm run openapi)', async (t) => {
     t.equal(committed(), app.swagger({ yaml: true }));
   });
 
-  t.test('is served as JSON and as YAML', async (t) => {
+  t.test('the document is served as JSON and as YAML', async (t) => {
     const json = await get('/openapi.json');
     t.equal(json.headers['content-type'], 'application/json; charset=utf-8');
     const yaml = await get('/openapi.yaml');
     t.equal(yaml.headers['content-type'], 'application/yaml; charset=utf-8');
     t.equal(yaml.body, committed());
-    t.strictSame(await parse('openapi.yaml'), json.json(), 'and both say the same');
-    t.notMatch(yaml.body, /[:-] [&*]\w+$/m, 'no aliases in the YAML: not every tool reads them');
+    t.strictSame(await parse('openapi.yaml'), json.json(), 'both have the same content');
+    t.notMatch(yaml.body, /[:-] [&*]\w+$/m, 'no aliases in the YAML, because not every tool supports them');
   });
 
-  t.test('is valid OpenAPI 3.1', async (t) => {
+  t.test('the document is valid OpenAPI 3.1', async (t) => {
     t.equal(document.openapi, '3.1.0');
     const result = await validate(structuredClone(document) as unknown as Parameters<typeof validate>[0]);
     t.ok(result.valid, result.valid ? 'valid' : compileErrors(result));
     for (const [path, value] of walk(document)) {
       if (typeof value !== 'object' || value === null) continue;
-      t.notOk('nullable' in value, `${path} speaks OpenAPI 3.1: no nullable`);
+      t.notOk('nullable' in value, `${path}: OpenAPI 3.1 has no nullable`);
     }
   });
 
-  t.test('every reference leads somewhere, and every component is referred to', async (t) => {
+  t.test('every reference resolves, and every component is used', async (t) => {
     const places = new Set([...walk(document)].map(([path]) => path));
     const references = [...walk(document)].filter(([path]) => path.endsWith('/$ref')).map(([, value]) => String(value));
     for (const reference of references) t.ok(places.has(reference), reference);
@@ -87,7 +87,7 @@ t.test('the OpenAPI document', async (t) => {
     }
   });
 
-  t.test('has the operations of the service and no others', async (t) => {
+  t.test('the document has exactly the operations of the service', async (t) => {
     const collections = ['permissions', 'policies', 'roles', 'users'].flatMap((name) => [
       ...['DELETE', 'GET', 'PATCH', 'POST', 'SEARCH'].map((method) => `${method} /${name}`),
       ...['DELETE', 'GET', 'PATCH'].map((method) => `${method} /${name}/{id}`),
@@ -159,9 +159,9 @@ t.test('the OpenAPI document', async (t) => {
     t.strictSame(operations.map(({ what }) => what).sort(), expected.sort());
   });
 
-  t.test('each operation has a name, a summary, a tag, its security and its answers', async (t) => {
+  t.test('each operation has an operation id, a summary, a tag, its security, and its responses', async (t) => {
     const names = operations.map(({ operation }) => operation.operationId);
-    t.equal(new Set(names).size, names.length, 'no two operations have the same name');
+    t.equal(new Set(names).size, names.length, 'operation ids are unique');
     for (const { what, operation } of operations) {
       t.match(operation.operationId, /^[a-z][A-Za-z]+$/, what);
       t.match(operation.summary, /^[A-Z].{5,}[^.]$/, what);
@@ -170,24 +170,24 @@ t.test('the OpenAPI document', async (t) => {
         document.tags.some(({ name }) => name === operation.tags?.[0]),
         `${what}: the tag is declared`,
       );
-      t.ok(Array.isArray(operation.security), `${what} says which credentials it takes`);
+      t.ok(Array.isArray(operation.security), `${what} declares which credentials it accepts`);
       const { access } = configOf(app, operation.operationId);
       const isForAnyone =
         operation.security?.length === 0 || operation.security?.some((way) => Object.keys(way).length === 0);
-      t.equal(isForAnyone, access !== 'authenticated', `${what} says whether it takes none`);
+      t.equal(isForAnyone, access !== 'authenticated', `${what} declares whether credentials are optional`);
       for (const scheme of (operation.security ?? []).flatMap((way) => Object.keys(way))) {
         t.ok(scheme in document.components.securitySchemes, `${what}: ${scheme} is declared`);
       }
       const statuses = Object.keys(operation.responses);
       t.ok(
         statuses.some((status) => /^[23]/.test(status)),
-        `${what} declares its success`,
+        `${what} declares a success response`,
       );
       for (const status of ['400', '401', '403', '500', '503']) t.ok(statuses.includes(status), `${what} ${status}`);
     }
   });
 
-  t.test('a body is required exactly where a field is', async (t) => {
+  t.test('a body is required if and only if one of its fields is', async (t) => {
     const required = operations.flatMap(({ what, operation }) => (operation.requestBody?.required ? [what] : []));
     const collections = ['permissions', 'policies', 'roles', 'users'].flatMap((name) =>
       ['DELETE', 'PATCH', 'POST'].map((method) => `${method} /${name}`),
@@ -222,7 +222,7 @@ t.test('the OpenAPI document', async (t) => {
     }
   });
 
-  t.test('nothing in a body has a default: generated clients would require it', async (t) => {
+  t.test('no field of a request body has a default, because generated clients would require it', async (t) => {
     const seen = new Set<string>();
     const defaultsIn = (value: unknown, place: string): string[] =>
       [...walk(value)].flatMap(([path, part]) => {
@@ -239,7 +239,7 @@ t.test('the OpenAPI document', async (t) => {
     t.ok(seen.has('LoginBody'));
   });
 
-  t.test('each error status has the closed list of its codes', async (t) => {
+  t.test('each error status declares a closed list of its codes', async (t) => {
     for (const { what, operation } of operations) {
       for (const [status, { content }] of Object.entries(operation.responses)) {
         if (Number(status) < 400) continue;
@@ -250,7 +250,7 @@ t.test('the OpenAPI document', async (t) => {
         const codes = entries.map(({ properties }) => properties?.extensions?.properties?.code?.enum);
         t.ok(codes.length > 0);
         for (const [index, code] of codes.entries()) {
-          t.equal(code?.length, 1, `${what} ${status}: an entry has one code`);
+          t.equal(code?.length, 1, `${what} ${status}: one code per entry`);
           t.match(code?.[0], /^[A-Z_]+$/);
           t.equal(entries[index]?.additionalProperties, false);
           t.equal(entries[index]?.properties?.extensions?.additionalProperties, false);
@@ -260,10 +260,10 @@ t.test('the OpenAPI document', async (t) => {
     const codesOf = (what: string, status: string) =>
       JSON.stringify(document.paths[what]?.post?.responses[status]).match(/[A-Z]+_[A-Z_]+/g);
     t.ok(codesOf('/auth/login', '401')?.includes('INVALID_OTP'));
-    t.notOk(codesOf('/auth/refresh', '401')?.includes('INVALID_OTP'), 'a code stands only where it can come');
+    t.notOk(codesOf('/auth/refresh', '401')?.includes('INVALID_OTP'), 'a code is listed only where it can occur');
   });
 
-  t.test('the headers that the contract promises are declared', async (t) => {
+  t.test('all response headers are declared', async (t) => {
     for (const { what, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
         t.ok(headers['x-request-id'], `${what} ${status} x-request-id`);
@@ -273,7 +273,7 @@ t.test('the OpenAPI document', async (t) => {
       }
     }
     const setting = operations.filter(({ operation }) =>
-      // Every public operation clears an invalid session cookie: a header that they share.
+      // Every public operation clears an invalid session cookie, with a shared header definition.
       Object.entries(operation.responses).some(
         ([status, { headers }]) =>
           status < '400' && headers['set-cookie'] && !('$ref' in Object(headers['set-cookie'])),
@@ -298,7 +298,7 @@ t.test('the OpenAPI document', async (t) => {
     );
   });
 
-  t.test('an update takes every field of an item that can be changed', async (t) => {
+  t.test('an update accepts every field that can be changed', async (t) => {
     for (const [one, many] of [
       ['User', 'Users'],
       ['Role', 'Roles'],
@@ -319,7 +319,7 @@ t.test('the OpenAPI document', async (t) => {
     }
   });
 
-  t.test('no answer has a place for the password, nor for anything undeclared', async (t) => {
+  t.test('no response schema allows the password or undeclared fields', async (t) => {
     const user = document.components.schemas.User;
     t.equal(user?.additionalProperties, false);
     t.notOk('password' in (user?.properties ?? {}));
@@ -327,17 +327,17 @@ t.test('the OpenAPI document', async (t) => {
   });
 });
 
-t.test('the page to read it', async (t) => {
+t.test('the documentation page', async (t) => {
   const { get } = await startTestApp(t);
 
-  t.test('is HTML, and all that it loads comes from the service', async (t) => {
+  t.test('the page is HTML, and loads everything from the service', async (t) => {
     const page = await get('/docs');
     t.equal(page.statusCode, 200);
     t.match(page.headers['content-type'], 'text/html');
     const links = [...page.body.matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '');
     t.ok(links.length >= 3);
     for (const link of links) {
-      t.notMatch(link, /^([a-z]+:)?\/\//i, `${link} is of the service`);
+      t.notMatch(link, /^([a-z]+:)?\/\//i, `${link} is on the service`);
       const target = new URL(link, 'http://gatehouse.example/docs/');
       const { statusCode, body, headers } = await get(target.pathname);
       t.equal(statusCode, 200, link);
@@ -350,7 +350,7 @@ t.test('the page to read it', async (t) => {
     }
   });
 
-  t.test('is held to that by its content security policy', async (t) => {
+  t.test('the content security policy allows only the service as a source', async (t) => {
     const policy = String((await get('/docs')).headers['content-security-policy']);
     const directives = Object.fromEntries(
       policy
@@ -364,12 +364,12 @@ t.test('the page to read it', async (t) => {
         t.match(source, /^('self'|'none'|data:|'sha256-.+'|'unsafe-inline')$/, `${name} ${source}`);
       }
     }
-    t.notOk('upgrade-insecure-requests' in directives, 'the page works by plain http, too');
-    t.notOk(directives['script-src']?.includes("'unsafe-inline'"), 'no script in the page itself');
+    t.notOk('upgrade-insecure-requests' in directives, 'the page works over plain HTTP, too');
+    t.notOk(directives['script-src']?.includes("'unsafe-inline'"), 'no inline scripts');
     t.ok(directives['script-src']);
   });
 
-  t.test('does not ask anyone whether the document is valid', async (t) => {
+  t.test('the page does not send the document to an external validator', async (t) => {
     const { body } = await get('/docs/static/swagger-initializer.js');
     t.match(body, '"validatorUrl":null');
   });

@@ -18,7 +18,7 @@ interface Presented {
   headers: Record<string, string>;
 }
 
-/** Presents something to every operation, one after the other. */
+/** Presents a credential to every operation, one after the other. */
 async function presentEverywhere(
   { request }: TestApp,
   { query = '', headers }: Presented,
@@ -29,7 +29,7 @@ async function presentEverywhere(
   }
 }
 
-t.test('every operation refuses a credential that cannot be used', async (t) => {
+t.test('every operation rejects an unusable credential', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
   const someone = await tokenHolder(app);
@@ -51,7 +51,7 @@ t.test('every operation refuses a credential that cannot be used', async (t) => 
   }
 });
 
-t.test('every answer is for who has asked, and for no cache (CVE-2024-45596, GHSA-c6w9-5g5j-jh2p)', async (t) => {
+t.test('every response is only for its caller, and not cacheable (CVE-2024-45596, GHSA-c6w9-5g5j-jh2p)', async (t) => {
   const service = await startTestApp(t);
   const { app, request } = service;
   const policy = await createPolicy(app, { appAccess: true });
@@ -65,7 +65,7 @@ t.test('every answer is for who has asked, and for no cache (CVE-2024-45596, GHS
   for (const { operationId, method, url } of allOperations({ id: ada.id })) {
     for (const { headers, others } of askers) {
       const answer = await request({ method, url, headers });
-      // Public keys are the same for everybody, and there to be kept.
+      // Public keys are the same for every caller, and may be cached.
       const expected = operationId === 'readKeySet' ? 'public, max-age=300' : 'no-store';
       t.equal(answer.headers['cache-control'], expected, `${operationId}: ${answer.statusCode}`);
       for (const { id, email } of others) {
@@ -76,7 +76,7 @@ t.test('every answer is for who has asked, and for no cache (CVE-2024-45596, GHS
 });
 
 t.test(
-  'every operation reads a body alike, however its type is written (CVE-2026-25223, CVE-2026-33806)',
+  'every operation reads a body identically, however its content type is written (CVE-2026-25223, CVE-2026-33806)',
   async (t) => {
     const service = await startTestApp(t, { ADMIN_TOKEN: adminToken });
     const { app, request } = service;
@@ -89,7 +89,7 @@ t.test(
       'application/json;charset=utf-8\t',
     ];
     let refusals = 0;
-    await leavesAlone(t, app, 'bodies that fit nowhere', async () => {
+    await leavesAlone(t, app, 'bodies that match no schema', async () => {
       for (const { operationId, method, url, fields, hasBody } of operations) {
         if (!hasBody) continue;
         const payload = JSON.stringify(Object.fromEntries([...fields.keys()].map((name) => [name, { $ne: null }])));
@@ -107,15 +107,15 @@ t.test(
         for (const type of spellings) t.equal(await answerTo(type), plain, `${operationId}: ${JSON.stringify(type)}`);
       }
     });
-    t.ok(refusals > 25, `${refusals} refuse it`);
+    t.ok(refusals > 25, `${refusals} operations reject it`);
   },
 );
 
-/** What changes something, or would: whatever a page elsewhere must not have a browser do. */
+/** Operations that can change something. A page on another site must not be able to trigger them through a browser. */
 const changing = operations.filter(({ method }) => (method as string) !== 'GET');
 
 t.test(
-  'no operation that changes something takes our cookie from a page elsewhere, or from a form (CVE-2022-41919, CVE-2023-27495)',
+  'no operation that changes something accepts a cookie from another site or a form (CVE-2022-41919, CVE-2023-27495)',
   async (t) => {
     const service = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com' });
     const { app, request } = service;
@@ -134,7 +134,7 @@ t.test(
       { 'content-type': 'text/plain;charset=UTF-8' },
     ];
     t.ok(changing.length > 40, `${changing.length} operations`);
-    await leavesAlone(t, app, 'what pages elsewhere want', async () => {
+    await leavesAlone(t, app, 'requests from other sites', async () => {
       for (const { operationId, method, url } of changing) {
         for (const { carrier } of sessions) {
           for (const headers of strange) {
@@ -148,7 +148,7 @@ t.test(
   },
 );
 
-t.test('every operation goes on whatever the content type is (CVE-2022-39288)', async (t) => {
+t.test('every operation still works after a malformed content type (CVE-2022-39288)', async (t) => {
   const service = await startTestApp(t);
   const { headers } = await tokenHolder(service.app);
   const types = ['/', 'application', 'application/', '/json', ';', 'a/b/c', ' ', '"', 'text/plain; =', '\u00e9/\u00ff'];
@@ -166,7 +166,7 @@ t.test('every operation goes on whatever the content type is (CVE-2022-39288)', 
   t.equal((await service.get('/server/ping')).statusCode, 200);
 });
 
-t.test('every operation goes on whatever the credentials look like (GHSA-xmf8-cvqr-rfgj)', async (t) => {
+t.test('every operation still works after malformed credentials (GHSA-xmf8-cvqr-rfgj)', async (t) => {
   const service = await startTestApp(t);
   const rubbish = ['', ' ', 'Bearer', 'Bearer ', 'Bearer %', 'Bearer %zz', 'Bearer a.b.c', 'Basic YTpi', '"', '\u00e9'];
   for (const { operationId, method, url } of operations) {
@@ -180,7 +180,7 @@ t.test('every operation goes on whatever the credentials look like (GHSA-xmf8-cv
   t.equal((await service.get('/server/ping')).statusCode, 200);
 });
 
-t.test('every operation but those that set it up is closed until a demand for a second factor is met', async (t) => {
+t.test('until a required second factor is set up, only the operations that set it up are open', async (t) => {
   const service = await startTestApp(t);
   const policy = await createPolicy(service.app, { enforceTfa: true, adminAccess: true });
   const { headers } = await tokenHolder(service.app, { policies: [policy] });
@@ -192,7 +192,7 @@ t.test('every operation but those that set it up is closed until a demand for a 
 });
 
 t.test(
-  'every operation says that something went wrong when the database is not as it should be (GHSA-8fpg-xm3f-6cx3)',
+  'every operation returns INTERNAL_SERVER_ERROR if the database schema is broken (GHSA-8fpg-xm3f-6cx3)',
   async (t) => {
     const service = await startTestApp(t);
     const { headers } = await tokenHolder(service.app);
@@ -203,7 +203,7 @@ t.test(
   },
 );
 
-t.test('every operation says that the database is not there, and when to come back', async (t) => {
+t.test('every operation returns SERVICE_UNAVAILABLE with Retry-After if the database is unavailable', async (t) => {
   const service = await startTestApp(t);
   const { headers } = await tokenHolder(service.app);
   await cutDatabase(service);
@@ -213,14 +213,14 @@ t.test('every operation says that the database is not there, and when to come ba
   });
 });
 
-t.test('every operation says that there were too many requests, and when to come back', async (t) => {
+t.test('every operation returns REQUESTS_EXCEEDED with Retry-After if the rate limit is exceeded', async (t) => {
   const service = await startTestApp(t, {
     RATE_LIMITER_ENABLED: 'true',
     RATE_LIMITER_POINTS: '1',
     RATE_LIMITER_DURATION: '3600',
   });
   await service.get('/server/info');
-  // Without a credential, the probes of a load balancer are always answered.
+  // With a credential, because the probes of a load balancer, which have none, are exempt.
   await presentEverywhere(service, { headers: bearer('a-token') }, (response, operationId) => {
     refused(t, response, 'REQUESTS_EXCEEDED', operationId);
     t.ok(Number(response.headers['retry-after']) > 0, operationId);

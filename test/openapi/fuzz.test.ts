@@ -7,7 +7,7 @@ import { createRequestDraw, curlLine, type WireRequest } from '../helpers/fuzz/r
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
 
-/** Requests in all, and in one world: what they have made and destroyed is gone with it. */
+/** The total number of requests, and the number per world. Each world starts with fresh data. */
 const runs = Number(process.env.FUZZ_RUNS ?? 800);
 const runsInWorld = 400;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
@@ -18,7 +18,7 @@ interface World extends TestApp {
   callers: Record<string, string>[];
 }
 
-/** A service with something of everything in it. */
+/** Starts a service with data of every kind. */
 async function createWorld(t: Test): Promise<World> {
   const service = await startTestApp(t, {
     PASSWORD_RESET_URL_ALLOW_LIST: 'https://app.example/reset',
@@ -80,19 +80,19 @@ for (let done = 0; done < runs; done += runsInWorld) {
     const property = fc.asyncProperty(fc.constantFrom(...callers), fc.gen(), async (caller, draw) => {
       const asked = drawRequest(draw, known, caller);
       try {
-        // Throws when the answer is none that the document declares.
+        // Throws if the document does not declare the response.
         const { statusCode, body } = await request(asked as Parameters<typeof request>[0]);
         if (statusCode >= 500) throw new Error(`${statusCode}: ${body}`);
       } catch (error) {
-        // While it is shrunk, the last to fail is the simplest.
+        // While fast-check shrinks the request, the last one to fail is the simplest.
         failed = asked;
         throw error;
       }
     });
     const result = await fc.check(property, { numRuns: Math.min(runsInWorld, runs - done), seed: worldSeed });
-    if (!failed) return void t.pass('every answer is as the document says');
+    if (!failed) return void t.pass('every response matches the document');
     t.comment(curlLine(failed));
-    t.comment(`Once more: FUZZ_SEED=${worldSeed} npm run test:fuzz`);
+    t.comment(`To reproduce: FUZZ_SEED=${worldSeed} npm run test:fuzz`);
     t.fail(`${result.errorInstance}`);
   });
 }

@@ -9,13 +9,13 @@ import { codeOfStep, rfcSecret } from '../helpers/totp.js';
 import { newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-/** What the document says that single operations can answer, and what no test of their own is about. */
+/** Documented responses of single operations that no other test covers. */
 
 const service = await startWithAdmin(t);
 const { app, get, request } = service;
 const patch = (url: string, payload: object, headers = asAdmin) => request({ method: 'PATCH', url, payload, headers });
 
-t.test('queries that cannot be understood', async (t) => {
+t.test('an invalid query returns INVALID_QUERY', async (t) => {
   for (const url of ['/users/me?meta=all', '/roles/me?meta=all', '/settings?fields[x]=y', '/mails?state=lost']) {
     refused(t, await get(url, asAdmin), 'INVALID_QUERY', url);
   }
@@ -23,44 +23,57 @@ t.test('queries that cannot be understood', async (t) => {
   refused(t, await get('/users/register/verify-email?token=a&token=b'), 'INVALID_QUERY', 'two tokens');
 });
 
-t.test('settings', async (t) => {
+t.test('reading and updating the settings returns the documented responses', async (t) => {
   t.equal((await get('/settings', asAdmin)).statusCode, 200);
   t.equal((await patch('/settings', {})).statusCode, 200);
-  refused(t, await patch('/settings', { auth_password_policy: '(' }), 'FAILED_VALIDATION', 'no regular expression');
+  refused(
+    t,
+    await patch('/settings', { auth_password_policy: '(' }),
+    'FAILED_VALIDATION',
+    'an invalid regular expression',
+  );
   refused(t, await patch('/settings', { public_policy: randomUUID() }), 'INVALID_FOREIGN_KEY', 'an unknown policy');
   const powerful = await createPolicy(app, { appAccess: true });
   refused(t, await patch('/settings', { public_policy: powerful }), 'UNPROCESSABLE_CONTENT', 'a powerful policy');
   const granted = [{ collection: 'settings', action: 'update' as const, fields: ['project_name'] }];
   const { headers } = await tokenHolder(app, { policies: [await policyWith(app, granted)] });
-  t.equal((await patch('/settings', { project_name: 'Here' }, headers)).statusCode, 204, 'who may not read them');
+  t.equal(
+    (await patch('/settings', { project_name: 'Here' }, headers)).statusCode,
+    204,
+    'no content for a caller who may not read them',
+  );
 });
 
-t.test('what callers are told of themselves', async (t) => {
+t.test('callers can read their own roles, rights, and identities', async (t) => {
   for (const url of ['/roles/me', '/policies/me/globals', '/permissions/me', '/users/me/identities', '/mails']) {
     t.equal((await get(url, asAdmin)).statusCode, 200, url);
   }
 });
 
-t.test('health, with and without a database', async (t) => {
+t.test('health reports an error if the database is unavailable', async (t) => {
   const { app, get } = await startTestApp(t);
   t.equal((await get('/server/health')).statusCode, 200);
   await cutDatabase({ app });
-  // It is asked once a second.
+  // The result of the health check is cached for a second.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   const response = await get('/server/health');
   t.equal(response.statusCode, 503);
   t.strictSame(response.json(), { status: 'error' });
 });
 
-t.test('setting up a second factor', async (t) => {
+t.test('a second factor can be set up despite a validation rule, but not from another site', async (t) => {
   const person = await newPerson(service, {
     policies: [await ownSecretPolicy(app, { validation: { tfa_secret: { _null: true } } })],
   });
   const session = setCookies(await person.login(undefined, { mode: 'session' })).gatehouse_session_token;
   const foreign = { ...sessionCookie(session?.value ?? ''), origin: 'https://elsewhere.example' };
-  refused(t, await person.generate({ password: person.password }, foreign), 'FORBIDDEN', 'a page of somebody else');
+  refused(t, await person.generate({ password: person.password }, foreign), 'FORBIDDEN', 'a page on another site');
   t.equal((await person.generate({ password: person.password })).statusCode, 200);
   const otp = codeOfStep(nextStep(service));
-  t.equal((await person.enable({ secret: rfcSecret.base32, otp })).statusCode, 204, 'no rule of a permission applies');
+  t.equal(
+    (await person.enable({ secret: rfcSecret.base32, otp })).statusCode,
+    204,
+    'validation rules of permissions do not apply',
+  );
   t.not((await person.row()).tfaSecret, null);
 });

@@ -29,15 +29,15 @@ const named = (schema: Schema | undefined): string | undefined => schema?.$ref?.
 const resolve = (schema: Schema | undefined): Schema =>
   schema?.$ref === undefined ? (schema ?? {}) : (schemas[named(schema) ?? ''] ?? {});
 
-/** The JSON that goes in and, on success, out. */
+/** The JSON bodies of requests and successful responses. */
 const bodies = operations.flatMap(({ operationId, requestBody, responses }) => [
-  ...Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ what: `${operationId} takes`, schema })),
+  ...Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ what: `${operationId} request`, schema })),
   ...Object.entries(responses)
     .filter(([status]) => status < '300')
     .flatMap(([status, { content = {} }]) =>
       Object.entries(content)
         .filter(([mediaType]) => mediaType.endsWith('json'))
-        .map(([, { schema }]) => ({ what: `${operationId} answers ${status}`, schema })),
+        .map(([, { schema }]) => ({ what: `${operationId} response ${status}`, schema })),
     ),
 ]);
 
@@ -46,7 +46,7 @@ for (const [name, validate] of Object.entries(formats)) ajv.addFormat(name, vali
 ajv.addFormat('date-time', true);
 ajv.addSchema(document, 'document');
 
-t.test('every body has a name of its own, and an example', async (t) => {
+t.test('every body has its own named schema, and an example', async (t) => {
   t.ok(bodies.length > 70);
   for (const { what, schema } of bodies) {
     t.match(named(schema), /^[A-Z][A-Za-z]+$/, what);
@@ -54,14 +54,14 @@ t.test('every body has a name of its own, and an example', async (t) => {
   }
 });
 
-t.test('every example is as its schema says', async (t) => {
+t.test('every example matches its schema', async (t) => {
   for (const [name, { examples = [] }] of Object.entries(schemas)) {
     const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
     for (const example of examples) t.ok(validate(example), `${name} ${JSON.stringify(validate.errors)}`);
   }
 });
 
-t.test('what is answered is closed: every object names its properties, or is data that nobody knows', async (t) => {
+t.test('response schemas are closed: every object declares its properties, or is free-form data', async (t) => {
   const seen = new Set<string>();
   const visit = (schema: Schema, path: string) => {
     const name = named(schema);
@@ -84,7 +84,7 @@ t.test('what is answered is closed: every object names its properties, or is dat
   t.ok(seen.size > 50);
 });
 
-t.test('an answer that the document does not describe is refused', async (t) => {
+t.test('the document check rejects undocumented responses', async (t) => {
   const check = createDocumentCheck(document);
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'x' };
   const answer = (body: object, more: object = {}) => ({
@@ -99,10 +99,10 @@ t.test('an answer that the document does not describe is refused', async (t) => 
   t.strictSame(check(answer({ data: { id } })), { operation: 'readMe', codes: [undefined] });
   const error = (code: string, more: object = {}) => ({ errors: [{ message: 'No.', extensions: { code, ...more } }] });
   const faults: Record<string, Parameters<typeof check>[0]> = {
-    'a stray field': answer({ data: { id, password: 'x' } }),
-    'a stray field around': answer({ data: { id }, debug: true }),
-    'a value of another type': answer({ data: { id: 1 } }),
-    'a date of another form': answer({ data: { last_access: '2026-01-31' } }),
+    'an extra field': answer({ data: { id, password: 'x' } }),
+    'an extra field beside the data': answer({ data: { id }, debug: true }),
+    'a value of the wrong type': answer({ data: { id: 1 } }),
+    'a date in the wrong format': answer({ data: { last_access: '2026-01-31' } }),
     'no body': answer({}, { body: '' }),
     'an undeclared status': answer({ data: { id } }, { status: 201 }),
     'an undeclared media type': answer({ data: { id } }, { headers: { ...headers, 'content-type': 'text/html' } }),
@@ -110,13 +110,13 @@ t.test('an answer that the document does not describe is refused', async (t) => 
     'an undeclared header': answer({ data: { id } }, { headers: { ...headers, 'set-cookie': 'a=b' } }),
     'an undeclared code': answer(error('ROUTE_NOT_FOUND', { path: '/' }), { status: 403 }),
     'a code of another status': answer(error('INVALID_TOKEN'), { status: 401 }),
-    'a stray key of an error': answer(error('INVALID_TOKEN', { stack: 'x' }), { status: 403 }),
+    'an extra key in an error': answer(error('INVALID_TOKEN', { stack: 'x' }), { status: 403 }),
     'no Retry-After': answer(error('SERVICE_UNAVAILABLE', { service: 'x', reason: 'x' }), { status: 503 }),
   };
   for (const [what, fault] of Object.entries(faults)) t.throws(() => check(fault), what);
 });
 
-t.test('filters have the fields of the collection, each with the operators of its type', async (t) => {
+t.test('a filter schema has the fields of its collection, each with the operators of its type', async (t) => {
   for (const [one, collection] of Object.entries({
     User: collections.users,
     Role: collections.roles,
@@ -143,7 +143,7 @@ t.test('filters have the fields of the collection, each with the operators of it
   }
 });
 
-t.test('filters of all forms are taken, and mistakes are not', async (t) => {
+t.test('the filter schema accepts every form of filter, and rejects mistakes', async (t) => {
   const validate = ajv.compile({ $ref: 'document#/components/schemas/UserFilter' });
   for (const filter of [
     {},
@@ -176,12 +176,12 @@ t.test('filters of all forms are taken, and mistakes are not', async (t) => {
   }
 });
 
-t.test('names of fields and keys to sort by', async (t) => {
-  const takes = (name: string, value: string) => ajv.compile({ $ref: `document#/components/schemas/${name}` })(value);
+t.test('the schemas of field names and sort keys accept only valid values', async (t) => {
+  const accepts = (name: string, value: string) => ajv.compile({ $ref: `document#/components/schemas/${name}` })(value);
   for (const name of ['id', '*', 'role', 'role.name', 'role.*', 'policies.permissions.action', '*.*']) {
-    t.ok(takes('UserField', name), name);
+    t.ok(accepts('UserField', name), name);
   }
-  for (const name of ['password', '-id', 'email.x', 'role.', '']) t.notOk(takes('UserField', name), name);
-  for (const key of ['id', '-last_access', 'role.name', '-role.parent.name']) t.ok(takes('UserSortKey', key), key);
-  for (const key of ['*', 'policies', '+id', 'password']) t.notOk(takes('UserSortKey', key), key);
+  for (const name of ['password', '-id', 'email.x', 'role.', '']) t.notOk(accepts('UserField', name), name);
+  for (const key of ['id', '-last_access', 'role.name', '-role.parent.name']) t.ok(accepts('UserSortKey', key), key);
+  for (const key of ['*', 'policies', '+id', 'password']) t.notOk(accepts('UserSortKey', key), key);
 });

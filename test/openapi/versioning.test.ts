@@ -7,10 +7,10 @@ import { committedDocument } from '../helpers/document.js';
 const folder = 'docs/releases';
 const current = committedDocument() as unknown as Released;
 
-/** The number of a version, such that a later one is greater. */
+/** A number that is greater for a later version. */
 const rank = (name: string) => (name.match(/\d+/g) ?? []).reduce((sum, part) => sum * 1000 + Number(part), 0);
 
-t.test('whatever breaks clients of the last release is announced', async (t) => {
+t.test('every change that breaks clients of the last release is announced', async (t) => {
   const releases = existsSync(folder) ? readdirSync(folder).sort((a, b) => rank(a) - rank(b)) : [];
   const last = releases.at(-1);
   if (last === undefined) return t.pass('nothing has been released yet');
@@ -21,7 +21,7 @@ t.test('whatever breaks clients of the last release is announced', async (t) => 
   }
 });
 
-t.test('what breaks clients, and what does not', async (t) => {
+t.test('breaking changes are detected, and compatible ones are not reported', async (t) => {
   const changes = (change: (document: Released) => void) => {
     const changed = structuredClone(current);
     change(changed);
@@ -36,35 +36,35 @@ t.test('what breaks clients, and what does not', async (t) => {
   t.strictSame(breakingChanges(current, current), []);
 
   const breaking: Record<string, [name: string, change: (document: Released) => void]> = {
-    'an operation that is gone': ['login', (document) => delete document.paths['/auth/login']],
-    'a success that is gone': [
+    'an operation that was removed': ['login', (document) => delete document.paths['/auth/login']],
+    'a success response that was removed': [
       'updateUser',
       (document) => delete operation(document, 'patch', '/users/{id}').responses['204'],
     ],
-    'a schema that is gone': ['Meta', (document) => delete document.components.schemas.Meta],
-    'a field of an answer that is gone': ['User', (document) => delete schema(document, 'User').properties?.email],
-    'a field of an answer that may be missing': [
+    'a schema that was removed': ['Meta', (document) => delete document.components.schemas.Meta],
+    'a response field that was removed': ['User', (document) => delete schema(document, 'User').properties?.email],
+    'a response field that is now optional': [
       'SessionTokens',
       (document) => {
         schema(document, 'SessionTokens').required = [];
       },
     ],
-    'a field of a request that is newly required': [
+    'a request field that is now required': [
       'LoginBody',
       (document) => schema(document, 'LoginBody').required?.push('otp'),
     ],
-    'a value that is not taken any more': [
+    'a value that is no longer accepted': [
       'LoginBody',
       (document) => schema(document, 'LoginBody').properties?.mode?.enum?.pop(),
     ],
-    'a type that is not taken any more': [
+    'a type that is no longer accepted': [
       'LoginBody',
       (document) => {
         const { otp } = schema(document, 'LoginBody').properties ?? {};
         if (otp) otp.type = 'integer';
       },
     ],
-    'a parameter that is newly required': [
+    'a parameter that is now required': [
       'listMails',
       (document) => {
         for (const parameter of operation(document, 'get', '/mails').parameters ?? []) parameter.required = true;
@@ -79,13 +79,14 @@ t.test('what breaks clients, and what does not', async (t) => {
   }
 
   const harmless: Record<string, (document: Released) => void> = {
-    'a field more in an answer': (document) => Object.assign(schema(document, 'User').properties ?? {}, { more: {} }),
-    'a field more that may be sent': (document) =>
+    'an added field in a response': (document) =>
+      Object.assign(schema(document, 'User').properties ?? {}, { more: {} }),
+    'an added field in a request': (document) =>
       Object.assign(schema(document, 'LoginBody').properties ?? {}, { more: {} }),
-    'an operation more': (document) => {
+    'an added operation': (document) => {
       document.paths['/more'] = { get: { operationId: 'more', responses: {} } };
     },
-    'a value more that is taken': (document) => schema(document, 'LoginBody').properties?.mode?.enum?.push('more'),
+    'an added accepted value': (document) => schema(document, 'LoginBody').properties?.mode?.enum?.push('more'),
   };
   for (const [what, change] of Object.entries(harmless)) t.strictSame(changes(change), [], what);
 });

@@ -7,11 +7,11 @@ import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-/** Every way in which the document says that items can be refused, on each of the routes that it says so of. */
+/** Every error that the document declares for items, on each route that declares it. */
 
 const service = await startWithAdmin(t);
 const { app, request, get } = service;
-const nobodysKey = randomUUID();
+const unknownKey = randomUUID();
 const stranger = (await tokenHolder(app)).headers;
 
 const { data: me } = (await get('/users/me?fields=id,email,role', asAdmin)).json();
@@ -28,7 +28,7 @@ const send = (
   headers: Record<string, string> = asAdmin,
 ) => request({ method: method as 'POST', url, payload, headers });
 
-/** An item, made by the administrator. */
+/** Creates an item as the administrator. */
 async function make(collection: string, item: Item): Promise<{ id: string | number }> {
   const response = await send('POST', `/${collection}`, item);
   t.equal(response.statusCode, 200, `${collection} ${response.body}`);
@@ -42,7 +42,7 @@ const collections: Record<string, { valid: () => Item; bad: Bad; onlyNew?: Bad; 
     bad: {
       FAILED_VALIDATION: { email: 'no address' },
       RECORD_NOT_UNIQUE: { email: me.email },
-      INVALID_FOREIGN_KEY: { role: nobodysKey },
+      INVALID_FOREIGN_KEY: { role: unknownKey },
       VALUE_TOO_LONG: { first_name: 'x'.repeat(51) },
       NOT_NULL_VIOLATION: { email_notifications: null },
     },
@@ -51,7 +51,7 @@ const collections: Record<string, { valid: () => Item; bad: Bad; onlyNew?: Bad; 
   roles: {
     valid: () => ({ name: `Role ${++count}` }),
     bad: {
-      INVALID_FOREIGN_KEY: { parent: nobodysKey },
+      INVALID_FOREIGN_KEY: { parent: unknownKey },
       VALUE_TOO_LONG: { name: 'x'.repeat(101) },
       NOT_NULL_VIOLATION: { name: null },
     },
@@ -72,7 +72,7 @@ const collections: Record<string, { valid: () => Item; bad: Bad; onlyNew?: Bad; 
     valid: () => ({ policy: adminPolicy, collection: 'users', action: 'read' }),
     bad: {
       FAILED_VALIDATION: { action: 'look' },
-      INVALID_FOREIGN_KEY: { policy: nobodysKey },
+      INVALID_FOREIGN_KEY: { policy: unknownKey },
       VALUE_TOO_LONG: { presets: { title: 'x'.repeat(16 * 1024) } },
       NOT_NULL_VIOLATION: { policy: null },
     },
@@ -85,7 +85,7 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
     refused(t, response, code as ErrorCode, `${collection} ${what} ${code}`);
   const root = `/${collection}`;
 
-  await t.test(`${collection}: a new item that is refused`, async () => {
+  await t.test(`${collection}: creating an item fails with each declared error`, async () => {
     for (const [code, item] of Object.entries({ ...bad, ...onlyNew })) {
       refuse(await send('POST', root, { ...valid(), ...item }), code, 'create');
     }
@@ -93,7 +93,7 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
     refuse(await send('POST', root, valid(), stranger), 'FORBIDDEN', 'create');
   });
 
-  await t.test(`${collection}: a change that is refused`, async (t) => {
+  await t.test(`${collection}: updating an item fails with each declared error`, async (t) => {
     const { id } = await make(collection, valid());
     for (const [code, data] of Object.entries(bad)) {
       refuse(await send('PATCH', root, { keys: [id], data }), code, 'update many');
@@ -106,13 +106,13 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
       refuse(await send('PATCH', `${root}${query}`, { keys: [id], data: {} }, headers), code, 'update many');
       refuse(await send('PATCH', `${root}/${id}${query}`, {}, headers), code, 'update one');
     }
-    if (!last) return t.pass('no administrator depends on it');
+    if (!last) return t.pass('no administrator depends on this collection');
     const [key, data] = last;
     refuse(await send('PATCH', root, { keys: [key], data }), 'UNPROCESSABLE_CONTENT', 'update many');
     refuse(await send('PATCH', `${root}/${key}`, data), 'UNPROCESSABLE_CONTENT', 'update one');
   });
 
-  await t.test(`${collection}: reading and deleting that is refused`, async () => {
+  await t.test(`${collection}: reading and deleting items fail with each declared error`, async () => {
     const { id } = await make(collection, valid());
     for (const headers of [stranger]) {
       refuse(await get(root, headers), 'FORBIDDEN', 'list');
@@ -134,7 +134,7 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
     t.equal((await send('DELETE', root, [other.id])).statusCode, 204);
   });
 
-  await t.test(`${collection}: reading and changing that is answered`, async () => {
+  await t.test(`${collection}: reading and updating items succeed`, async () => {
     const { id } = await make(collection, valid());
     t.equal((await get(`${root}/${id}`, asAdmin)).statusCode, 200);
     t.equal((await get(`${root}?aggregate[count]=*`, asAdmin)).statusCode, 200);
@@ -143,12 +143,12 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
     t.equal((await send('PATCH', `${root}/${id}`, {})).statusCode, 200);
   });
 
-  await t.test(`${collection}: who may write but not read is answered nothing`, async () => {
+  await t.test(`${collection}: a caller who may write but not read gets no content`, async () => {
     const granted = (['create', 'update'] as const).map((action) => ({ collection, action, fields: ['*'] }));
     const { headers } = await tokenHolder(app, { policies: [await policyWith(app, granted)] });
     const none = await send('PATCH', root, { keys: [], data: {} }, headers);
     if (collection === 'permissions') {
-      // Only administrators write them, who may read whatever they wrote.
+      // Only administrators can write permissions, and they can always read them.
       refuse(none, 'FORBIDDEN', 'update many');
       refuse(await send('POST', root, valid(), headers), 'FORBIDDEN', 'create');
       return;
@@ -160,7 +160,7 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
   });
 }
 
-t.test('a role that breaks the rule of a permission', async (t) => {
+t.test('a role that violates a validation rule returns FAILED_VALIDATION', async (t) => {
   const validation = { name: { _eq: 'the only name' } };
   const granted = (['create', 'update'] as const).map((action) => ({
     collection: 'roles',
@@ -176,17 +176,17 @@ t.test('a role that breaks the rule of a permission', async (t) => {
   refused(t, await send('PATCH', `/roles/${id}`, data, headers), 'FAILED_VALIDATION', 'update one');
 });
 
-t.test('a permission with the key of another', async (t) => {
+t.test('a permission with an existing id returns RECORD_NOT_UNIQUE', async (t) => {
   const permission = { policy: adminPolicy, collection: 'users', action: 'read' };
   const { id } = await make('permissions', permission);
   refused(t, await send('POST', '/permissions', { ...permission, id }), 'RECORD_NOT_UNIQUE', 'create');
 });
 
-t.test('the current user, who is refused a change', async (t) => {
+t.test('updating the current user fails with each declared error', async (t) => {
   const other = await tokenHolder(app);
   // A static token may not change the address of its own user.
   const session = await openSession(app, me.id);
-  refused(t, await send('PATCH', '/users/me', { email: other.email }), 'FORBIDDEN', 'update me, by a program');
+  refused(t, await send('PATCH', '/users/me', { email: other.email }), 'FORBIDDEN', 'update me, with a static token');
   const { bad = {} } = collections.users ?? {};
   for (const [code, data] of Object.entries({ ...bad, RECORD_NOT_UNIQUE: { email: other.email } })) {
     refused(t, await send('PATCH', '/users/me', data, session), code as ErrorCode, `update me ${code}`);
@@ -201,5 +201,9 @@ t.test('the current user, who is refused a change', async (t) => {
     permissions: { id: { _eq: '$CURRENT_USER' } },
   };
   const { headers } = await tokenHolder(app, { policies: [await policyWith(app, [own])] });
-  t.equal((await send('PATCH', '/users/me', { title: 'Dr.' }, headers)).statusCode, 204, 'who may not read themselves');
+  t.equal(
+    (await send('PATCH', '/users/me', { title: 'Dr.' }, headers)).statusCode,
+    204,
+    'no content for a user who may not read their own row',
+  );
 });

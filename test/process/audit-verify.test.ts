@@ -4,7 +4,7 @@ import { askStored, verifyAuditLog as verify } from '../helpers/stored.js';
 
 const variables = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
 
-t.test('audit:verify', async (t) => {
+t.test('audit:verify reports whether the audit log is intact, altered, or cannot be verified', async (t) => {
   const home = await createHome(t, { prepared: true });
   if (engine === 'embedded') {
     const none = await verify(await createHome(t));
@@ -13,7 +13,7 @@ t.test('audit:verify', async (t) => {
   }
   const service = await startService(home, variables);
   for (let index = 0; index < 3; index++) t.equal((await logIn(service, service.password)).status, 200);
-  // A little longer than the interval at which rows are linked.
+  // Slightly longer than the interval at which rows are linked.
   await new Promise((resolve) => setTimeout(resolve, 4_000));
   const beside = await verify(home);
   if (engine === 'embedded') {

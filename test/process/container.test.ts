@@ -19,55 +19,52 @@ const context = readFileSync('.dockerignore', 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('!'));
 
-t.test(
-  'the files and commands of the Containerfile form a complete service with a health check, which stops properly',
-  async (t) => {
-    t.match(readFileSync('.dockerignore', 'utf8'), /^\*$/m);
-    const root = mkdtempSync(join(tmpdir(), 'gatehouse-image-'));
-    t.teardown(() => rmSync(root, { recursive: true, force: true }));
-    const build = join(root, 'build');
-    const image = join(root, 'image');
-    mkdirSync(build);
-    for (const line of context) cpSync(line.slice(1), join(build, line.slice(1)), { recursive: true });
-    // Installing packages requires a network; the modules installed here contain everything needed, and more.
-    symlinkSync(resolve('node_modules'), join(build, 'node_modules'));
-    const steps = argumentsOf('RUN').filter((step) => step.startsWith('node '));
-    t.equal(steps.length, 1);
-    for (const step of steps) {
-      const { status, stderr } = spawnSync('env', ['-u', 'NODE_OPTIONS', 'bash', '-ec', step], {
-        cwd: build,
-        encoding: 'utf8',
-      });
-      t.strictSame([status, stderr], [0, '']);
-    }
-    mkdirSync(image);
-    const copied = argumentsOf('COPY').filter((line) => line.startsWith('--from=build '));
-    for (const line of copied) {
-      const [, source = '', target = ''] = line.split(' ');
-      const path = source.replace('/gatehouse/', '');
-      cpSync(join(build, path), join(image, target === './' ? path : target), { recursive: true });
-    }
-    t.strictSame(copied.length, 3);
+t.test('the Containerfile builds a complete service with a health check that stops properly', async (t) => {
+  t.match(readFileSync('.dockerignore', 'utf8'), /^\*$/m);
+  const root = mkdtempSync(join(tmpdir(), 'gatehouse-image-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const build = join(root, 'build');
+  const image = join(root, 'image');
+  mkdirSync(build);
+  for (const line of context) cpSync(line.slice(1), join(build, line.slice(1)), { recursive: true });
+  // Installing packages requires a network; the modules installed here contain everything needed, and more.
+  symlinkSync(resolve('node_modules'), join(build, 'node_modules'));
+  const steps = argumentsOf('RUN').filter((step) => step.startsWith('node '));
+  t.equal(steps.length, 1);
+  for (const step of steps) {
+    const { status, stderr } = spawnSync('env', ['-u', 'NODE_OPTIONS', 'bash', '-ec', step], {
+      cwd: build,
+      encoding: 'utf8',
+    });
+    t.strictSame([status, stderr], [0, '']);
+  }
+  mkdirSync(image);
+  const copied = argumentsOf('COPY').filter((line) => line.startsWith('--from=build '));
+  for (const line of copied) {
+    const [, source = '', target = ''] = line.split(' ');
+    const path = source.replace('/gatehouse/', '');
+    cpSync(join(build, path), join(image, target === './' ? path : target), { recursive: true });
+  }
+  t.strictSame(copied.length, 3);
 
-    const home = await createHome(t, { prepared: true });
-    const port = String(await freePort());
-    const variables = Object.fromEntries(
-      argumentsOf('ENV').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
-    );
-    const isHealthy = () => {
-      const check = commandIn(argumentsOf('HEALTHCHECK')[0]);
-      const env = { PATH: process.env.PATH, PORT: port };
-      return spawnSync('env', ['-u', 'NODE_OPTIONS', ...check], { env }).status === 0;
-    };
-    t.notOk(isHealthy(), 'the service is not yet running');
-    const [program, file = ''] = commandIn(argumentsOf('CMD')[0]);
-    t.equal(program, 'node');
-    const dataDir = join(home.directory, 'data');
-    const service = await startService(home, { ...variables, DATA_DIR: dataDir, PORT: port }, join(image, file));
-    t.ok(isHealthy());
-    t.equal((await service.get('/server/health')).status, 200);
-    t.equal((await service.get('/account/login')).status, 200, 'the files of the pages are present');
-    t.strictSame(await service.stop(), { code: 0, signal: null });
-    t.notOk(isHealthy());
-  },
-);
+  const home = await createHome(t, { prepared: true });
+  const port = String(await freePort());
+  const variables = Object.fromEntries(
+    argumentsOf('ENV').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
+  );
+  const isHealthy = () => {
+    const check = commandIn(argumentsOf('HEALTHCHECK')[0]);
+    const env = { PATH: process.env.PATH, PORT: port };
+    return spawnSync('env', ['-u', 'NODE_OPTIONS', ...check], { env }).status === 0;
+  };
+  t.notOk(isHealthy(), 'the service is not yet running');
+  const [program, file = ''] = commandIn(argumentsOf('CMD')[0]);
+  t.equal(program, 'node');
+  const dataDir = join(home.directory, 'data');
+  const service = await startService(home, { ...variables, DATA_DIR: dataDir, PORT: port }, join(image, file));
+  t.ok(isHealthy());
+  t.equal((await service.get('/server/health')).status, 200);
+  t.equal((await service.get('/account/login')).status, 200, 'the files of the pages are present');
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+  t.notOk(isHealthy());
+});

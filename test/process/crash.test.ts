@@ -5,14 +5,14 @@ import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
 import { createHome, engine, freePort, refusedService, type Service, startService } from '../helpers/service.js';
 
-/** `npm run test:soak` does it a hundred times. */
+/** `npm run test:soak` runs 100 kills. */
 const { KILLS } = process.env;
 const kills = Number(KILLS ?? 2);
 
 const refusal = /The data directory \S+ is in use by another Gatehouse process\./;
 
 t.test(
-  `after ${kills} times kill -9 under load, everything acknowledged is stored, and nothing is stored partially`,
+  `after ${kills} × kill -9 under load, everything acknowledged is stored, and nothing is stored partially`,
   async (t) => {
     const home = await createHome(t, { prepared: true });
     const port = await freePort();
@@ -32,7 +32,7 @@ t.test(
       slowestStart = Math.max(slowestStart, performance.now() - start);
       if (kill === 0) await load.begin();
       const before = answered();
-      // Normally once is sufficient, as it starts another process.
+      // Normally, once is sufficient, because this starts another process.
       if (engine === 'embedded' && (kill === 0 || KILLS !== undefined)) {
         const second = await refusedService(home, variables);
         t.equal(second.code, 1, 'a second process on the data directory is rejected');

@@ -13,7 +13,7 @@ import {
 } from '../helpers/service.js';
 import { cheapHashing } from '../helpers/variables.js';
 
-const skip = engine === 'postgres' && 'the embedded database only';
+const skip = engine === 'postgres' && 'embedded database only';
 const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password', LOG_LEVEL: 'info' };
 const refusal = /The data directory \S+ is in use by another Gatehouse process\./;
 

@@ -11,17 +11,17 @@ import { startShell } from '../helpers/shell.js';
 const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
   (name) => name.endsWith('.md'),
 );
-/** Other languages that may occur in a guide: they are checked elsewhere, or contain no commands. */
+/** Other languages that a guide may contain. They are checked elsewhere, or contain no commands. */
 const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql']);
 const configuration = readFileSync('docs/configuration.md', 'utf8');
 
 for (const guide of guides) {
-  t.test(guide, async (t) => {
+  t.test(`${guide}: its blocks are valid, and its commands work as shown`, async (t) => {
     const blocks = readGuide(guide);
     for (const block of blocks) checkForm(t, block);
     const mine = blocks.filter((block) => block.engine === undefined || block.engine === engine);
     const isRun = ({ language, notRun }: Block) => (language === 'sh' || language === 'ts') && notRun === undefined;
-    // A guide without commands for PostgreSQL is the same on both engines, so once is sufficient.
+    // A guide without commands for PostgreSQL is the same on both engines, so it runs only once.
     const isForThisEngine = engine === 'embedded' || blocks.some((block) => block.engine === engine);
     if (isForThisEngine && mine.some(isRun))
       await runAll(
@@ -121,7 +121,7 @@ async function runOne(
   }
 }
 
-/** Replaces the program of this name, called with `--totp --base32 SECRET`, which may not be installed. */
+/** Replaces the program `oathtool --totp --base32 SECRET`, which may not be installed. */
 const oathtool = `oathtool() { node -e '
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   const bits = [...process.argv[1]].map((letter) => letters.indexOf(letter).toString(2).padStart(5, "0")).join("");

@@ -10,19 +10,19 @@ import { memoryOf, processorTime } from '../helpers/proc.js';
 import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
 
 /**
- * A service in its own process, and clients that send hostile input: requests drawn from the document with an error in
- * them, in rows on persistent connections; such requests with altered bytes; input that is not HTTP; requests that
- * break off, arrive in small pieces, or are too large. No response may be an internal error, every connection must be
+ * A service in its own process, and clients that send hostile input: invalid requests generated from the document, sent
+ * in series on persistent connections; such requests with altered bytes; input that is not HTTP; and requests that are
+ * incomplete, arrive in small pieces, or are too large. No response may be an internal error, every connection must be
  * answered or closed, the process must survive, and its memory must not grow after a warm-up. `npm run test:soak` sends
- * a million.
+ * a million requests.
  */
 
 const amount = Number(process.env.HOSTILE_REQUESTS ?? 2_000);
 const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
 const connections = 24;
 /**
- * The number of requests in one world, of which there are at least two, and the number of different requests drawn for
- * it.
+ * The number of requests in one world, and the number of different requests generated for it. There are at least two
+ * worlds.
  */
 const inWorld = Math.min(20_000, Math.ceil(amount / 2));
 const poolSize = Math.min(600, Math.ceil(inWorld / 4));
@@ -36,7 +36,7 @@ const said = (line: string) => process.stderr.write(`${line}\n`);
 const readable = ({ sending }: HostileAct) =>
   JSON.stringify(Buffer.concat(sending.pieces.slice(0, 50)).toString('latin1').slice(0, 3_000));
 
-t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
+t.test(`the service withstands ${amount} hostile requests, seed ${seed}`, async (t) => {
   const service = await startQuietService(await createHome(t, { prepared: true }), {
     ...variables,
     REGISTRATION_ANSWER_TIME: '1ms',
@@ -63,7 +63,7 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
     const ms = performance.now() - began;
     if (kind !== 'slow') slowest = Math.max(slowest, ms);
     if (isStuck) faults.push(`${kind}: neither answered nor closed: ${readable(act)}`);
-    // Requests behind one that ends the connection are not processed, and do not count.
+    // Requests after one that ends the connection are not processed, and are not counted.
     const isCutOff = ['shallow', 'drawn'].includes(kind) && answers.at(-1)?.isLast;
     const counted = isCutOff ? answers.length : act.amount;
     if (sending.ending === 'answers' && !isCutOff && answers.length < act.amount && !isEnded()) {
@@ -147,20 +147,20 @@ t.test(`${amount} hostile requests, seed ${seed}`, async (t) => {
       .sort(([a], [b]) => a - b)
       .map(([status, times]) => `${times} × ${status}`)
       .join(', '),
-    `${unanswered} without a response: they broke off, or were altered so that they never ended; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
-    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB at the end, ${most.toFixed(0)} MB at most; grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
+    `${unanswered} without a response, because they were incomplete, or altered so that they never ended; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
+    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB at the end, ${most.toFixed(0)} MB at most; growth ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
   ];
   for (const line of lines) said(line);
   for (const line of lines) t.comment(line);
-  t.ok(sent >= amount || faults.length > 0, `${sent} were sent`);
+  t.ok(sent >= amount || faults.length > 0, `${sent} requests were sent`);
   for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some responses were ${status}`);
   t.equal(overloaded, 0, 'the service was never overloaded: each connection sends one request after another');
-  t.ok(growth <= mostGrowth, `memory has grown by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`);
+  t.ok(growth <= mostGrowth, `memory grew by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`);
 
   const health = await service.get('/server/ping');
   t.equal(health.status, 200, 'the service is healthy');
   await sleep(100);
   const complaints = logLines(service.stdout).filter(({ level }) => Number(level) >= 50);
   t.strictSame(complaints.slice(0, 3), [], 'no error in the log');
-  t.strictSame(await service.stop(), { code: 0, signal: null }, 'and it stops properly');
+  t.strictSame(await service.stop(), { code: 0, signal: null }, 'the service stops properly');
 });

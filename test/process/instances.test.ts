@@ -11,7 +11,7 @@ import { createLoad } from '../helpers/load/world.js';
 import { startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
 
-/** `npm run test:soak` repeats it. */
+/** `npm run test:soak` repeats the test. */
 const rounds = Number(process.env.KILLS ?? 0);
 
 const withoutNginx = spawnSync('nginx', ['-v']).status !== 0 && 'nginx is not installed';
@@ -19,12 +19,12 @@ const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutRedis || wit
 
 const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 4, logsIn: 2 };
 const clients = Object.values(crowd).reduce((sum, count) => sum + count, 0);
-/** Requests per minute from one address: more than any address makes in this test, except one. */
+/** Requests per minute from one address. In this test, only one address sends more. */
 const points = 150;
-/** One of two thousand addresses, so that limits apply but are not reached. */
+/** One of 2,000 addresses, so that limits apply but are not reached. */
 const someAddress = () => `127.1.${Math.floor(Math.random() * 10)}.${1 + Math.floor(Math.random() * 200)}`;
 
-t.test('two instances behind nginx, one of which is killed under load', { skip }, async (t) => {
+t.test('two instances behind nginx keep working while one of them is killed under load', { skip }, async (t) => {
   const redis = await startRedis(t);
   const home = await createHome(t);
   const port = await freePort();
@@ -46,9 +46,9 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
   await load.begin();
   await sleep(1_000);
 
-  /** The responses that clients have received since then. */
+  /** The responses to requests sent since a time. */
   const seen = (since: number) => load.asking.notes.filter(({ asked }) => asked >= since);
-  /** Stops an instance and starts it again, with pauses in which clients notice the change. */
+  /** Stops an instance and starts it again, with pauses in which clients can notice the change. */
   const replace = async (index: 0 | 1, signal: NodeJS.Signals) => {
     const since = performance.now();
     const ending = await instances[index].stop(signal);
@@ -64,14 +64,17 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     t.strictSame(
       failed.filter(({ what }) => what.startsWith('GET ')),
       [],
-      'reading clients notice nothing',
+      'no read request failed',
     );
-    t.ok(failed.length <= clients, `${failed.length} of ${notes.length} failed: those that it was processing`);
+    t.ok(
+      failed.length <= clients,
+      `${failed.length} of ${notes.length} failed: those that the instance was processing`,
+    );
   };
   const stop = async (index: 0 | 1) => {
     const { ending, notes, failed } = await replace(index, 'SIGTERM');
     t.strictSame(ending, { code: 0, signal: null });
-    // Occasionally one is lost at the moment when a listener closes.
+    // Occasionally, a request is lost at the moment when a listener closes.
     t.ok(failed.length <= 1, `${failed.length} of ${notes.length} failed while one was stopped`);
   };
 
@@ -80,7 +83,7 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     if (round < 20) await stop(((round + 1) % 2) as 0 | 1);
   }
 
-  await t.test('requests and wrong passwords are counted together, although instances stop and restart', async (t) => {
+  await t.test('the instances share the counts of requests and wrong passwords, even if one restarts', async (t) => {
     const { ask } = createAsking(
       () => origin,
       () => '127.0.2.1',
@@ -94,7 +97,11 @@ t.test('two instances behind nginx, one of which is killed under load', { skip }
     await kill(0);
     guesses.push(...(await many(guess, 20)));
     t.equal(guesses.filter((status) => status === 401).length, 25, 'exactly this many guesses are verified');
-    t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429, 'by neither instance');
+    t.equal(
+      (await ask('POST', '/auth/login', { email, password: firstPassword })).status,
+      429,
+      'the account is locked on both instances',
+    );
     t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429);
     reads.push(...(await many(read, points)));
     const counted = reads.filter((status) => status === 200).length + guesses.length + 2;

@@ -16,7 +16,7 @@ const rotate = (home: Home, args: string[] = [], more: Record<string, string> = 
 const kidsOf = async (service: Service) =>
   ((await (await service.get('/.well-known/jwks.json')).json()) as KeySet).keys.map(({ kid }) => kid);
 
-t.test('keys:rotate', async (t) => {
+t.test('keys:rotate creates a key that signs later, and --revoke replaces all keys', async (t) => {
   const home = await createHome(t, { prepared: true });
   let service = await startService(home, eddsa);
   const { body } = await logIn(service, 'the password');
@@ -24,7 +24,7 @@ t.test('keys:rotate', async (t) => {
   const [first] = await kidsOf(service);
 
   /** On the embedded engine, only one process can open the database. */
-  const whileMayBe = async (work: () => Promise<void>) => {
+  const withDatabase = async (work: () => Promise<void>) => {
     if (engine === 'embedded') await service.stop();
     await work();
     if (engine === 'embedded') service = await startService(home, eddsa);
@@ -42,30 +42,30 @@ t.test('keys:rotate', async (t) => {
   }
 
   let made: string | undefined;
-  await whileMayBe(async () => {
+  await withDatabase(async () => {
     const hs256 = await rotate(home, [], { ACCESS_TOKEN_ALGORITHM: 'HS256' });
     t.equal(hs256.code, 1);
     t.match(hs256.said, /ACCESS_TOKEN_ALGORITHM is HS256/);
     for (const args of [['--after=soon'], ['--after=1h', '--revoke'], ['--now'], ['1h']]) {
       const { code, said } = await rotate(home, args);
       t.equal(code, 1, args.join(' '));
-      t.match(said, /^No keys were changed\. [^\n]+\n$/, 'in a sentence');
+      t.match(said, /^No keys were changed\. [^\n]+\n$/, 'a message in one sentence');
     }
     const { code, said } = await rotate(home);
     t.equal(code, 0, said);
     made = /^The new key is ([\w-]{43}) \(EdDSA\)\./.exec(said)?.[1];
     const [moment = ''] = /\d{4}-\S+Z/.exec(said) ?? [];
-    t.ok(Math.abs(Date.parse(moment) - Date.now() - 3_600_000) < 60_000, 'it signs in an hour');
+    t.ok(Math.abs(Date.parse(moment) - Date.now() - 3_600_000) < 60_000, 'the key signs in an hour');
     const again = await rotate(home, ['--after=0s']);
     t.match(again, { code: 0, said: `A rotation is already in progress: ${made} signs from ${moment}.` });
   });
-  // Waits for as long as the interval at which an instance reads the keys.
+  // Waits at least for the interval at which an instance reads the keys.
   for (let waited = 0; (await kidsOf(service)).length < 2 && waited < 10_000; waited += 200) await pause(200);
-  t.strictSame(await kidsOf(service), [made, first], 'the running instance knows of it');
+  t.strictSame(await kidsOf(service), [made, first], 'the running instance has loaded the new key');
   const { body: next } = await logIn(service, 'the password');
-  t.equal(decodeJwt(next.data.access_token).header.kid, first, 'and still signs with the old one');
+  t.equal(decodeJwt(next.data.access_token).header.kid, first, 'it still signs with the old key');
 
-  await whileMayBe(async () => {
+  await withDatabase(async () => {
     const { code, said } = await rotate(home, ['--revoke']);
     t.equal(code, 0, said);
     t.match(said, /^2 keys were removed\..*\nThe new key is [\w-]{43} \(EdDSA\)\. It signs tokens from now on\.\n$/);
@@ -91,7 +91,7 @@ t.test('keys:rotate', async (t) => {
     ],
   });
   await service.stop();
-  t.equal((await runCommand(home, 'audit-verify', [], eddsa)).code, 0, 'and the audit log is intact');
+  t.equal((await runCommand(home, 'audit-verify', [], eddsa)).code, 0, 'the audit log is intact');
 });
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

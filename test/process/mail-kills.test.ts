@@ -3,13 +3,13 @@ import t from 'tap';
 import { createHome, freePort, type Service, startService } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 
-/** `npm run test:kills` does it fifty times. */
+/** `npm run test:kills` runs 50 kills. */
 const kills = Number(process.env.KILLS ?? 1);
 
 const token = 'the-static-token-of-the-administrator';
 const authorization = { authorization: `Bearer ${token}` };
 
-t.test(`after ${kills} times kill -9 every acknowledged email arrives`, async (t) => {
+t.test(`after ${kills} × kill -9, every acknowledged email arrives`, async (t) => {
   const port = await freePort();
   const { mails } = await startSmtp(t, port);
   const home = await createHome(t, { prepared: true });
@@ -28,7 +28,7 @@ t.test(`after ${kills} times kill -9 every acknowledged email arrives`, async (t
   let count = 0;
 
   /** Requests each of the three kinds of email repeatedly, until the service is gone. */
-  const askOnAndOn = async (service: Service, role: string) => {
+  const askRepeatedly = async (service: Service, role: string) => {
     for (;;) {
       const address = `somebody-${++count}@example.com`;
       const expected = [
@@ -58,9 +58,9 @@ t.test(`after ${kills} times kill -9 every acknowledged email arrives`, async (t
       const settings = { method: 'PATCH', headers: { ...authorization, 'content-type': 'application/json' } };
       await fetch(`${service.url}/settings`, { ...settings, body: '{"public_registration": true}' });
     }
-    const asking = [askOnAndOn(service, role), askOnAndOn(service, role)];
+    const asking = [askRepeatedly(service, role), askRepeatedly(service, role)];
     await sleep(100 + ((kill * 137) % 900));
-    // On a slow machine, nothing may have been answered yet, so nothing could be lost.
+    // On a slow machine, the service may not have acknowledged anything yet, so nothing could be lost.
     while (acknowledged.length <= kill) await sleep(20);
     await service.stop('SIGKILL');
     await Promise.all(asking);

@@ -27,35 +27,35 @@ const admin = { authorization: `Bearer ${token}` };
 
 t.comment(`PgBouncer ${pgBouncerVersion}`);
 
-t.test('configured as in the guide, with fewer connections than the instances need', { skip }, async (t) => {
+t.test('the service works behind PgBouncer with fewer connections than the instances need', { skip }, async (t) => {
   const home = await createHome(t);
   const bouncer = await startPgBouncer(t, home, { default_pool_size: String(poolSize) });
-  // All of them start by creating the tables, and share these few connections.
+  // All instances start by creating the tables, and share these few connections.
   const pair = await Promise.all([startBehind(home, bouncer), startBehind(home, bouncer), startBehind(home, bouncer)]);
   const [one, other] = pair as unknown as [Service, Service];
 
-  await t.test('registration, login, refresh, lists, password resets and emails, simultaneously on both', async (t) => {
+  await t.test('all kinds of requests and emails work simultaneously on both instances', async (t) => {
     await send(one, 'PATCH', '/settings', admin, { public_registration: true });
     const watch = watchConnections(home, bouncer);
     await Promise.all(
       Array.from({ length: people }, (_, number) =>
-        // Every step uses the other instance than the step before.
+        // Consecutive steps use different instances.
         number % 2 === 0 ? journey(t, number, one, other) : journey(t, number, other, one),
       ),
     );
     const { most, mostWaiting } = await watch.end();
     t.ok(most <= poolSize, `${most} connections to PostgreSQL at most`);
-    t.ok(mostWaiting > 0, `up to ${mostWaiting} clients waited for one`);
+    t.ok(mostWaiting > 0, `up to ${mostWaiting} clients waited for a connection`);
   });
 
-  await t.test('nothing was done twice or lost', async (t) => {
+  await t.test('no work was lost or done twice', async (t) => {
     const [found] = await askStored(
       home,
       `select (select count(*)::int from users where email like 'somebody-%' and status = 'active') as users,
         (select count(*)::int from sessions join users u on u.id = "user" where email like 'somebody-%') as sessions`,
     );
     t.strictSame(found, { users: people, sessions: people });
-    // The test has not waited for the last emails, about new passwords.
+    // The test has not waited for the last emails, which report new passwords.
     let mails = await mailJobs(home);
     for (let tries = 0; tries < 200 && mails.left > 0; tries++, mails = await mailJobs(home)) await sleep(100);
     t.strictSame(mails, { done: 3 * people, left: 0 });
@@ -78,19 +78,19 @@ t.test('configured as in the guide, with fewer connections than the instances ne
     t.equal(new Set(sessions.map(({ pid }) => pid)).size, poolSize);
     for (const { pid, prepared, ...session } of sessions) {
       t.strictSame(session, { ...direct, channels: 0, locks: 0 }, `session ${pid}`);
-      // PgBouncer tracks these, if it can.
+      // PgBouncer tracks these if its version supports it.
       if (canTrack) t.ok(Number(prepared) > 10 && Number(prepared) <= 200, `${prepared} prepared statements`);
       else t.ok(Number(prepared) <= 3, `${prepared} prepared statements`);
     }
   });
 
-  await t.test('the commands work through it, too', async (t) => {
+  await t.test('the commands work through PgBouncer, too', async (t) => {
     const own = { DATABASE_URL: bouncer.url.href };
     t.match(await verifyAuditLog(home, [], own), { code: 0 });
     t.match(await runCommand(home, 'keys-rotate', [], { ...own, ACCESS_TOKEN_ALGORITHM: 'EdDSA' }), { code: 0 });
   });
 
-  await t.test('it is killed and restarted', async (t) => {
+  await t.test('the service recovers when PgBouncer is killed and restarted', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
     await bouncer.kill();
@@ -99,7 +99,7 @@ t.test('configured as in the guide, with fewer connections than the instances ne
     for (const service of pair) await recovers(t, service, caller);
   });
 
-  await t.test('PostgreSQL ends all sessions behind it', async (t) => {
+  await t.test('the service recovers when PostgreSQL ends all sessions', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
     await askStored(
@@ -109,7 +109,7 @@ t.test('configured as in the guide, with fewer connections than the instances ne
     for (const service of pair) await recovers(t, service, caller);
   });
 
-  await t.test('a statement that takes too long is cancelled in PostgreSQL', async (t) => {
+  await t.test('a statement that takes too long is canceled in PostgreSQL', async (t) => {
     const limited = await startService(home, {
       ...variables,
       DATABASE_URL: bouncer.url.href,
@@ -123,14 +123,14 @@ t.test('configured as in the guide, with fewer connections than the instances ne
       t.ok(performance.now() - start < 4_000, `after ${Math.round(performance.now() - start)} ms`);
       const [found] = await tx`select count(*)::int as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
-      t.equal(found?.count, 0, 'no statement waits there');
+      t.equal(found?.count, 0, 'no statement is waiting');
     });
     await sql.end();
     t.equal((await limited.get('/users/me/identities', admin)).status, 200);
     t.strictSame(await limited.stop(), { code: 0, signal: null });
   });
 
-  await t.test('no request waits for long when all connections are in use', async (t) => {
+  await t.test('no request waits long when all connections are in use', async (t) => {
     const { body } = await logIn(one, password);
     const caller = bearer(body.data.access_token);
     const holders = await holdEverySession(bouncer);
@@ -156,7 +156,7 @@ t.test('a PgBouncer that does not track prepared statements is detected', { skip
   const journeys = Array.from({ length: people }, (_, number) => journey(t, number, one, other));
   await Promise.all(journeys);
   const sessions = await inEverySession(bouncer, 'select count(*)::int as prepared from pg_prepared_statements', 3);
-  // Each instance has used one to detect this.
+  // Each instance used one to detect this.
   t.ok(sessions.reduce((sum, { prepared }) => sum + Number(prepared), 0) <= services.length);
   for (const service of services) t.strictSame(await service.stop(), { code: 0, signal: null });
 });
@@ -231,10 +231,10 @@ async function tokenMailed(service: Service, email: string, nth: number): Promis
     const latest = links.length >= nth ? links[0] : undefined;
     if (latest) return linkIn(latest).searchParams.get('token') ?? '';
   }
-  throw new Error(`No email arrives at ${email}.`);
+  throw new Error(`No email arrived at ${email}.`);
 }
 
-/** The number of emails sent, and of those that wait or have failed. */
+/** The number of emails that were sent, and of those that are waiting or failed. */
 async function mailJobs(home: Home) {
   const [jobs] = await askStored(
     home,

@@ -8,16 +8,16 @@ import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres
 import { createHome, engine, freePort, type Home, type Service, startService } from '../helpers/service.js';
 import { askStored } from '../helpers/stored.js';
 
-/** `npm run test:soak` does it more often. */
+/** `npm run test:soak` runs more outages. */
 const { OUTAGES } = process.env;
 const rounds = Number(OUTAGES ?? 1);
 
 const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutPrograms;
-/** Tests that take long, and normally find no more than the others. */
-const onlyLong = OUTAGES === undefined && 'only in the long form';
+/** For long tests that rarely find more than the others. */
+const onlyLong = OUTAGES === undefined && 'only in long runs';
 const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 8, logsIn: 2 };
 
-/** Milliseconds: mostly short; the third time longer than a client waits, and than the grace period of a refresh. */
+/** Milliseconds: mostly short, but the third outage is longer than a client waits and than the refresh grace period. */
 const downtime = (round: number) => (round % 4 === 2 ? 12_000 : 300 + ((round * 700) % 2_500));
 
 /**
@@ -79,18 +79,18 @@ async function recovers(
     `${what}: unavailable for ${away} ms, 99 % after ${recovery} ms, longest wait ${wait} ms, ${JSON.stringify(statusesOf(notes))}`,
   );
   t.ok(recovery <= within, `${what}: 99 of 100 requests are answered within ${recovery} ms after it is back`);
-  t.ok(wait < 11_000, `no request has waited for longer than ${wait} ms`);
+  t.ok(wait < 11_000, `no request waited longer than ${wait} ms`);
   const failures = notes.filter(({ status }) => status === 0 || status >= 500);
-  t.ok(failures.length > 0, 'clients have noticed');
+  t.ok(failures.length > 0, 'some requests failed');
   const others = failures.filter(({ status, retryAfter }) => status !== 503 || !/^\d+$/.test(retryAfter ?? ''));
-  t.strictSame(others, [], 'and were told to retry, and when');
+  t.strictSame(others, [], 'every failure is a 503 with Retry-After');
   if (away > 2_500) {
     const answers = health.filter(({ at }) => at >= from).map(({ status }) => status);
     t.ok(answers.includes(503), 'the health check reported it');
   }
   for (const end = performance.now() + 5_000; health.at(-1)?.status !== 200 && performance.now() < end; )
     await sleep(50);
-  t.equal(health.at(-1)?.status, 200, 'the health check reports that it is over');
+  t.equal(health.at(-1)?.status, 200, 'the health check reports the recovery');
 }
 
 /** Checks that background work continues. */
@@ -117,7 +117,7 @@ const fates = [
 ] as const;
 
 for (const { restarted, lost, lose } of fates) {
-  const title = `PostgreSQL is restarted under load (${restarted}), and then lost to a synchronous standby (${lost})`;
+  const title = `the service recovers from a restart of PostgreSQL (${restarted}) and a failover (${lost}) under load`;
   t.test(title, { skip: skip || (lost === 'hanging' && onlyLong) }, async (t) => {
     let primary = await startCluster(t);
     let freed = await freePort();
@@ -147,10 +147,11 @@ for (const { restarted, lost, lose } of fates) {
   });
 }
 
-t.test('a synchronous standby is lost, without which nothing is committed', { skip: skip || onlyLong }, async (t) => {
+t.test('the service recovers after the loss of a synchronous standby', { skip: skip || onlyLong }, async (t) => {
   const primary = await startCluster(t);
   const standby = await primary.startSynchronousStandby(t);
   const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`).join(',');
+  // Without the standby, nothing commits.
   await holdsThrough(t, `postgres://postgres@${hosts}/postgres`, async (recovers) => {
     for (let round = 0; round < Math.min(rounds, 3); round++) {
       const from = performance.now();

@@ -7,7 +7,7 @@ import { administrator, engine, logIn } from '../helpers/service.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
-t.test('a database that hangs', { skip }, async (t) => {
+t.test('the service handles a database that hangs', { skip }, async (t) => {
   // The tests spend most of their time waiting.
   t.jobs = 4;
 
@@ -27,7 +27,7 @@ t.test('a database that hangs', { skip }, async (t) => {
       ]);
       const health = await service.get('/server/health');
       t.equal(health.status, 503);
-      t.ok(performance.now() - start < 5_000, 'the health check reports it sooner');
+      t.ok(performance.now() - start < 5_000, 'the health check reports the outage sooner');
       t.equal((await service.get('/server/ping')).status, 200, 'a request that needs no database is answered');
       for (const answer of await frozen) {
         t.equal(answer.status, 503);
@@ -35,7 +35,7 @@ t.test('a database that hangs', { skip }, async (t) => {
       }
       t.ok(performance.now() - start < 15_000);
 
-      // The old connections stay dead: the service itself has to close them.
+      // The old connections never recover, so the service itself must close them.
       await proxy.restore();
       await recovers(t, service, token, 15_000);
       t.strictSame(await service.stop(), { code: 0, signal: null });

@@ -17,7 +17,7 @@ import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
-t.test('five instances start simultaneously on an empty database', { skip }, async (t) => {
+t.test('five instances that start together on an empty database create one administrator', { skip }, async (t) => {
   const home = await createHome(t);
   const instances = await Promise.all([0, 1, 2, 3, 4].map(() => startService(home, cheapHashing)));
   const passwords = instances.flatMap(({ password }) => password ?? []);
@@ -25,7 +25,7 @@ t.test('five instances start simultaneously on an empty database', { skip }, asy
   t.equal(
     instances.filter(({ stdout }) => stdout.includes('"passwordFile"')).length,
     1,
-    'one instance reports its file',
+    'one instance reports the password file',
   );
   const [users] = await askStored(home, 'select count(*)::int as count from users');
   const [roles] = await askStored(home, 'select count(*)::int as count from roles');
@@ -40,10 +40,10 @@ t.test('an idle service needs little memory', { skip: skip || withoutProc }, asy
   const home = await createHome(t);
   await (await startService(home, variables)).stop();
   const service = await startService(home, variables);
-  // Measurements were 104 to 115, the highest with newer versions of Node.js. Without the measures taken after the
-  // start it is 140.
+  // Measured: 104 to 115, the highest with newer versions of Node.js. Without the memory tuning after the start, it
+  // is 140.
   const most = 125;
-  // Compilation after the start takes memory at first.
+  // Compilation after the start temporarily uses more memory.
   await sleep(3_000);
   let megabytes = memoryOf(service.pid).now;
   for (let tries = 0; tries < 100 && megabytes > most; tries++) {
@@ -95,19 +95,19 @@ t.test('a database or a role that does not exist is reported with a message', { 
   }
 });
 
-t.test('the database becomes unavailable and returns', { skip }, async (t) => {
+t.test('the service recovers after outages of the database', { skip }, async (t) => {
   const { home, proxy, service } = await startBehindProxy(t);
   const { body } = await logIn(service, 'the password');
   const token = bearer(body.data.access_token);
 
-  await t.test('connections are reset, then refused', async (t) => {
+  await t.test('after connections are reset and then refused', async (t) => {
     await proxy.cut();
     await isUnavailable(t, service, token);
     await proxy.restore();
     await recovers(t, service, token);
   });
 
-  await t.test('a hundred simultaneous clients are informed without waiting for each other', async (t) => {
+  await t.test('a hundred simultaneous clients get 503 without waiting for each other', async (t) => {
     await proxy.cut();
     const start = performance.now();
     const answers = await Promise.all(Array.from({ length: 100 }, () => service.get('/users/me', token)));
@@ -117,7 +117,7 @@ t.test('the database becomes unavailable and returns', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  await t.test('the connection is cut during requests', async (t) => {
+  await t.test('after connections are cut during requests', async (t) => {
     const requests = Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         await sleep(index * 5);
@@ -136,7 +136,7 @@ t.test('the database becomes unavailable and returns', { skip }, async (t) => {
     await recovers(t, service, token);
   });
 
-  await t.test('the connection is cut repeatedly under load', async (t) => {
+  await t.test('after connections are cut repeatedly under load', async (t) => {
     let slowest = 0;
     let isOver = false;
     const seen = new Set<number>();
@@ -158,17 +158,17 @@ t.test('the database becomes unavailable and returns', { skip }, async (t) => {
     isOver = true;
     await Promise.all(clients);
     t.strictSame([...seen].sort(), [200, 503]);
-    t.ok(slowest < 4_000, `no request waited for long: ${Math.round(slowest)} ms at most`);
+    t.ok(slowest < 4_000, `no request waited long: ${Math.round(slowest)} ms at most`);
   });
 
-  await t.test('a proxy without a backend hangs up', async (t) => {
+  await t.test('after a proxy without a backend closes connections', async (t) => {
     proxy.hangUp();
     await isUnavailable(t, service, token);
     await proxy.restore();
     await recovers(t, service, token);
   });
 
-  await t.test('PostgreSQL ends all sessions', async (t) => {
+  await t.test('after PostgreSQL ends all sessions', async (t) => {
     await Promise.all([0, 1, 2, 3].map(() => service.get('/users/me', token)));
     await askStored(
       home,

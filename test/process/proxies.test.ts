@@ -15,16 +15,16 @@ const credentials = JSON.stringify({ ...administrator, password });
 for (const name of ['nginx', 'caddy'] as const) {
   const { status, stdout } = spawnSync(name, [name === 'nginx' ? '-v' : 'version'], { encoding: 'utf8' });
   const skip = status !== 0 && `${name} is not installed`;
-  const forgets =
+  const losesBodies =
     name === 'caddy' &&
     isOlder(stdout, [2, 11, 2]) &&
-    'this version of Caddy does not resend the bodies of refused requests';
+    'this version of Caddy does not resend request bodies when a connection is refused';
 
-  t.test(`behind ${name}, configured as in the guide`, { skip }, async (t) => {
+  t.test(`the service works behind ${name}, configured as in the guide`, { skip }, async (t) => {
     const home = await createHome(t, { prepared: true });
     const own = await freePort();
-    // The embedded database allows one instance, so the other upstream is down, if the proxy can cope with that.
-    const upstreams: [number, number] = [own, engine === 'embedded' && forgets ? own : await freePort()];
+    // The embedded database allows one instance, so the other upstream is down if the proxy supports that.
+    const upstreams: [number, number] = [own, engine === 'embedded' && losesBodies ? own : await freePort()];
     const port = await freePort();
     const start = (index: 0 | 1) =>
       startService(home, {
@@ -38,7 +38,7 @@ for (const name of ['nginx', 'caddy'] as const) {
     let second = engine === 'postgres' ? await start(1) : undefined;
     await startGuideProxy(t, name, { directory: home.directory, port, upstreams });
 
-    await t.test('the address of the client is the one that the proxy sees, whatever the client sends', async (t) => {
+    await t.test('the client address is the one that the proxy sees, whatever headers the client sends', async (t) => {
       const forged = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-host': 'evil.example', forwarded: 'for=192.0.2.7' };
       const login = await ask(port, 'POST', '/auth/login', forged, credentials);
       t.equal(login.status, 200);
@@ -50,17 +50,17 @@ for (const name of ['nginx', 'caddy'] as const) {
 
     await t.test(
       'requests are answered while the instances are restarted one after another',
-      { skip: forgets },
+      { skip: losesBodies },
       async (t) => {
         const statuses = new Map<number, number>();
         let isOver = false;
-        const logInAgainAndAgain = async () => {
+        const logInRepeatedly = async () => {
           while (!isOver) {
             const { status } = await ask(port, 'POST', '/auth/login', {}, credentials);
             statuses.set(status, (statuses.get(status) ?? 0) + 1);
           }
         };
-        const clients = [logInAgainAndAgain(), logInAgainAndAgain(), logInAgainAndAgain()];
+        const clients = [logInRepeatedly(), logInRepeatedly(), logInRepeatedly()];
         await sleep(300);
         if (second) {
           await first.stop();
@@ -72,7 +72,7 @@ for (const name of ['nginx', 'caddy'] as const) {
         isOver = true;
         await Promise.all(clients);
         const { 200: answered = 0, ...others } = Object.fromEntries(statuses);
-        // Occasionally one is lost at the moment when a listener closes.
+        // Occasionally, a request is lost at the moment when a listener closes.
         t.ok(answered > 2 && (others[502] ?? 0) <= 1, `${answered} logins`);
         t.strictSame(
           Object.keys(others).filter((status) => status !== '502'),

@@ -7,7 +7,7 @@ import { claimsOf } from '../helpers/sessions.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
-/** A session, and a client that retries as the responses say. */
+/** Starts a session, with a client that retries as the responses request. */
 async function startSession(service: Pick<Service, 'post'>) {
   const { data } = (await logIn(service as Service, password)).body;
   const session = String(claimsOf(data.access_token).session);
@@ -35,30 +35,30 @@ async function startOnProxy(t: Test) {
   const sql = postgres(databaseUrl(home).href, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const client = await startSession(service);
-  const goesOn = async (t: Test) => {
+  const continues = async (t: Test) => {
     t.strictSame(await client.refresh(), [200], 'the session continues');
     const [{ count } = { count: 0 }] = await sql`select count(*)::int as count from sessions`;
     t.equal(count, 1, 'there is one session');
   };
-  return { home, proxy, service, sql, goesOn, ...client };
+  return { home, proxy, service, sql, continues, ...client };
 }
 
-t.test('whatever happens to the database, a client that retries keeps its session', { skip }, async (t) => {
+t.test('a client that retries keeps its session, whatever happens to the database', { skip }, async (t) => {
   // The tests spend most of their time waiting.
   t.jobs = 5;
 
-  t.test('the response to the commit is lost', async (t) => {
-    const { proxy, service, session, refresh, goesOn } = await startOnProxy(t);
+  t.test('if the response to the commit is lost', async (t) => {
+    const { proxy, service, session, refresh, continues } = await startOnProxy(t);
     for (const isDone of [true, false]) {
       proxy.loseStatement(session, isDone);
       t.strictSame(await refresh(), [503, 200], isDone ? 'it was committed' : 'it was not committed');
     }
-    await goesOn(t);
+    await continues(t);
     t.strictSame(await service.stop(), { code: 0, signal: null });
   });
 
-  t.test('in addition, the database is unreachable for longer than the grace period', async (t) => {
-    const { proxy, session, refresh, goesOn } = await startOnProxy(t);
+  t.test('if, in addition, the database is unreachable for longer than the grace period', async (t) => {
+    const { proxy, session, refresh, continues } = await startOnProxy(t);
     proxy.loseStatement(session, true);
     const pending = refresh();
     await sleep(30);
@@ -66,13 +66,13 @@ t.test('whatever happens to the database, a client that retries keeps its sessio
     await sleep(14_000);
     await proxy.restore();
     const statuses = await pending;
-    t.ok(statuses.length > 2, `${statuses.length} tries`);
+    t.ok(statuses.length > 2, `${statuses.length} attempts`);
     t.equal(statuses.at(-1), 200);
-    await goesOn(t);
+    await continues(t);
   });
 
-  t.test('the row, or the table, is locked for longer than any request waits', async (t) => {
-    const { sql, session, refresh, goesOn } = await startOnProxy(t);
+  t.test('if the row or the table is locked for longer than a request waits', async (t) => {
+    const { sql, session, refresh, continues } = await startOnProxy(t);
     for (const lock of [
       (tx: postgres.TransactionSql) => tx`select from sessions where id = ${session} for update`,
       (tx: postgres.TransactionSql) => tx`lock table sessions in access exclusive mode`,
@@ -84,14 +84,14 @@ t.test('whatever happens to the database, a client that retries keeps its sessio
         return [statuses] as const;
       });
       const statuses = await pending[0];
-      t.ok(statuses.length > 2, `${statuses.length} tries`);
+      t.ok(statuses.length > 2, `${statuses.length} attempts`);
       t.equal(statuses.at(-1), 200);
     }
-    await goesOn(t);
+    await continues(t);
   });
 
-  t.test('a commit by another instance takes longer than the grace period', async (t) => {
-    const { home, sql, session, refresh, goesOn } = await startOnProxy(t);
+  t.test('if a commit by another instance takes longer than the grace period', async (t) => {
+    const { home, sql, session, refresh, continues } = await startOnProxy(t);
     const other = await startService(home, { ...variables, PORT: String(await freePort()) });
     // Blocks during the commit, like a slow disk or a slow standby.
     await sql.unsafe(`
@@ -111,10 +111,10 @@ t.test('whatever happens to the database, a client that retries keeps its sessio
     t.equal((await late[0]).at(-1), 200, 'the second tab');
     t.equal((await sql`select from sessions where id = ${session}`).length, 1);
     await sql`drop trigger hold_back on sessions`;
-    await goesOn(t);
+    await continues(t);
   });
 
-  t.test('a replaced token sent after the grace period still ends the session', async (t) => {
+  t.test('but a replaced token sent after the grace period still ends the session', async (t) => {
     const { service, sql, ask, refresh, current } = await startOnProxy(t);
     const replaced = current();
     t.strictSame(await refresh(), [200]);

@@ -25,7 +25,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const { version } = manifest;
 const { packages }: { packages: Record<string, Package> } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
-/** A copy of the files that a release is made from. */
+/** Copies the files that are needed to create a release. */
 function copyProject(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-release-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -78,7 +78,7 @@ t.test('npm run sbom lists exactly the packages that the service needs', async (
   }
 });
 
-t.test('npm run release', async (t) => {
+t.test('npm run release requires a clean audit and a changelog entry, and writes the baseline and SBOM', async (t) => {
   const folder = copyProject(t);
   let advisories: Answer = status(405);
   const asked: string[] = [];

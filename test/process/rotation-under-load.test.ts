@@ -8,8 +8,9 @@ import { createHome, engine, freePort, type Service, startService } from '../hel
 import { cheapHashing } from '../helpers/variables.js';
 
 /**
- * Changes the keys for access tokens and SECRET under load, instance by instance, as the guide says. No user may be
- * signed out, and no request rejected. The embedded engine allows one instance, so clients wait while it restarts.
+ * Changes the keys for access tokens and SECRET under load, instance by instance, as the guide describes. No user may
+ * be signed out, and no request may be rejected. The embedded engine allows one instance, so clients wait while it
+ * restarts.
  */
 
 const password = 'the password';
@@ -18,7 +19,7 @@ const after = 'the secret from now on which is long enough';
 // More sessions than the load creates: at the limit, a new session would end the oldest.
 const base = { ...cheapHashing, ADMIN_PASSWORD: password, SESSIONS_PER_USER: '10000' };
 
-t.test('keys and SECRET change while users are signed in', async (t) => {
+t.test('changing the keys and SECRET under load signs no user out', async (t) => {
   const home = await createHome(t, { prepared: true });
   const ports = await Promise.all((engine === 'postgres' ? [0, 1] : [0]).map(freePort));
   const start = (port: number, variables: Record<string, string>) =>
@@ -35,7 +36,7 @@ t.test('keys and SECRET change while users are signed in', async (t) => {
       await instances[index]?.stop();
       await meanwhile();
       instances[index] = await start(port, variables);
-      // For a while, there is one instance of each kind.
+      // For a while, one instance has the old variables, and the other has the new ones.
       await load.hasDone(30);
     }
   };
@@ -69,10 +70,10 @@ t.test('keys and SECRET change while users are signed in', async (t) => {
     'only 200',
   );
   t.strictSame(load.unverified, [], 'the key set of an instance verifies a token that the instance has just signed');
-  t.ok(load.kids.has('none') && load.kids.size >= 4, 'tokens of all keys were among them');
+  t.ok(load.kids.has('none') && load.kids.size >= 4, 'the tokens include all keys');
 });
 
-/** Clients that use any of the instances, and another one if that is unavailable. */
+/** Clients that use any of the instances, and try another one if that is unavailable. */
 function createLoad(ports: readonly number[]) {
   const answers = new Map<string, number>();
   const kids = new Set<string>();

@@ -110,7 +110,7 @@ t.test('an unavailable database is reported quickly with a message, without the 
       DATABASE_URL: `postgres://gatehouse:${secret}@127.0.0.1:${port}/gatehouse`,
       SECRET: 'a secret for tests, long enough to be taken',
     });
-  // Not all at the same time: the test measures how long the service waits, not how long it waits for a processor.
+  // Not all at the same time, because the test measures how long the service waits for the database, not for a CPU.
   const outcomes: Awaited<ReturnType<typeof start>>[] = [];
   for (let first = 0; first < cases.length; first += 3) {
     outcomes.push(...(await Promise.all(cases.slice(first, first + 3).map(({ port }) => start(port)))));
@@ -121,7 +121,7 @@ t.test('an unavailable database is reported quickly with a message, without the 
     t.match(outcome?.stderr, says, name);
     t.notMatch(outcome?.stderr, /^\s+at /m, name);
     t.notOk(`${outcome?.stderr}${outcome?.stdout}`.includes(secret), name);
-    t.ok((outcome?.ms ?? 0) < 20_000, `${name}: within twenty seconds`);
+    t.ok((outcome?.ms ?? 0) < 20_000, `${name}: within 20 seconds`);
   }
 });
 
@@ -153,13 +153,13 @@ t.test('a DATA_DIR that cannot be written is reported with a message', { skip: e
 });
 
 const nobody = { uid: 65_534, gid: 65_534 };
-const noStranger =
+const cannotSwitchUser =
   embeddedOnly ||
   (process.getuid?.() !== 0 && 'only root can start a process as another user') ||
   (spawnSync(process.execPath, ['--check', serverFile], nobody).status !== 0 &&
     'other users may not read this checkout');
 
-t.test('a DATA_DIR of another user is reported with a message', { skip: noStranger }, async (t) => {
+t.test('a DATA_DIR of another user is reported with a message', { skip: cannotSwitchUser }, async (t) => {
   const home = await createHome(t);
   const dataDir = join(home.directory, 'data');
   mkdirSync(dataDir, { mode: 0o700 });
@@ -174,7 +174,7 @@ t.test('ADMIN_PASSWORD is required if there is neither a terminal nor a place fo
   const home = await createHome(t, { prepared: true });
   writeFileSync(join(home.directory, 'file'), '');
   const SECRET = 'a secret for tests, long enough to be taken';
-  // On the embedded engine the start fails earlier, because there is no place for the data either.
+  // On the embedded engine, the start fails earlier, because there is no place for the data either.
   if (engine === 'embedded') return;
   const { code, stderr } = await refusedService(home, { DATA_DIR: './file/data', SECRET });
   t.equal(code, 1);
@@ -201,7 +201,7 @@ t.test('the data is private in an existing folder', { skip: embeddedOnly }, asyn
   }
 });
 
-t.test('the data is private in a folder of another user', { skip: noStranger }, async (t) => {
+t.test('the data is private in a folder of another user', { skip: cannotSwitchUser }, async (t) => {
   const home = await createHome(t);
   const dataDir = join(home.directory, 'volume');
   mkdirSync(dataDir);
@@ -217,7 +217,7 @@ t.test('the data is private in a folder of another user', { skip: noStranger }, 
   await service.stop();
   const inner = statSync(join(dataDir, 'private'));
   t.strictSame([inner.mode & 0o777, inner.uid, inner.gid], [0o700, uid, gid]);
-  t.strictSame(readdirSync(dataDir), ['private'], 'everything is in there');
+  t.strictSame(readdirSync(dataDir), ['private'], 'everything is in the private folder');
   chownSync(join(dataDir, 'private/secret'), 0, 0);
   const { code, stderr } = await refusedService(home, { DATA_DIR: dataDir }, nobody);
   t.equal(code, 1);

@@ -27,7 +27,7 @@ t.test(
     const home = await createHome(t);
     const first = await startService(home);
     const ready = logLines(first.stdout).filter((line) => 'passwordFile' in line);
-    t.equal(ready.length, 1, 'one line contains everything');
+    t.equal(ready.length, 1, 'all information is in one line');
     t.match(ready[0], {
       listening: /^http:\/\/127\.0\.0\.1:\d+$/,
       url: /^http:\/\/localhost:\d+$/,
@@ -37,12 +37,12 @@ t.test(
       passwordFile: 'data/admin-password',
     });
     t.match(first.password, /^[A-Za-z0-9_-]{20,}$/);
-    t.notOk(first.stdout.includes(first.password ?? '?'), 'the log does not contain it');
+    t.notOk(first.stdout.includes(first.password ?? '?'), 'the log does not contain the password');
     t.equal(statSync(join(home.directory, 'data/admin-password')).mode & 0o777, 0o600);
     t.equal(
       new URL(String(ready[0]?.url)).port,
       new URL(first.url).port,
-      'the address contains the port on which it listens',
+      'the URL contains the port on which the service listens',
     );
     t.equal(first.stderr, '');
     t.equal(statSync(join(home.directory, 'data')).mode & 0o077, 0, 'the data is private');
@@ -81,13 +81,13 @@ t.test(
     };
     const giveWay = () => readdirSync(`/proc/${service.pid}/task`).filter((thread) => niceness(thread) === 10).length;
     t.equal((await logIn(service, service.password)).status, 200);
-    t.equal(giveWay(), 1, 'no more threads than needed so far');
+    t.equal(giveWay(), 1, 'only one thread was needed so far');
     t.equal(niceness(service.pid), 0, 'the main thread');
     await service.stop();
   },
 );
 
-t.test('without a terminal every line is JSON, and none contains a secret', async (t) => {
+t.test('without a terminal, every line is JSON, and no line contains a secret', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home, cheapHashing);
   const { body } = await logIn(service, service.password);
@@ -135,7 +135,7 @@ t.test('misspelled variables are reported with the name that was probably meant'
 
 const noTerminal = spawnSync('script', ['--version']).status !== 0 && '`script` from util-linux is not installed';
 
-t.test('on a terminal the output is readable text', { skip: noTerminal }, async (t) => {
+t.test('on a terminal, the output is readable text', { skip: noTerminal }, async (t) => {
   const home = await createHome(t, { prepared: true });
   const port = await freePort();
   const variables = { ...environment(home), PORT: String(port), TERM: 'xterm', COLUMNS: '200' };
@@ -154,7 +154,7 @@ t.test('on a terminal the output is readable text', { skip: noTerminal }, async 
   t.match(screen, new RegExp(`docs +http://localhost:${port}/docs\r\n`));
   t.match(screen, new RegExp(`administrator +${email}\r\n`));
   t.match(screen, 'The password is shown only once.');
-  t.notOk(existsSync(join(home.directory, 'data/admin-password')), 'and is not stored');
+  t.notOk(existsSync(join(home.directory, 'data/admin-password')), 'the password is not stored');
   t.notMatch(screen, '{"level"');
   const password = screen.match(/ password +(\S+)\r\n/)?.[1];
   const login = await fetch(`http://127.0.0.1:${port}/auth/login`, {
@@ -169,7 +169,7 @@ t.test('on a terminal the output is readable text', { skip: noTerminal }, async 
   t.notMatch(screen, '{"level"');
 });
 
-t.test('ADMIN_EMAIL, ADMIN_PASSWORD and ADMIN_TOKEN apply only at the first start', async (t) => {
+t.test('ADMIN_EMAIL, ADMIN_PASSWORD, and ADMIN_TOKEN apply only at the first start', async (t) => {
   const home = await createHome(t, { prepared: true });
   const given = {
     ADMIN_EMAIL: 'root@example.org',

@@ -9,7 +9,7 @@ const password = 'the password';
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   t.test(`${signal}: pending requests are answered, then the service ends`, async (t) => {
     const home = await createHome(t, { prepared: true });
-    // Hashing that takes a good part of a second.
+    // Hashing takes a large part of a second.
     const service = await startService(home, { ADMIN_PASSWORD: password, PASSWORD_HASH_TIME: '15' });
     await openIdleConnections(t, service);
 
@@ -30,7 +30,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.match(await answer, /^HTTP\/1\.1 200 /);
     for (const { status } of await Promise.all(logins)) t.equal(status, 200);
     t.strictSame(await stopped, { code: 0, signal: null });
-    t.ok(performance.now() - lastByte < 8_000, 'long before it would be forced to end');
+    t.ok(performance.now() - lastByte < 8_000, 'long before the service would be forced to stop');
     await t.rejects(logIn(service, password), 'nothing listens');
 
     const idle = await startService(home);
@@ -41,13 +41,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-t.test('a request that arrives just after the service was told to stop is answered', async (t) => {
+t.test('a request that arrives just after the stop signal is answered', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home);
   // A proxy has connected, and its requests arrive a moment later.
   const connections = await Promise.all([0, 1, 2, 3].map(() => openConnection(t, service)));
   const answers = connections.map(everythingFrom);
-  // Connections are accepted in their order, so these have now been accepted.
+  // Connections are accepted in order, so these have been accepted by now.
   await service.get('/server/ping');
   const stopped = service.stop();
   await sleep(20);
@@ -56,10 +56,10 @@ t.test('a request that arrives just after the service was told to stop is answer
   t.strictSame(await stopped, { code: 0, signal: null });
 });
 
-t.test('connections that wait to be accepted when the service is told to stop are not reset', async (t) => {
+t.test('connections that wait to be accepted at the stop signal are not reset', async (t) => {
   const home = await createHome(t, { prepared: true });
   const service = await startService(home);
-  // The stopped process accepts nothing; when it continues, it finds all connections at the same time.
+  // The suspended process accepts nothing. When it continues, it finds all connections at the same time.
   process.kill(service.pid, 'SIGSTOP');
   const connections = await Promise.all(Array.from({ length: 20 }, () => openConnection(t, service)));
   const answers = connections.map(everythingFrom);
@@ -67,12 +67,12 @@ t.test('connections that wait to be accepted when the service is told to stop ar
   const stopped = service.stop();
   process.kill(service.pid, 'SIGCONT');
   const answered = (await Promise.all(answers)).filter((answer) => answer.startsWith('HTTP/1.1 200 ')).length;
-  // Occasionally one is lost at the moment when the listener closes; without accepting them first, nearly all are.
-  t.ok(answered >= 15, `${answered} of 20 are answered`);
+  // Occasionally, one is lost at the moment when the listener closes. Without accepting them first, nearly all are.
+  t.ok(answered >= 15, `${answered} of 20 requests were answered`);
   t.strictSame(await stopped, { code: 0, signal: null });
 });
 
-/** Connections as clients leave them open: some after an answered request, one without any request. */
+/** Opens idle connections as clients do: some after a request, and one without any request. */
 async function openIdleConnections(t: Test, service: Service): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
@@ -95,7 +95,7 @@ async function openConnection(t: Test, service: Service): Promise<Socket> {
   return socket;
 }
 
-/** Everything that a peer sends until it hangs up. */
+/** Everything that a peer sends until it closes the connection. */
 const everythingFrom = (socket: Socket) =>
   new Promise<string>((resolve) => {
     let text = '';

@@ -44,7 +44,7 @@ t.test('a client that disconnects is reported', async (t) => {
   const collector = await startCollector(t);
   const service = await startService(await createHome(t, { prepared: true }), {
     ...json(collector.url),
-    // Hashing that takes several times as long as the client waits, even on a fast machine.
+    // Hashing takes several times as long as the client waits, even on a fast machine.
     PASSWORD_HASH_TIME: '100',
     PASSWORD_HASH_MEMORY: '65536',
   });
@@ -72,7 +72,7 @@ t.test('Protobuf is sent by default, with the configured headers', async (t) => 
   t.match(body?.text, 'GET /server/info');
 });
 
-t.test('an unavailable collector is reported once, and causes no harm', async (t) => {
+t.test('an unavailable collector is reported once, and affects no request', async (t) => {
   const collector = await startCollector(t, false);
   const service = await startService(await createHome(t, { prepared: true }), {
     ...json(collector.url),
@@ -89,18 +89,18 @@ t.test('an unavailable collector is reported once, and causes no harm', async (t
     await service.get('/server/info');
     await sleep(25);
   }
-  t.ok(collector.spans.length > 0, 'spans are sent again when it is back');
+  t.ok(collector.spans.length > 0, 'spans are sent again when the collector is back');
   collector.stop();
   await service.get('/server/info');
   await sleep(1_000);
-  t.equal(warnings(service.stdout).length, 2, 'and the next outage is reported');
+  t.equal(warnings(service.stdout).length, 2, 'the next outage is reported, too');
   const start = performance.now();
   t.strictSame(await service.stop(), { code: 0, signal: null });
-  t.ok(performance.now() - start < 2_000, 'nor does it delay the stop');
+  t.ok(performance.now() - start < 2_000, 'the outage does not delay the stop');
 });
 
 for (const behaviour of ['silent', 'failing'] as const) {
-  t.test(`a collector that is ${behaviour} delays no request, and the stop only briefly`, async (t) => {
+  t.test(`a ${behaviour} collector delays no request, and the stop only briefly`, async (t) => {
     const collector = await startCollector(t);
     collector.behaviour = behaviour;
     const service = await startService(await createHome(t, { prepared: true }), {
@@ -113,8 +113,8 @@ for (const behaviour of ['silent', 'failing'] as const) {
       t.equal((await service.get('/server/ping')).status, 200);
       times.push(performance.now() - start);
     }
-    t.ok((times.sort((a, b) => a - b)[25] ?? 0) < 100, 'no request waits for it');
-    t.ok(collector.bodies.length > 0, 'it was called');
+    t.ok((times.sort((a, b) => a - b)[25] ?? 0) < 100, 'no request waits for the collector');
+    t.ok(collector.bodies.length > 0, 'the collector was called');
     const start = performance.now();
     t.strictSame(await service.stop(), { code: 0, signal: null });
     t.ok(performance.now() - start < 3_000);
@@ -122,7 +122,7 @@ for (const behaviour of ['silent', 'failing'] as const) {
   });
 }
 
-t.test('errors in the variables do not prevent a start', async (t) => {
+t.test('invalid tracing variables do not prevent a start', async (t) => {
   const home = await createHome(t, { prepared: true });
   for (const [variables, warning] of [
     [
@@ -140,6 +140,6 @@ t.test('errors in the variables do not prevent a start', async (t) => {
 
 t.test('the tracing SDK is not part of the bundle', async (t) => {
   const bundle = readFileSync(serverFile, 'utf8');
-  t.match(bundle, 'tracing/sdk.js', 'it is loaded when needed');
+  t.match(bundle, 'tracing/sdk.js', 'the SDK is loaded when needed');
   t.notMatch(bundle, /BatchSpanProcessor|OTLPTraceExporter|W3CTraceContextPropagator/);
 });

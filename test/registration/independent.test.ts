@@ -11,7 +11,7 @@ import { changeUser, createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, tokenHolder } from '../helpers/rights.js';
 
-/** Registrations of one address are independent; a person confirms one of them on a page. */
+/** Registrations of the same address are independent of each other. The owner confirms one of them on a page. */
 
 const allowed = 'https://app.example.com/verify';
 const service = await startTestApp(t, {
@@ -29,7 +29,7 @@ const found = async (email: string) => (await app.db.select().from(users).where(
 const pendingOf = async (email: string) =>
   app.db.$count(registrations, eq(registrations.user, (await found(email))?.id ?? ''));
 
-/** A browser keeps the cookie that it gets. */
+/** A client that stores the registration cookie, as a browser does. */
 function browser() {
   let cookie: string | undefined;
   const keep = (response: LightMyRequestResponse) => {
@@ -68,31 +68,31 @@ const theirs = {
 const mine = { password: 'the password of the owner', first_name: 'Ada', last_name: 'Lovelace' };
 
 t.test(
-  'in whichever order they register, and whichever email is opened, only the password of the owner is valid',
+  'only the owner’s password is valid, whatever the order of registrations and whichever email is opened',
   async (t) => {
     const orders = [
       'owner',
-      'stranger',
-      'owner stranger',
-      'stranger owner',
-      'stranger owner stranger',
-      'owner stranger owner',
+      'attacker',
+      'owner attacker',
+      'attacker owner',
+      'attacker owner attacker',
+      'owner attacker owner',
     ];
     for (const order of orders) {
       const parties = order.split(' ');
       for (const [opened, by] of parties.entries()) {
-        // The owner reads the mailbox: in the browser in which they registered, or in another one.
+        // The owner opens the email in the browser in which they registered, or in another one.
         for (const place of ['the same browser', 'another browser']) {
-          const what = `${order}: email ${opened + 1}, of the ${by}, in ${place}`;
+          const what = `${order}: email ${opened + 1}, sent for the ${by}, opened in ${place}`;
           const email = address();
           const own = browser();
-          const strange = browser();
+          const foreign = browser();
           const tokens: string[] = [];
           for (const party of parties) {
             tokens.push(
               party === 'owner'
                 ? await registered(own, { email, ...mine })
-                : await registered(strange, { email, ...theirs }),
+                : await registered(foreign, { email, ...theirs }),
             );
           }
           const token = tokens[opened] ?? '';
@@ -110,7 +110,12 @@ t.test(
             by === 'owner' ? { firstName: 'Ada', lastName: 'Lovelace' } : { firstName: null, lastName: null };
           t.match(await found(email), { status: 'active', emailVerifiedAt: clock.now(), ...names }, what);
           for (const other of tokens) {
-            refused(t, await browser().confirm(other, theirs.password), 'INVALID_PAYLOAD', `${what}: no link is left`);
+            refused(
+              t,
+              await browser().confirm(other, theirs.password),
+              'INVALID_PAYLOAD',
+              `${what}: no other link works`,
+            );
             refused(t, await get(`/users/register/verify-email?token=${other}`), 'INVALID_PAYLOAD', what);
           }
           t.equal(await pendingOf(email), 0);
@@ -120,7 +125,7 @@ t.test(
   },
 );
 
-t.test('the browser that registered is known by a cookie that no script can read', async (t) => {
+t.test('an HttpOnly cookie identifies the browser that registered', async (t) => {
   const answers = [
     await post('/users/register', { email: address(), password: mine.password }),
     await post('/users/register', { email: (await createUser(app)).email, password: mine.password }),
@@ -142,7 +147,7 @@ t.test('the browser that registered is known by a cookie that no script can read
     .from(registrations)
     .where(eq(registrations.user, (await found(email))?.id ?? ''));
   t.match(stored?.browserHash, /^[0-9a-f]{64}$/);
-  t.notOk(own.cookie?.includes(stored?.browserHash ?? ''), 'it is stored as a hash');
+  t.notOk(own.cookie?.includes(stored?.browserHash ?? ''), 'the value is stored as a hash');
   const { cookie = '' } = own;
   const name = cookie.split('=')[0];
   for (const wrong of [`${name}=`, `${name}=x`, `${name}=${stored?.browserHash}`, `${name}=${'x'.repeat(43)}`]) {
@@ -150,10 +155,14 @@ t.test('the browser that registered is known by a cookie that no script can read
     refused(t, answer, 'INVALID_PAYLOAD', wrong);
   }
   const planted = `${name}=${'x'.repeat(43)}; ${cookie}`;
-  t.equal((await post('/users/register/verify-email', { token }, { cookie: planted })).statusCode, 204, 'among others');
+  t.equal(
+    (await post('/users/register/verify-email', { token }, { cookie: planted })).statusCode,
+    204,
+    'beside a planted cookie',
+  );
 });
 
-t.test('a password that is chosen on the page obeys the rules', async (t) => {
+t.test('a password chosen on the page must follow the password rules', async (t) => {
   const email = address();
   const token = await registered(browser(), { email, ...theirs });
   await leavesAlone(t, app, 'refused', async () => {
@@ -167,7 +176,7 @@ t.test('a password that is chosen on the page obeys the rules', async (t) => {
   t.equal((await browser().confirm(token, mine.password)).statusCode, 204);
 });
 
-t.test('the registering browser may choose another password, and keeps the names', async (t) => {
+t.test('the registering browser can choose another password, and the names are kept', async (t) => {
   const email = address();
   const own = browser();
   const token = await registered(own, { email, ...mine });
@@ -177,7 +186,7 @@ t.test('the registering browser may choose another password, and keeps the names
   t.match(await found(email), { firstName: 'Ada' });
 });
 
-t.test('of twenty who confirm at once, by either operation, one wins', async (t) => {
+t.test('of 20 simultaneous confirmations, by either operation, one succeeds', async (t) => {
   const email = address();
   const tokens = [await registered(browser(), { email, ...mine }), await registered(browser(), { email, ...theirs })];
   const answers = await Promise.all(
@@ -189,10 +198,10 @@ t.test('of twenty who confirm at once, by either operation, one wins', async (t)
     }),
   );
   t.equal(answers.filter(({ statusCode }) => statusCode === 204).length, 1);
-  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'the others');
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'another request');
 });
 
-t.test('a token that is no good', async (t) => {
+t.test('an invalid token is rejected', async (t) => {
   const fresh = async () => registered(browser(), { email: address(), ...mine });
   const user = await createUser(app);
   await post('/auth/password/request', { email: user.email });
@@ -201,14 +210,14 @@ t.test('a token that is no good', async (t) => {
   await refusesBadTokens(t, service, { take, fresh, others, lifetime: 7 * day });
 });
 
-t.test('links die for good when their account gets another status or address, or is deleted', async (t) => {
+t.test('links are permanently invalid after a change of status or address, or after deletion', async (t) => {
   const patch = (id: string, payload: object) =>
     request({ method: 'PATCH', url: `/users/${id}`, payload, headers: asAdmin });
   const ends: Record<string, (id: string) => Promise<unknown>> = {
     activated: (id) => patch(id, { status: 'active' }),
     suspended: (id) => patch(id, { status: 'suspended' }),
     archived: (id) => patch(id, { status: 'archived' }),
-    'activated among others': (id) =>
+    'activated in a bulk update': (id) =>
       request({
         method: 'PATCH',
         url: '/users',
@@ -225,8 +234,8 @@ t.test('links die for good when their account gets another status or address, or
     t.equal(await app.db.$count(registrations, eq(registrations.user, id)), 0, what);
     refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', what);
     await patch(id, { status: 'unverified', email });
-    refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', `${what}, and back`);
-    refused(t, await get(`/users/register/verify-email?token=${token}`), 'INVALID_PAYLOAD', `${what}, and back`);
+    refused(t, await browser().confirm(token, mine.password), 'INVALID_PAYLOAD', `${what}, then reverted`);
+    refused(t, await get(`/users/register/verify-email?token=${token}`), 'INVALID_PAYLOAD', `${what}, then reverted`);
   }
   const email = address();
   const token = await registered(browser(), { email, ...mine });
@@ -237,10 +246,14 @@ t.test('links die for good when their account gets another status or address, or
   const kept = address();
   const good = await registered(browser(), { email: kept, ...mine });
   await patch((await found(kept))?.id ?? '', { status: 'unverified', title: 'Countess' });
-  t.equal((await browser().confirm(good, mine.password)).statusCode, 204, 'what changes nothing ends nothing');
+  t.equal(
+    (await browser().confirm(good, mine.password)).statusCode,
+    204,
+    'an update that changes neither leaves the link valid',
+  );
 });
 
-t.test('the user of an address that is registered again is told, with nothing that was typed', async (t) => {
+t.test('the user of a registered address is notified of a new registration, without the entered text', async (t) => {
   for (const status of ['active', 'invited', 'suspended', 'draft', 'archived'] as const) {
     for (const provider of ['default', 'github']) {
       const email = address();
@@ -255,7 +268,7 @@ t.test('the user of an address that is registered again is told, with nothing th
         for (const part of [text, html]) {
           t.match(part, `${app.config.PUBLIC_URL}/account/login`);
           const hasLink = part.includes(`${app.config.PUBLIC_URL}/account/forgot-password`);
-          t.equal(hasLink, provider === 'default', 'only those who sign in with a password can set a new one');
+          t.equal(hasLink, provider === 'default', 'only users who sign in with a password get a reset link');
           t.notMatch(part, /Mallory|charged|stranger|token=/);
           t.notOk(part.includes(email.toUpperCase()));
         }
@@ -264,7 +277,7 @@ t.test('the user of an address that is registered again is told, with nothing th
   }
 });
 
-t.test('no email to an unconfirmed address has a name or text that was entered', async (t) => {
+t.test('an email to an unverified address contains no name or other user input', async (t) => {
   const email = address();
   await browser().register({ email, ...theirs });
   await post('/users/register/resend', { email });
@@ -277,7 +290,7 @@ t.test('no email to an unconfirmed address has a name or text that was entered',
   for (const mail of mails) t.notMatch(mail.subject + mail.text + mail.html, /Mallory|charged/);
 });
 
-t.test('the latest email can be sent again, and a reset of an unverified address does so', async (t) => {
+t.test('the latest email can be resent, also by requesting a password reset for an unverified address', async (t) => {
   for (const path of ['/users/register/resend', '/auth/password/request']) {
     const email = address();
     const own = browser();
@@ -291,14 +304,19 @@ t.test('the latest email can be sent again, and a reset of an unverified address
     const again = linkIn((await mailsTo(app, email))[2] ?? { text: '' });
     t.equal(`${again.origin}${again.pathname}`, `${app.config.PUBLIC_URL}/account/verify-email`, path);
     clock.advance(0.5 * day);
-    refused(t, await browser().confirm(first), 'INVALID_PAYLOAD', 'the first is still good, and needs a password');
-    refused(t, await browser().confirm(second), 'INVALID_PAYLOAD', 'so is the second');
+    refused(
+      t,
+      await browser().confirm(first),
+      'INVALID_PAYLOAD',
+      'the first link is still valid, and requires a password',
+    );
+    refused(t, await browser().confirm(second), 'INVALID_PAYLOAD', 'so is the second link');
     clock.advance(6 * day);
     refused(
       t,
       await browser().confirm(first, mine.password),
       'TOKEN_EXPIRED',
-      'only what was sent again is good for longer',
+      'only the resent link is valid for longer',
     );
     t.equal((await browser().confirm(again.searchParams.get('token') ?? '', mine.password)).statusCode, 204);
     t.ok(await logsIn(email, mine.password));
@@ -306,16 +324,20 @@ t.test('the latest email can be sent again, and a reset of an unverified address
     t.equal(
       (await mailsTo(app, email)).filter(({ text }) => text.includes('verify-email')).length,
       2,
-      'nothing is pending now',
+      'no registration is pending',
     );
   }
   const email = address();
   await registered(browser(), { email, ...mine, verification_url: allowed } as typeof mine & { email: string });
   await post('/users/register/resend', { email });
-  t.equal(linkIn((await mailsTo(app, email))[1] ?? { text: '' }).origin, 'https://app.example.com', 'to the same page');
+  t.equal(
+    linkIn((await mailsTo(app, email))[1] ?? { text: '' }).origin,
+    'https://app.example.com',
+    'a link to the same page',
+  );
 });
 
-t.test('nothing is sent again to anyone else, and nobody can tell', async (t) => {
+t.test('only pending registrations are resent, and the response does not reveal it', async (t) => {
   const user = await createUser(app);
   const answers = await Promise.all([user.email, address()].map((email) => post('/users/register/resend', { email })));
   for (const { statusCode, body } of answers) t.strictSame([statusCode, body], [204, '']);
@@ -325,7 +347,7 @@ t.test('nothing is sent again to anyone else, and nobody can tell', async (t) =>
   }
 });
 
-t.test('no number of registrations keeps the owner of an address away, and their number is bounded', async (t) => {
+t.test('the number of registrations per address is bounded, and the owner can always register', async (t) => {
   const email = address();
   for (let index = 0; index < 103; index++) {
     clock.advance(1);
@@ -341,7 +363,7 @@ t.test('no number of registrations keeps the owner of an address away, and their
   t.ok(await logsIn(email, mine.password));
 });
 
-t.test('what has expired is cleared away', async (t) => {
+t.test('expired registrations are removed', async (t) => {
   const email = address();
   await registered(browser(), { email, ...mine });
   await deleteExpiredRegistrations(app.db, app.clock());
@@ -351,10 +373,10 @@ t.test('what has expired is cleared away', async (t) => {
   t.equal(await pendingOf(email), 0);
   await changeUser(app, (await found(email))?.id ?? '', { status: 'unverified' });
   const token = await registered(browser(), { email, ...mine });
-  t.equal((await browser().confirm(token, mine.password)).statusCode, 204, 'and can be registered again');
+  t.equal((await browser().confirm(token, mine.password)).statusCode, 204, 'the address can be registered again');
 });
 
-t.test('the page of the link says what confirming takes, and changes nothing', async (t) => {
+t.test('opening the page of the link shows what a confirmation requires, and changes nothing', async (t) => {
   const dataIn = ({ body }: LightMyRequestResponse) =>
     JSON.parse(/id="page-data">([^<]*)</.exec(body)?.[1] ?? '{}').confirmation;
   const email = address();

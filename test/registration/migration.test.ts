@@ -5,7 +5,7 @@ import { migrate, migrateTables } from '../../db/migrate.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { migrationsBefore } from '../helpers/migrations.js';
 
-t.test('rows that wait for verification at an upgrade give their password and names to a registration', async (t) => {
+t.test('the migration moves the password and names of unverified users to a registration', async (t) => {
   const { location, drop } = await createTestDatabase();
   t.teardown(drop);
   const connection = await openDatabase(location);

@@ -26,7 +26,7 @@ const found = async (email: string) => (await app.db.select().from(users).where(
 let count = 0;
 const address = () => `newcomer-${++count}@example.com`;
 
-t.test('registration is closed until it is opened, and nobody can tell', async (t) => {
+t.test('registration is closed by default, and the response does not reveal it', async (t) => {
   const email = address();
   await leavesAlone(t, app, 'closed', async () => {
     const answer = await register({ email, password });
@@ -37,13 +37,13 @@ t.test('registration is closed until it is opened, and nobody can tell', async (
   await set({ publicRegistration: true, publicRegistrationRole: role });
 });
 
-t.test('a stranger registers, verifies the address, and logs in', async (t) => {
+t.test('an anonymous caller registers, verifies the address, and logs in', async (t) => {
   const email = address();
   const body = { email, password, first_name: 'Ada', last_name: 'Lovelace' };
   t.equal((await register({ ...body, role: 'x', status: 'active', token: 'x'.repeat(20) })).statusCode, 204);
   const waiting = { status: 'unverified', role, firstName: null, lastName: null, password: null, tokenHash: null };
-  t.match(await found(email), waiting, 'before the address is verified, the row has nothing that was typed');
-  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet');
+  t.match(await found(email), waiting, 'before verification, the row has no user input except the address');
+  refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'not yet verified');
 
   const [mail] = await mailsTo(app, email);
   const link = linkIn(mail ?? { text: '' });
@@ -58,18 +58,18 @@ t.test('a stranger registers, verifies the address, and logs in', async (t) => {
   const token = link.searchParams.get('token') ?? '';
   refused(t, await verify(token), 'INVALID_PAYLOAD', 'used');
   await changeUser(app, (await found(email))?.id ?? '', { status: 'unverified' });
-  refused(t, await verify(token), 'INVALID_PAYLOAD', 'used, even when the user is unverified again');
+  refused(t, await verify(token), 'INVALID_PAYLOAD', 'used, even if the user is unverified again');
 });
 
-t.test('nobody verifies an address but by the link that was sent there (CVE-2026-27946, CVE-2026-54693)', async (t) => {
+t.test('an address is verified only by the link sent to it (CVE-2026-27946, CVE-2026-54693)', async (t) => {
   const email = address();
   const token = `static-token-of-${email}`;
   const answer = await register({ email, password, status: 'active', email_verified: true, verified: true, token });
-  t.strictSame([answer.statusCode, answer.body], [204, ''], 'nothing that is told verifies anything');
+  t.strictSame([answer.statusCode, answer.body], [204, ''], 'no field in the request verifies the address');
   const user = await found(email);
   t.match(user, { status: 'unverified', tokenHash: null });
   const id = user?.id ?? '';
-  // What others may do with what is theirs, and credentials that they could have from before.
+  // The rights of an ordinary user to their own row, and credentials from before.
   const ownRow = await policyWith(app, [
     { collection: 'users', action: 'read', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
     { collection: 'users', action: 'update', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
@@ -96,19 +96,19 @@ t.test('nobody verifies an address but by the link that was sent there (CVE-2026
           t.equal(statusCode, 401, `${url} ${JSON.stringify(data)}`);
         }
       }
-      t.equal((await get('/users/me', headers)).statusCode, 401, 'nor is anything told');
+      t.equal((await get('/users/me', headers)).statusCode, 401, 'and nothing can be read');
     }
     for (const session of held) t.equal((await refresh(service, session)).statusCode, 401, session.mode);
   });
   refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'login');
   await post('/auth/password/request', { email });
   const kinds = (await mailsTo(app, email)).map((mail) => linkIn(mail).pathname);
-  t.strictSame(new Set(kinds), new Set(['/account/verify-email']), 'no other email leads in');
+  t.strictSame(new Set(kinds), new Set(['/account/verify-email']), 'no other kind of link is sent');
   t.equal((await verify(await tokenFor(app, email))).statusCode, 204);
   t.match(await found(email), { status: 'active' });
 });
 
-t.test('a browser is sent to a page', async (t) => {
+t.test('in a browser, the verification link redirects to a page', async (t) => {
   const email = address();
   await register({ email, password });
   const token = await tokenFor(app, email);
@@ -121,15 +121,15 @@ t.test('a browser is sent to a page', async (t) => {
   t.equal((await verify('x', browser)).headers.location, '/account/verified?reason=INVALID_TOKEN');
 });
 
-t.test('whatever comes of it, the answer is the same (CVE-2024-41952)', async (t) => {
+t.test('the response is the same, whatever the result of a registration (CVE-2024-41952)', async (t) => {
   const taken = await createUser(app);
   const suspended = await createUser(app, { status: 'suspended' });
   const cases: Record<string, { body: object; with?: Partial<typeof settings.$inferInsert> }> = {
-    'the address is of somebody suspended': { body: { email: suspended.email, password } },
+    'the address of a suspended user': { body: { email: suspended.email, password } },
     'a short password': { body: { email: address(), password: 'short' } },
     'a common password': { body: { email: address(), password: 'iloveyou1' } },
-    'a password against the policy': { body: { email: address(), password }, with: { authPasswordPolicy: '/^\\d+$/' } },
-    'an address that is not wanted': {
+    'a password the policy rejects': { body: { email: address(), password }, with: { authPasswordPolicy: '/^\\d+$/' } },
+    'an address that the filter excludes': {
       body: { email: address(), password },
       with: { publicRegistrationEmailFilter: { email: { _ends_with: '@example.org' } } },
     },
@@ -149,7 +149,7 @@ t.test('whatever comes of it, the answer is the same (CVE-2024-41952)', async (t
     await leavesAlone(t, app, what, async () => looksLike(open, await register(body), what));
     await set({ authPasswordPolicy: null, publicRegistrationEmailFilter: null });
   }
-  looksLike(open, await register({ email: taken.email.toUpperCase(), password }), 'the address is taken');
+  looksLike(open, await register({ email: taken.email.toUpperCase(), password }), 'the address of an active user');
   const wanted = 'somebody@example.org';
   await set({ publicRegistrationEmailFilter: { email: { _ends_with: '@example.org' } } });
   await register({ email: wanted, password });
@@ -159,7 +159,7 @@ t.test('whatever comes of it, the answer is the same (CVE-2024-41952)', async (t
   t.strictSame(await mailsTo(app, suspended.email), []);
 });
 
-t.test('who waits for verification must still verify the address when others need not any more', async (t) => {
+t.test('a pending user must still verify the address after verification is turned off for new users', async (t) => {
   const email = address();
   await register({ email, password: 'the password of somebody else' });
   t.equal((await mailsTo(app, email)).length, 1);
@@ -167,12 +167,12 @@ t.test('who waits for verification must still verify the address when others nee
   await register({ email, password });
   await set({ publicRegistrationVerifyEmail: true });
   t.match(await found(email), { status: 'unverified' });
-  t.equal((await mailsTo(app, email)).length, 2, 'and gets an email, too');
+  t.equal((await mailsTo(app, email)).length, 2, 'another email is sent');
   t.equal((await verify(await tokenFor(app, email))).statusCode, 204);
   t.equal((await post('/auth/login', { email, password })).statusCode, 200);
 });
 
-t.test('what only looks whether the link leads anywhere uses nothing up', async (t) => {
+t.test('a HEAD request does not use up the link', async (t) => {
   const email = address();
   await register({ email, password });
   const token = await tokenFor(app, email);
@@ -185,7 +185,7 @@ t.test('what only looks whether the link leads anywhere uses nothing up', async 
   t.equal((await verify(token)).statusCode, 204);
 });
 
-t.test('a session that has ended keeps nobody from following the link', async (t) => {
+t.test('the link works despite the cookie of an ended session', async (t) => {
   const email = address();
   await register({ email, password });
   const headers = { accept: 'text/html', cookie: 'gatehouse_session_token=no-such-token' };
@@ -195,7 +195,7 @@ t.test('a session that has ended keeps nobody from following the link', async (t
   t.match(await found(email), { status: 'active' });
 });
 
-t.test('a long link is not mailed', async (t) => {
+t.test('a verification URL that is too long returns INVALID_PAYLOAD', async (t) => {
   const email = address();
   const url = (length: number) => `${allowed}?x=${'x'.repeat(length - allowed.length - 3)}`;
   t.equal((await register({ email, password, verification_url: url(2048) })).statusCode, 204);
@@ -205,7 +205,7 @@ t.test('a long link is not mailed', async (t) => {
   });
 });
 
-t.test('without verification the user is active at once', async (t) => {
+t.test('without verification, the user is active immediately', async (t) => {
   await set({ publicRegistrationVerifyEmail: false });
   const email = address();
   await register({ email, password });
@@ -214,7 +214,7 @@ t.test('without verification the user is active at once', async (t) => {
   await set({ publicRegistrationVerifyEmail: true });
 });
 
-t.test('what any client can see of its own request is told', async (t) => {
+t.test('an invalid request returns INVALID_PAYLOAD, whether or not the address is known', async (t) => {
   const email = address();
   const bad = [
     {},
@@ -234,13 +234,13 @@ t.test('what any client can see of its own request is told', async (t) => {
   await leavesAlone(t, app, 'refused', async () => {
     for (const body of bad) refused(t, await register(body), 'INVALID_PAYLOAD', JSON.stringify(body).slice(0, 60));
     const url = { email: known.email, password, verification_url: 'https://evil.example/verify' };
-    refused(t, await register(url), 'INVALID_PAYLOAD', 'the same for an address that is known');
+    refused(t, await register(url), 'INVALID_PAYLOAD', 'the same for a known address');
   });
   t.equal((await register({ email, password, verification_url: allowed })).statusCode, 204);
   t.equal(linkIn((await mailsTo(app, email))[0] ?? { text: '' }).origin, 'https://app.example.com');
 });
 
-t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
+t.test('an invalid token is rejected (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
   const fresh = async () => {
     const email = address();
     await register({ email, password });
@@ -250,15 +250,15 @@ t.test('a token that is no good (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)'
   await post('/auth/password/request', { email: user.email });
   const others = [await tokenFor(app, user.email)];
   await refusesBadTokens(t, service, { take: (token) => verify(token), fresh, others, lifetime: 7 * day });
-  refused(t, await get('/users/register/verify-email'), 'INVALID_TOKEN', 'none');
+  refused(t, await get('/users/register/verify-email'), 'INVALID_TOKEN', 'no token');
   refused(t, await get('/users/register/verify-email?token='), 'INVALID_TOKEN', 'empty');
 });
 
-t.test('of fifty who verify at once one wins (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
+t.test('of 50 simultaneous verifications, one succeeds (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)', async (t) => {
   const email = address();
   await register({ email, password });
   const token = await tokenFor(app, email);
   const answers = await Promise.all(Array.from({ length: 50 }, () => verify(token)));
   t.equal(answers.filter(({ statusCode }) => statusCode === 204).length, 1);
-  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'the others');
+  for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'INVALID_PAYLOAD', 'another request');
 });

@@ -11,7 +11,7 @@ interface Row {
   verdict: (typeof verdicts)[number];
 }
 
-/** The rows of all tables: names of functions, and what is said of them. */
+/** The rows of all tables: the names of functions, and their verdict. */
 const rows = readFileSync(document, 'utf8')
   .split('\n')
   .flatMap((line): Row[] => {
@@ -23,14 +23,14 @@ const rows = readFileSync(document, 'utf8')
 const namesOf = (...wanted: Row['verdict'][]) =>
   rows.filter(({ verdict }) => wanted.includes(verdict)).flatMap(({ names }) => names);
 
-t.test('every function of the SDK stands in the document, once', async (t) => {
+t.test('the document lists every function of the SDK exactly once', async (t) => {
   const functions = Object.entries(sdk)
     .filter(([, value]) => typeof value === 'function')
     .map(([name]) => name);
   t.strictSame(namesOf(...verdicts).sort(), functions.sort());
 });
 
-t.test('each that is the same, or differs, is called by a test', async (t) => {
+t.test('a test calls every function that is the same or differs', async (t) => {
   const folder = 'test/sdk';
   const tests = readdirSync(folder)
     .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
@@ -38,7 +38,7 @@ t.test('each that is the same, or differs, is called by a test', async (t) => {
   for (const name of namesOf('same', 'differs')) t.match(tests, new RegExp(`\\b${name}\\(`), name);
 });
 
-t.test('what is not there is answered as a path that does not exist', async (t) => {
+t.test('a function that is not there returns ROUTE_NOT_FOUND', async (t) => {
   const { app } = await startWithAdmin(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = sdk.createDirectus(url).with(sdk.staticToken(adminToken)).with(sdk.rest());
@@ -69,7 +69,7 @@ t.test('what is not there is answered as a path that does not exist', async (t) 
   };
   const absent = new Set(namesOf('not there'));
   for (const [name, command] of Object.entries(commands)) {
-    t.ok(absent.has(name), `${name} is said not to be there`);
+    t.ok(absent.has(name), `${name} is documented as not there`);
     const failure = await client.request(command as never).catch((error: unknown) => error);
     t.match(failure, { errors: [{ extensions: { code: 'ROUTE_NOT_FOUND' } }] }, name);
   }

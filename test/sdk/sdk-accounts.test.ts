@@ -46,19 +46,19 @@ const stranger = createDirectus(url, { globals }).with(rest());
 const administrator = createDirectus(url, { globals }).with(staticToken(adminToken)).with(rest());
 const password = 'the password of a user';
 
-/** The token in a mail. A service that listens sends by itself, so the mail may be on its way. */
+/** The token in an email. A listening service sends emails in the background, so the email may not have arrived yet. */
 async function tokenSentTo(email: string): Promise<string> {
   for (let waited = 0; (await mailsTo(app, email)).length === 0 && waited < 10_000; waited += 50) await sleep(50);
   return tokenFor(app, email);
 }
 
-/** What the SDK throws when an answer is an error. */
+/** Checks the error that the SDK throws for an error response. */
 async function isRefused(t: Test, promise: Promise<unknown>, code: string) {
   const failure = await promise.catch((error: unknown) => error);
   t.match(failure, { errors: [{ extensions: { code } }] });
 }
 
-t.test('login(), refresh() and logout() as commands of their own', async (t) => {
+t.test('login(), refresh(), and logout() work as standalone commands', async (t) => {
   const { id } = await administrator.request(createUser({ email: 'ada@example.com', password }));
   await isRefused(t, stranger.request(login('ada@example.com', 'not the password')), 'INVALID_CREDENTIALS');
   const first = await stranger.request(login('ada@example.com', password, { mode: 'json' }));
@@ -80,11 +80,11 @@ t.test('login(), refresh() and logout() as commands of their own', async (t) => 
 
   const asCookie = await stranger.request(login('ada@example.com', password, { mode: 'cookie' }));
   t.match(asCookie, { access_token: String });
-  t.notOk(asCookie.refresh_token, 'it is in the cookie');
+  t.notOk(asCookie.refresh_token, 'the refresh token is in the cookie');
   await isRefused(t, stranger.request(login('ada@example.com', password, { provider: 'work' })), 'INVALID_PAYLOAD');
 });
 
-t.test('passwordRequest() and passwordReset()', async (t) => {
+t.test('passwordRequest() and passwordReset() replace a password', async (t) => {
   await stranger.request(passwordRequest('nobody@example.com'));
   await stranger.request(passwordRequest('ada@example.com'));
   const token = await tokenSentTo('ada@example.com');
@@ -95,12 +95,12 @@ t.test('passwordRequest() and passwordReset()', async (t) => {
   await isRefused(t, stranger.request(passwordRequest('ada@example.com', elsewhere)), 'INVALID_PAYLOAD');
 });
 
-t.test('readProviders()', async (t) => {
+t.test('readProviders() lists the providers', async (t) => {
   t.match(await stranger.request(readProviders()), [{ name: 'work', driver: 'openid', label: 'Work' }]);
-  t.equal((await stranger.request(readProviders(true))).length, 1, 'those that begin sessions');
+  t.equal((await stranger.request(readProviders(true))).length, 1, 'providers that start sessions');
 });
 
-t.test('inviteUser() and acceptUserInvite()', async (t) => {
+t.test('inviteUser() and acceptUserInvite() create an active user', async (t) => {
   const role = await administrator.request(createRole({ name: 'Member' }));
   await isRefused(t, stranger.request(inviteUser('bob@example.com', role.id)), 'FORBIDDEN');
   await administrator.request(inviteUser('bob@example.com', role.id));
@@ -110,13 +110,17 @@ t.test('inviteUser() and acceptUserInvite()', async (t) => {
   t.ok((await stranger.request(login('bob@example.com', password))).access_token);
 });
 
-t.test('registerUser() and registerUserVerify()', async (t) => {
+t.test('registerUser() and registerUserVerify() create an active user if registration is open', async (t) => {
   const statusOf = async (email: string) =>
     (
       await administrator.request(readUsers({ filter: { email: { _eq: email } }, fields: ['status', 'first_name'] }))
     )[0];
   await stranger.request(registerUser('early@example.com', password));
-  t.equal(await statusOf('early@example.com'), undefined, 'registration is closed, and nobody is told');
+  t.equal(
+    await statusOf('early@example.com'),
+    undefined,
+    'registration is closed, and the response does not reveal it',
+  );
   await administrator.request(updateSettings({ public_registration: true } as object));
   await stranger.request(registerUser('eve@example.com', password, { first_name: 'Eve' }));
   t.strictSame(await statusOf('eve@example.com'), { status: 'unverified', first_name: null });
@@ -124,7 +128,7 @@ t.test('registerUser() and registerUserVerify()', async (t) => {
   t.strictSame(await statusOf('eve@example.com'), { status: 'active', first_name: 'Eve' });
 });
 
-t.test('generateTwoFactorSecret(), enableTwoFactor() and disableTwoFactor()', async (t) => {
+t.test('generateTwoFactorSecret(), enableTwoFactor(), and disableTwoFactor() manage the second factor', async (t) => {
   const holding = (token: string) => createDirectus(url, { globals }).with(staticToken(token)).with(rest());
   const role = await administrator.request(
     customEndpoint<{ role: string }>({ path: '/users/me?fields=role', method: 'GET' }),
@@ -152,7 +156,7 @@ t.test('generateTwoFactorSecret(), enableTwoFactor() and disableTwoFactor()', as
   t.ok((await stranger.request(login('holder@example.com', password))).access_token);
 });
 
-t.test('what the SDK has no function for is reached by customEndpoint(), and options by withOptions()', async (t) => {
+t.test('customEndpoint() calls operations that are not in the SDK, and withOptions() sets options', async (t) => {
   const { access_token: token = '' } = await stranger.request(login('bob@example.com', password));
   const sessions = customEndpoint<{ current: boolean }[]>({ path: '/users/me/sessions', method: 'GET' });
   const found = await stranger.request(withToken(token ?? '', sessions));

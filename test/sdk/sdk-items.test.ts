@@ -64,7 +64,7 @@ const client = createDirectus(url, { globals: { fetch: checkedFetch } })
   .with(rest());
 const idsOf = (items: Record<string, unknown>[]) => items.map(({ id }) => id);
 
-t.test('users', async (t) => {
+t.test('the functions for users work', async (t) => {
   const ada = await client.request(createUser({ email: 'ada@example.com', first_name: 'Ada' }, { fields: ['*'] }));
   t.match(ada, { email: 'ada@example.com', first_name: 'Ada', status: 'active', policies: [] });
   const made = await client.request(
@@ -96,9 +96,9 @@ t.test('users', async (t) => {
   t.match(groups, [{ status: 'active', count: { id: 4 } }]);
 
   t.equal((await client.request(updateUser(ada.id, { title: 'Countess' }))).title, 'Countess');
-  const alike = await client.request(updateUsers(keys, { location: 'London' }, { fields: ['id', 'location'] }));
+  const updated = await client.request(updateUsers(keys, { location: 'London' }, { fields: ['id', 'location'] }));
   t.strictSame(
-    alike,
+    updated,
     keys.map((id) => ({ id, location: 'London' })),
   );
   const batch = await client.request(updateUsersBatch(keys.map((id, index) => ({ id, title: `${index}` }))));
@@ -115,7 +115,7 @@ t.test('users', async (t) => {
   t.match(refusal, { errors: [{ extensions: { code: 'FORBIDDEN' } }] });
 });
 
-t.test('roles', async (t) => {
+t.test('the functions for roles work', async (t) => {
   const parent = await client.request(createRole({ name: 'Parent' }));
   const children = await client.request(createRoles([{ name: 'A', parent: parent.id }, { name: 'B' }]));
   const keys = idsOf(children).map(String);
@@ -138,7 +138,7 @@ t.test('roles', async (t) => {
   t.equal((await client.request(readRoles())).length, 1);
 });
 
-t.test('policies and permissions', async (t) => {
+t.test('the functions for policies and permissions work', async (t) => {
   const policy = await client.request(createPolicy({ name: 'P', enforce_tfa: false }));
   const more = await client.request(createPolicies([{ name: 'Q' }, { name: 'R', app_access: true }]));
   const keys = idsOf(more).map(String);
@@ -175,7 +175,7 @@ t.test('policies and permissions', async (t) => {
   t.equal((await client.request(readPermissions())).length, 0);
 });
 
-t.test('the audit log', async (t) => {
+t.test('the functions for the audit log work', async (t) => {
   const query = { fields: ['id', 'action', 'item'], filter: { action: { _eq: 'create' } }, sort: ['-id'], limit: 2 };
   const found = (await client.request(readActivities(query as object))) as unknown as Record<string, unknown>[];
   t.match(found, [{ action: 'create' }, { action: 'create' }]);
@@ -184,7 +184,7 @@ t.test('the audit log', async (t) => {
   t.equal((await client.request(withSearch(readActivities({ limit: 1 })))).length, 1, 'by SEARCH');
 });
 
-t.test('settings and the server', async (t) => {
+t.test('the functions for settings and the server work', async (t) => {
   t.match(await client.request(readSettings()), { project_name: 'Gatehouse' });
   t.equal(Reflect.get(await client.request(updateSettings({ project_name: 'Renamed' })), 'project_name'), 'Renamed');
   t.strictSame(await client.request(readSettings({ fields: ['project_name'] })), { project_name: 'Renamed' });

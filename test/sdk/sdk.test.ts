@@ -27,7 +27,7 @@ const reader = await createUser(app, { token: ownToken, policies: [await createP
 const quiet = { log: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const me = () => readMe({ fields: ['id', 'email', 'policies'] });
 
-/** The SDK as an application sets it up, in a browser of its own: that is, with a jar for cookies of its own. */
+/** The SDK as an application sets it up, in its own browser, that is, with its own cookie jar. */
 function browser(mode: AuthenticationMode, autoRefresh = false, msRefreshBeforeExpires = 0) {
   const jar = new makeFetchCookie.toughCookie.CookieJar();
   const fetchWithCookies = makeFetchCookie(checkedFetch, jar);
@@ -40,14 +40,14 @@ function browser(mode: AuthenticationMode, autoRefresh = false, msRefreshBeforeE
   return { client, storage, cookies, cookie };
 }
 
-/** What the SDK throws when an answer is an error. */
+/** The error that the SDK throws for an error response. */
 async function failure(promise: Promise<unknown>) {
   try {
     await promise;
   } catch (error) {
     return error as { errors: { message: string; extensions: { code: string } }[]; response: Response };
   }
-  throw new Error('This was to fail.');
+  throw new Error('The request should have failed.');
 }
 
 async function isRefused(t: Test, promise: Promise<unknown>, status: number, code: string) {
@@ -59,11 +59,11 @@ async function isRefused(t: Test, promise: Promise<unknown>, status: number, cod
 }
 
 const lifetimes = { json: 900_000, cookie: 900_000, session: 86_400_000 };
-/** The cookies that a browser holds of a session in each mode. */
+/** The cookies that a browser stores for a session in each mode. */
 const held = { json: [], cookie: [refreshCookie], session: [sessionCookie] };
 
 for (const mode of modes) {
-  t.test(`authentication('${mode}'): log in, read me, refresh, log out`, async (t) => {
+  t.test(`authentication('${mode}'): a user can log in, read their account, refresh, and log out`, async (t) => {
     const { client, cookies, cookie, storage } = browser(mode);
     await isRefused(t, client.request(me()), 401, 'INVALID_CREDENTIALS');
 
@@ -71,14 +71,14 @@ for (const mode of modes) {
     t.equal(login.expires, lifetimes[mode]);
     t.strictSame(await cookies(), held[mode]);
     const token = await client.getToken();
-    if (mode === 'session') t.notOk(token, 'the token stays in its cookie');
+    if (mode === 'session') t.notOk(token, 'the token is only in its cookie');
     else t.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/);
     t.equal(Boolean((await storage.get())?.refresh_token), mode === 'json');
 
     const first = await client.request(me());
     t.strictSame(Object.keys(first).sort(), ['email', 'id', 'policies']);
     t.equal(first.email, admin.email);
-    t.equal((await client.request(readMe())).status, 'active', 'without fields it is all of them');
+    t.equal((await client.request(readMe())).status, 'active', 'all fields by default');
 
     const before = await state();
     const refreshed = await client.refresh();
@@ -86,7 +86,7 @@ for (const mode of modes) {
     t.not(await state(), before, 'the tokens are new');
     t.strictSame(await cookies(), held[mode]);
     t.strictSame(await client.request(me()), first);
-    t.equal((await client.refresh()).expires, login.expires, 'and again');
+    t.equal((await client.refresh()).expires, login.expires, 'a second time');
     t.strictSame(await client.request(me()), first);
 
     const last = await client.getToken();
@@ -96,10 +96,10 @@ for (const mode of modes) {
     t.strictSame(await cookies(), [], 'no cookie is left');
     await isRefused(t, client.request(me()), 401, 'INVALID_CREDENTIALS');
     await isRefused(t, client.refresh(), 400, 'INVALID_PAYLOAD');
-    const dead = last ?? lastCookie;
-    if (!dead) return t.fail('there was no token');
+    const revoked = last ?? lastCookie;
+    if (!revoked) return t.fail('there is no token');
     const other = createDirectus(url, { globals: { fetch: checkedFetch } }).with(rest());
-    await isRefused(t, other.request(withToken(dead, me())), 401, 'INVALID_CREDENTIALS');
+    await isRefused(t, other.request(withToken(revoked, me())), 401, 'INVALID_CREDENTIALS');
 
     async function state() {
       const { refresh_token } = (await storage.get()) ?? {};
@@ -107,7 +107,7 @@ for (const mode of modes) {
     }
   });
 
-  t.test(`authentication('${mode}'): a login that is refused`, async (t) => {
+  t.test(`authentication('${mode}'): a failed login starts no session`, async (t) => {
     const { client, cookies } = browser(mode);
     await isRefused(t, client.login(admin.email, 'not the password'), 401, 'INVALID_CREDENTIALS');
     await isRefused(t, client.login('nobody@example.com', admin.password), 401, 'INVALID_CREDENTIALS');
@@ -117,7 +117,7 @@ for (const mode of modes) {
     t.notOk(await client.getToken());
   });
 
-  t.test(`authentication('${mode}'): two browsers of one user are two sessions`, async (t) => {
+  t.test(`authentication('${mode}'): two browsers of one user have separate sessions`, async (t) => {
     const [one, other] = [browser(mode), browser(mode)];
     await one.client.login(reader.email, reader.password);
     await other.client.login(reader.email, reader.password);
@@ -127,9 +127,9 @@ for (const mode of modes) {
   });
 }
 
-t.test('with autoRefresh a session outlives its access token', async (t) => {
+t.test('with autoRefresh, a session outlives its access token', async (t) => {
   for (const mode of ['json', 'cookie'] as const) {
-    // The SDK's timer goes off 300 milliseconds after each login and refresh.
+    // The SDK's timer fires 300 milliseconds after each login and refresh.
     const { client } = browser(mode, true, 15 * minute - 300);
     await client.login(reader.email, reader.password);
     const first = await client.getToken();
@@ -145,7 +145,7 @@ t.test('with autoRefresh a session outlives its access token', async (t) => {
   }
 });
 
-t.test('staticToken() reads as the user of the token', async (t) => {
+t.test('staticToken() authenticates as the user of the token', async (t) => {
   const client = createDirectus(url, { globals: { fetch: checkedFetch } })
     .with(staticToken(ownToken))
     .with(rest());
@@ -157,7 +157,7 @@ t.test('staticToken() reads as the user of the token', async (t) => {
   await isRefused(t, client.request(serverInfo()), 401, 'INVALID_CREDENTIALS');
 });
 
-t.test('a session goes on in another process, from what its storage kept', async (t) => {
+t.test('a session continues in another process that has its stored tokens', async (t) => {
   const { client, storage } = browser('json');
   await client.login(reader.email, reader.password);
   const kept: AuthenticationData | null = await storage.get();
@@ -167,7 +167,7 @@ t.test('a session goes on in another process, from what its storage kept', async
   t.ok((await other.client.refresh()).access_token);
 });
 
-t.test('the SDK’s questions about the server are answered', async (t) => {
+t.test('serverPing() and serverInfo() work', async (t) => {
   const client = createDirectus(url, { globals: { fetch: checkedFetch } }).with(rest());
   t.equal(await client.request(serverPing()), 'pong');
   t.match(await client.request(serverInfo()), { project: { project_name: 'Gatehouse' } });

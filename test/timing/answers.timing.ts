@@ -1,13 +1,13 @@
 /**
- * Shows that the time of an answer does not tell whether somebody is there: pairs of requests over real HTTP, in random order,
- * against a service in a process of its own with the default cost of hashing. The 95 % interval of the difference is to lie
- * within a millisecond. Not part of `npm test`: it takes about half an hour, and wants a machine with little else to do.
+ * Shows that the response time does not reveal whether an account exists. It sends pairs of requests over real HTTP, in
+ * random order, to a service in its own process with the default cost of hashing. The 95 % interval of the difference
+ * must be within a millisecond. Not part of `npm test`: it takes about half an hour, and requires a quiet machine.
  *
  *   npm run test:timing -- [--case login,reset] [--pairs 10000] [--lanes 1] [--delay 3]
  *
- * `--case` are some of those in `helpers/timing-cases.ts`; all of them are the default, and after them one that must not
- * pass: each request about somebody unknown is held up for 3 ms, and that is to be found. `--delay` does so for any
- * case. With TEST_ENGINE=postgres and DATABASE_URL it runs on PostgreSQL.
+ * `--case` selects cases from `helpers/timing-cases.ts`. By default, all cases run, followed by one that must be
+ * distinguishable: each request about an unknown account is delayed by 3 ms. `--delay` does so for any case. With
+ * TEST_ENGINE=postgres and DATABASE_URL, the test runs on PostgreSQL.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import { interval, median, standardDeviation } from '../helpers/statistics.js';
 import { type TimedRequest, type TimingCase, timingCases } from '../helpers/timing-cases.js';
 import { noLimits } from '../helpers/variables.js';
 
-/** Milliseconds within which the 95 % interval of the difference lies. */
+/** The 95 % interval of the difference must be within this number of milliseconds. */
 const bound = 1;
 
 const { values } = parseArgs({
@@ -41,7 +41,7 @@ const [pairs, delay, lanesWanted] = [values.pairs, values.delay ?? '0', values.l
   number,
 ];
 if (!(Number.isInteger(pairs) && pairs > 9 && delay >= 0 && Number.isInteger(lanesWanted))) {
-  throw new Error('--pairs, --lanes and --delay are numbers, and there are at least ten pairs.');
+  throw new Error('--pairs, --lanes, and --delay must be numbers, and --pairs must be at least 10.');
 }
 
 const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
@@ -73,18 +73,18 @@ async function send(agent: Agent, { method, path, headers = {}, body }: TimedReq
 const newAgent = () => new Agent({ keepAlive: true, maxSockets: 1 });
 
 /**
- * @returns for each pair, by how much longer the one about somebody unknown took
+ * @returns the times of the requests, in pairs: about an unknown account, and about a known one
  */
-async function measure(one: TimingCase, amount: number, heldUp: number): Promise<Record<Side, number[]>> {
+async function measure(one: TimingCase, amount: number, delayMs: number): Promise<Record<Side, number[]>> {
   const times: Record<Side, number[]> = { unknown: [], known: [] };
-  // The first are for warming up.
+  // The first pairs are a warm-up.
   const warmUp = Math.min(100, Math.ceil(amount / 10));
   const lanes = lanesWanted || one.lanes;
   let begun = -warmUp;
   await Promise.all(
     Array.from({ length: lanes }, async (_, lane) => {
       const agent = newAgent();
-      // Apart from each other, so that no two ask at the same moment all the time.
+      // Staggered, so that the lanes do not always send at the same time.
       await sleep((150 / lanes) * lane);
       while (begun < amount) {
         const pair = begun++;
@@ -93,11 +93,11 @@ async function measure(one: TimingCase, amount: number, heldUp: number): Promise
         for (const side of order) {
           const asked = one[side]();
           const start = performance.now();
-          if (side === 'unknown' && heldUp > 0) await sleep(heldUp);
+          if (side === 'unknown' && delayMs > 0) await sleep(delayMs);
           const { status, answer } = await send(agent, asked);
           taken[side] = performance.now() - start;
           if (status !== one.status)
-            throw new Error(`${one.what}: the answer is ${status}, not ${one.status}: ${answer}`);
+            throw new Error(`${one.what}: the response is ${status}, not ${one.status}: ${answer}`);
         }
         if (pair < 0) continue;
         times.unknown.push(taken.unknown);
@@ -109,14 +109,15 @@ async function measure(one: TimingCase, amount: number, heldUp: number): Promise
   return times;
 }
 
-type Verdict = 'alike' | 'TOLD APART' | 'too noisy to tell: a quieter machine, or more pairs';
+type Verdict = 'indistinguishable' | 'DISTINGUISHABLE' | 'too noisy: use a quieter machine, or more pairs';
 
 function report(name: string, { unknown, known }: Record<Side, number[]>): Verdict {
   const differences = unknown.map((time, index) => time - (known[index] ?? Number.NaN));
   const { low, high } = interval(differences);
   const isWithin = low >= -bound && high <= bound;
   const isBeyond = low > bound || high < -bound;
-  const verdict = isWithin ? 'alike' : isBeyond ? 'TOLD APART' : 'too noisy to tell: a quieter machine, or more pairs';
+  const tooNoisy = 'too noisy: use a quieter machine, or more pairs';
+  const verdict = isWithin ? 'indistinguishable' : isBeyond ? 'DISTINGUISHABLE' : tooNoisy;
   const [middle, spread] = [median(known), standardDeviation(known)].map((ms) => ms.toFixed(2));
   const range = `${low.toFixed(3)} to ${high.toFixed(3)} ms`;
   console.log(
@@ -125,7 +126,7 @@ function report(name: string, { unknown, known }: Record<Side, number[]>): Verdi
   return verdict;
 }
 
-/** Makes those whom the cases are about. */
+/** Creates the accounts for the cases. */
 async function prepare() {
   const agent = newAgent();
   const call = async (method: 'POST' | 'PATCH', path: string, body: object) => {
@@ -178,22 +179,22 @@ try {
   const cases: Record<string, TimingCase> = timingCases(await prepare());
   const chosen = values.case?.split(',') ?? Object.keys(cases);
   const unknown = chosen.filter((name) => !cases[name]);
-  if (unknown.length > 0) throw new Error(`There is no ${unknown}; there are ${Object.keys(cases).join(', ')}.`);
-  console.log(`On the ${engine} engine${delay ? `, one side held up for ${delay} ms` : ''}`);
+  if (unknown.length > 0) throw new Error(`Unknown case: ${unknown}. The cases are ${Object.keys(cases).join(', ')}.`);
+  console.log(`On the ${engine} engine${delay ? `, one side delayed by ${delay} ms` : ''}`);
   let isGood = true;
   for (const name of chosen) {
     const start = performance.now();
     const verdict = report(name, await measure(cases[name] as TimingCase, pairs, delay));
     console.log(`  ${cases[name]?.what}, ${((performance.now() - start) / 1000).toFixed(0)} s`);
-    isGood &&= verdict === 'alike';
+    isGood &&= verdict === 'indistinguishable';
   }
   if (values.case === undefined && delay === 0) {
     const times = await measure(cases['reset-error'] as TimingCase, Math.min(pairs, 2_000), 3);
-    const isFound = report('held up by 3 ms', times) === 'TOLD APART';
-    console.log(isFound ? '  and so it should.' : '  It should be told apart: nothing was measured here.');
+    const isFound = report('delayed by 3 ms', times) === 'DISTINGUISHABLE';
+    console.log(isFound ? '  as expected.' : '  This delay must be found. The measurement is invalid.');
     isGood &&= isFound;
   }
-  console.log(isGood ? 'All is as it should be.' : 'Not all is as it should be.');
+  console.log(isGood ? 'All cases passed.' : 'Some cases failed.');
   process.exitCode = isGood ? 0 : 1;
 } finally {
   service.kill();

@@ -8,7 +8,7 @@ import { configurationDoc } from '../../../scripts/configuration-doc.js';
 const SECRET = 'a secret that is long enough to be taken';
 const DATABASE_URL = 'postgres://user:password@db.example:5432/gatehouse';
 
-/** The faults of a configuration; none when it is taken. */
+/** The faults of a configuration, or an empty list if it is valid. */
 function faultsOf(variables: Record<string, string | undefined>): readonly string[] {
   try {
     loadConfig(variables);
@@ -19,7 +19,7 @@ function faultsOf(variables: Record<string, string | undefined>): readonly strin
   }
 }
 
-t.test('without any variable but SECRET, the defaults count', async (t) => {
+t.test('if only SECRET is set, all other variables have their defaults', async (t) => {
   const { SECRET: secret, PASSWORD_HASH_CONCURRENCY, ...config } = loadConfig({ SECRET });
   t.equal(secret, SECRET);
   t.ok(PASSWORD_HASH_CONCURRENCY >= 1 && PASSWORD_HASH_CONCURRENCY <= 3);
@@ -93,20 +93,20 @@ t.test('without any variable but SECRET, the defaults count', async (t) => {
   });
 });
 
-t.test('it cannot be changed afterwards', async (t) => {
+t.test('the configuration cannot be changed after it is loaded', async (t) => {
   const config = loadConfig({ SECRET });
   t.throws(() => Object.assign(config, { PORT: 1 }), TypeError);
 });
 
-t.test('an empty variable counts as unset, and blanks around a value are no part of it', async (t) => {
+t.test('an empty variable is treated as unset, and surrounding whitespace is removed', async (t) => {
   const empty = Object.fromEntries(Object.keys(Config.properties).map((name) => [name, '']));
   t.strictSame(loadConfig({ ...empty, SECRET }), loadConfig({ SECRET }));
   t.strictSame(loadConfig({ ...empty, SECRET, PORT: '  ' }), loadConfig({ SECRET }));
   t.equal(loadConfig({ SECRET, PORT: ' 80\n' }).PORT, 80);
 });
 
-t.test('what is taken', async (t) => {
-  for (const [variable, given, taken] of [
+t.test('valid values are accepted and converted', async (t) => {
+  for (const [variable, given, expected] of [
     ['PORT', '0', 0],
     ['PORT', '65535', 65_535],
     ['HOST', '::', '::'],
@@ -148,7 +148,7 @@ t.test('what is taken', async (t) => {
     ['METRICS_TOKEN', 'the-token-of-prometheus', 'the-token-of-prometheus'],
     ['REDIS_URL', 'rediss://:password@redis.example:6380/1', 'rediss://:password@redis.example:6380/1'],
   ] as const) {
-    t.equal(loadConfig({ SECRET, [variable]: given })[variable], taken, `${variable}=${given}`);
+    t.equal(loadConfig({ SECRET, [variable]: given })[variable], expected, `${variable}=${given}`);
   }
   const previous = ['a'.repeat(32), 'b'.repeat(99)];
   t.strictSame(loadConfig({ SECRET, PREVIOUS_SECRETS: ` ${previous.join(' , ')},` }).PREVIOUS_SECRETS, previous);
@@ -259,14 +259,14 @@ const secrets = [
   'ADMIN_TOKEN',
 ];
 
-t.test('what is refused, by name and with what was expected', async (t) => {
+t.test('an invalid value is reported with its variable and what is expected', async (t) => {
   for (const [variable, values] of Object.entries(wrong)) {
     for (const value of values) {
       const faults = faultsOf({ SECRET, [variable]: value });
       t.equal(faults.length, 1, `${variable}=${value}: one fault`);
       const [fault = ''] = faults;
       t.match(fault, new RegExp(`^${variable}: expected .+`));
-      if (secrets.includes(variable)) t.notOk(fault.includes(value), 'without repeating the secret');
+      if (secrets.includes(variable)) t.notOk(fault.includes(value), 'the fault does not repeat the secret');
       else
         t.ok(
           [value, JSON.stringify(value)].some((shown) => fault.endsWith(`, got ${shown}`)),
@@ -276,17 +276,17 @@ t.test('what is refused, by name and with what was expected', async (t) => {
   }
   const anything = ['HOST', 'DATA_DIR', 'NODE_ENV', 'EMAIL_TEMPLATES_PATH', 'EMAIL_SENDMAIL_PATH'].concat(
     ['HOST', 'USER', 'PASSWORD'].map((name) => `EMAIL_SMTP_${name}`),
-    // Nothing that is wrong with these keeps the service from starting.
+    // Invalid values of these variables do not prevent a start.
     Object.keys(Config.properties).filter((name) => name.startsWith('OTEL_')),
   );
   t.strictSame(
     [...Object.keys(wrong), ...anything].sort(),
     Object.keys(Config.properties).sort(),
-    'all variables are here',
+    'this test covers all variables',
   );
 });
 
-t.test('every fault at once', async (t) => {
+t.test('all faults are reported together', async (t) => {
   const all = Object.fromEntries(Object.entries(wrong).map(([variable, values]) => [variable, values[0]]));
   const faults = faultsOf(all);
   const named = faults.map((fault) => fault.split(':', 1)[0]);
@@ -295,13 +295,13 @@ t.test('every fault at once', async (t) => {
   try {
     loadConfig(all);
   } catch (error) {
-    for (const fault of faults) t.ok(String(error).includes(`\n  - ${fault}`), 'one a line');
+    for (const fault of faults) t.ok(String(error).includes(`\n  - ${fault}`), 'one fault per line');
     t.notMatch(String(error), /hunter2/);
     t.notMatch(String(error), 'short');
   }
 });
 
-t.test('what no variable shows alone', async (t) => {
+t.test('invalid combinations of variables are reported', async (t) => {
   for (const [variables, fault] of [
     [{ DATABASE_URL, SECRET: '' }, /^SECRET: must be set when DATABASE_URL is set/],
     [{ REFRESH_TOKEN_COOKIE_NAME: 'a', SESSION_COOKIE_NAME: 'a' }, /^SESSION_COOKIE_NAME: must differ/],
@@ -346,7 +346,7 @@ t.test('what no variable shows alone', async (t) => {
   }
 });
 
-t.test('cookies are Secure when PUBLIC_URL is https, unless they are told otherwise', async (t) => {
+t.test('cookies are Secure by default if PUBLIC_URL is https', async (t) => {
   const secure = (variables: Record<string, string>) => {
     const config = loadConfig({ SECRET, ...variables });
     return [config.REFRESH_TOKEN_COOKIE_SECURE, config.SESSION_COOKIE_SECURE];
@@ -357,7 +357,7 @@ t.test('cookies are Secure when PUBLIC_URL is https, unless they are told otherw
   t.strictSame(secure({ REFRESH_TOKEN_COOKIE_SECURE: 'true' }), [true, false]);
 });
 
-t.test('cookies are of this host only, by their names, where browsers take such names', async (t) => {
+t.test('default cookie names restrict cookies to the host where browsers allow it', async (t) => {
   const names = (variables: Record<string, string>) => {
     const config = loadConfig({ SECRET, ...variables });
     return [config.REFRESH_TOKEN_COOKIE_NAME, config.SESSION_COOKIE_NAME];
@@ -373,26 +373,26 @@ t.test('cookies are of this host only, by their names, where browsers take such 
   t.strictSame(names({ PUBLIC_URL, SESSION_COOKIE_NAME: 'mine' }), [refresh, 'mine']);
 });
 
-t.test('SECRET is made and kept in DATA_DIR', async (t) => {
+t.test('SECRET is generated and stored in DATA_DIR', async (t) => {
   const folder = (t: Test) => join(t.testdir(), 'data', 'deeper');
 
-  t.test('at the first start, for its owner only, and stays the same', async (t) => {
+  t.test('the secret is generated at the first load, readable only by its owner, and used again later', async (t) => {
     const DATA_DIR = folder(t);
     const first = loadConfig({ DATA_DIR }).SECRET;
     t.match(first, /^[A-Za-z0-9_-]{64}$/);
     t.equal(readFileSync(join(DATA_DIR, 'secret'), 'utf8'), first);
     t.equal(statSync(join(DATA_DIR, 'secret')).mode & 0o777, 0o600);
     t.equal(statSync(DATA_DIR).mode & 0o777, 0o700);
-    t.strictSame(readdirSync(DATA_DIR), ['secret'], 'and no draft is left behind');
+    t.strictSame(readdirSync(DATA_DIR), ['secret'], 'no temporary file is left behind');
     t.equal(loadConfig({ DATA_DIR }).SECRET, first);
-    t.equal(loadConfig({ DATA_DIR, SECRET: '' }).SECRET, first, 'an empty SECRET is none');
+    t.equal(loadConfig({ DATA_DIR, SECRET: '' }).SECRET, first, 'an empty SECRET is treated as unset');
   });
 
-  t.test('another folder, another secret', async (t) => {
+  t.test('each folder has its own secret', async (t) => {
     t.not(loadConfig({ DATA_DIR: folder(t) }).SECRET, loadConfig({ DATA_DIR: join(t.testdir(), 'other') }).SECRET);
   });
 
-  t.test('one that is given is not written down, and goes before the one that is kept', async (t) => {
+  t.test('a configured SECRET is not stored, and takes precedence over the stored one', async (t) => {
     const DATA_DIR = folder(t);
     t.equal(loadConfig({ DATA_DIR, SECRET }).SECRET, SECRET);
     t.notOk(existsSync(DATA_DIR));
@@ -401,14 +401,14 @@ t.test('SECRET is made and kept in DATA_DIR', async (t) => {
     t.equal(loadConfig({ DATA_DIR }).SECRET, kept);
   });
 
-  t.test('one that a person put there is taken, without the line break of their editor', async (t) => {
+  t.test('a secret file created by hand is accepted, without its final line break', async (t) => {
     const DATA_DIR = folder(t);
     mkdirSync(DATA_DIR, { recursive: true });
     writeFileSync(join(DATA_DIR, 'secret'), `${SECRET}\n`);
     t.equal(loadConfig({ DATA_DIR }).SECRET, SECRET);
   });
 
-  t.test('one that is damaged is not replaced in silence', async (t) => {
+  t.test('a damaged secret is reported, not replaced', async (t) => {
     for (const text of ['', 'damaged']) {
       const DATA_DIR = folder(t);
       mkdirSync(DATA_DIR, { recursive: true });
@@ -418,24 +418,24 @@ t.test('SECRET is made and kept in DATA_DIR', async (t) => {
     }
   });
 
-  t.test('none is made when anything else is wrong, or with DATABASE_URL', async (t) => {
+  t.test('no secret is generated if another variable is invalid, or with DATABASE_URL', async (t) => {
     const DATA_DIR = folder(t);
     t.equal(faultsOf({ DATA_DIR, PORT: 'x' }).length, 1);
     t.equal(faultsOf({ DATA_DIR, DATABASE_URL }).length, 1);
     t.notOk(existsSync(DATA_DIR));
   });
 
-  t.test('a folder that cannot be written is an error, not a secret that is lost', async (t) => {
+  t.test('a folder that cannot be written is an error, so that no secret is lost', async (t) => {
     const DATA_DIR = join(t.testdir({ file: 'no folder' }), 'file');
     t.throws(() => loadConfig({ DATA_DIR }));
     chmodSync(DATA_DIR, 0o600);
   });
 });
 
-t.test('docs/configuration.md is as the schema has it; if not: npm run docs', async (t) => {
+t.test('docs/configuration.md matches the schema (to update it: npm run docs)', async (t) => {
   t.equal(readFileSync('docs/configuration.md', 'utf8'), configurationDoc());
   for (const name of Object.keys(Config.properties)) {
-    t.equal(configurationDoc().split(`\n| \`${name}\` |`).length, 2, `${name} is there once`);
+    t.equal(configurationDoc().split(`\n| \`${name}\` |`).length, 2, `${name} is documented once`);
   }
   const grouped = Object.values(configGroups).flatMap((group) => Object.keys(group));
   t.strictSame(grouped.sort(), Object.keys(Config.properties).sort());

@@ -5,7 +5,7 @@ import { Config } from '../../../schemas/config.js';
 const intendedOf = (name: string, env: Record<string, string> = {}) =>
   findMisspelledVariables({ ...env, [name]: 'x' }).find((found) => found.name === name)?.intended;
 
-t.test('a slip in a name is found, with the name that was probably meant', async (t) => {
+t.test('a misspelled name is found, with the name that was probably meant', async (t) => {
   for (const [name, intended] of [
     ['PUBLIC_URl', 'PUBLIC_URL'],
     ['public_url', 'PUBLIC_URL'],
@@ -29,7 +29,7 @@ t.test('a slip in a name is found, with the name that was probably meant', async
   }
 });
 
-t.test('so is one in the name of a provider, or of its variables', async (t) => {
+t.test('a misspelled provider, or a misspelled variable of a provider, is found', async (t) => {
   const env = { AUTH_PROVIDERS: 'google, my-forum', AUTH_GOOGLE_CLIENT_ID: 'x' };
   for (const [name, intended] of [
     ['AUTH_GOGLE_CLIENT_ID', 'AUTH_GOOGLE_CLIENT_ID'],
@@ -42,7 +42,7 @@ t.test('so is one in the name of a provider, or of its variables', async (t) => 
   }
 });
 
-t.test('variables of the service are known, and empty ones have no meaning', async (t) => {
+t.test('the variables of the service are known, and empty variables are ignored', async (t) => {
   t.strictSame(
     findMisspelledVariables(Object.fromEntries(Object.keys(Config.properties).map((name) => [name, 'x']))),
     [],
@@ -50,7 +50,7 @@ t.test('variables of the service are known, and empty ones have no meaning', asy
   t.strictSame(findMisspelledVariables({ PUBLIC_URl: '' }), []);
 });
 
-t.test('an environment as it is found has no false alarms', async (t) => {
+t.test('variables of typical environments are not reported', async (t) => {
   const names = `
     HOSTNAME HOME PATH PWD OLDPWD SHELL SHLVL USER LOGNAME TERM TERM_PROGRAM LANG LC_ALL LC_CTYPE TZ TMPDIR EDITOR PAGER
     DISPLAY COLORTERM MAIL _ IFS UID EUID PS1 HOSTTYPE OSTYPE MACHTYPE LINES COLUMNS XDG_RUNTIME_DIR XDG_DATA_DIRS

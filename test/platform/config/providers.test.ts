@@ -28,7 +28,7 @@ function faultsOf(keys: string, variables: Record<string, string>): readonly str
   }
 }
 
-t.test('each provider has variables of its own', async (t) => {
+t.test('each provider has its own variables', async (t) => {
   const [work, forum, ...others] = load('work-1, Forum', { ...named('WORK_1', openid), ...named('FORUM', oauth2) });
   t.same(others, []);
   t.match(work, { key: 'work-1', DRIVER: 'openid', SCOPE: 'openid profile email', IDENTIFIER_KEY: 'sub' });
@@ -38,13 +38,13 @@ t.test('each provider has variables of its own', async (t) => {
   t.ok(Object.isFrozen(work));
 });
 
-t.test('one that starts with the name of another is told from its variables', async (t) => {
+t.test('a provider whose name starts with another provider’s name has separate variables', async (t) => {
   const variables = { ...named('WORK', openid), ...named('WORK_EU', { ...openid, LABEL: 'Europe' }) };
   t.match(load('work,work-eu', variables), [{ key: 'work' }, { key: 'work-eu', LABEL: 'Europe' }]);
   t.match(faultsOf('work', variables), [/^AUTH_WORK_EU_\w+: providers have no such variable/]);
 });
 
-t.test('four need no more than a client', async (t) => {
+t.test('four well-known providers need only a client id and secret', async (t) => {
   const variables = Object.fromEntries(
     ['GOOGLE', 'GITHUB', 'MICROSOFT', 'GITLAB'].flatMap((name) => Object.entries(named(name, client))),
   );
@@ -57,11 +57,11 @@ t.test('four need no more than a client', async (t) => {
   t.match(
     load('gitlab', named('GITLAB', { ...client, ISSUER_URL: 'https://git.example.com', LABEL: 'Ours' })),
     [{ ISSUER_URL: 'https://git.example.com', LABEL: 'Ours', DRIVER: 'openid' }],
-    'what is given comes first',
+    'configured values take precedence',
   );
 });
 
-t.test('what is decoded', async (t) => {
+t.test('structured values are decoded', async (t) => {
   const role = '0d3b1a52-6c4e-4f0e-9c55-0c5d1b6f0a11';
   const [provider] = load(
     'work',
@@ -89,7 +89,7 @@ t.test('what is decoded', async (t) => {
   });
 });
 
-t.test('what is refused, by name', async (t) => {
+t.test('an invalid value is reported with its variable', async (t) => {
   for (const [variable, values] of Object.entries({
     DRIVER: ['saml', 'OpenID'],
     MODE: ['jwt'],
@@ -110,7 +110,7 @@ t.test('what is refused, by name', async (t) => {
   }
 });
 
-t.test('what is missing, or is no variable at all', async (t) => {
+t.test('missing and unknown variables are reported', async (t) => {
   t.strictSame(
     faultsOf('work', {}).map((fault) => fault.split(':', 1)[0]),
     ['AUTH_WORK_DRIVER', 'AUTH_WORK_CLIENT_ID', 'AUTH_WORK_CLIENT_SECRET'],
