@@ -10,12 +10,12 @@ import { rfcSecret } from '../helpers/totp.js';
 import { begin, createVisitor, goThrough, passThrough, type Start, startPath } from '../helpers/visitor.js';
 import { json, startWebServer } from '../helpers/web-server.js';
 
-/** A login begins and ends at either address of the service, whichever the provider was given. */
+/** A login can start and end on either route of the service, whichever callback URL the provider has. */
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['plain', 'wrong-secret'] as const;
 const server = await startOauth2Server(t, { publicUrl, keys });
-/** Its discovery document is another issuer's. */
+/** Serves the discovery document of another issuer. */
 const stranger = await startWebServer(t, () => json({ issuer: 'https://another.example.com' }));
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true', MODE: 'json' };
 const service = await startTestApp(t, {
@@ -34,7 +34,7 @@ async function turnOnTfa(identifier: string) {
 }
 
 for (const family of ['login', 'oauth'] as const) {
-  /** Comes back to the address of this family. */
+  /** A login that returns to the callback of this route. */
   const login = (key: string, start: Start) =>
     goThrough(createVisitor(service, publicUrl), key, start, async (url) =>
       (await passThrough(url)).replace('/auth/login/', `/auth/${family}/`),
@@ -45,7 +45,7 @@ for (const family of ['login', 'oauth'] as const) {
     return { id: String(id), email: `octo-${id}@example.com` };
   };
 
-  t.test(`back at /auth/${family}`, async (t) => {
+  t.test(`a login can end at /auth/${family}`, async (t) => {
     newPerson();
     const tokens = await login('plain', { family: 'oauth' });
     t.equal(tokens.statusCode, 200, tokens.body);
@@ -57,7 +57,7 @@ for (const family of ['login', 'oauth'] as const) {
 
     const { email } = newPerson();
     await createTfaAccount(app, { email });
-    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_PROVIDER', 'an address that is taken');
+    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_PROVIDER', 'an address that is already in use');
 
     const person = newPerson();
     t.equal((await login('plain', { family: 'oauth' })).statusCode, 200);
@@ -68,16 +68,16 @@ for (const family of ['login', 'oauth'] as const) {
     refused(t, nowhere, 'ROUTE_NOT_FOUND', 'an unknown provider');
   });
 
-  t.test(`beginning at /auth/${family}`, async (t) => {
+  t.test(`a login can start at /auth/${family}`, async (t) => {
     const visitor = createVisitor(service, publicUrl);
     t.match(await begin(visitor, 'plain', { family }), server.origin);
     refused(t, await visitor.visit(startPath('nobody', { family })), 'ROUTE_NOT_FOUND', 'an unknown provider');
     const misnamed = await visitor.visit(startPath('stranger', { family }));
-    refused(t, misnamed, 'INVALID_PROVIDER_CONFIG', 'an issuer that is not who it should be');
+    refused(t, misnamed, 'INVALID_PROVIDER_CONFIG', 'the discovery document of another issuer');
   });
 }
 
-t.test('after five wrong codes none is looked at for a while', async (t) => {
+t.test('after five wrong codes, further attempts are temporarily blocked', async (t) => {
   const id = ++people;
   server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
   await goThrough(createVisitor(service, publicUrl), 'plain', { family: 'oauth' }, passThrough);
@@ -87,6 +87,6 @@ t.test('after five wrong codes none is looked at for a while', async (t) => {
   const send = () => visitor.send({ method: 'POST', url: '/auth/login/plain', payload: { otp: '000000' } });
   for (let attempt = 0; attempt < 5; attempt++) refused(t, await send(), 'INVALID_OTP', `attempt ${attempt}`);
   const response = await send();
-  refused(t, response, 'REQUESTS_EXCEEDED', 'one too many');
+  refused(t, response, 'REQUESTS_EXCEEDED', 'the sixth attempt');
   t.match(response.headers['retry-after'], /^\d+$/);
 });

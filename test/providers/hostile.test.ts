@@ -19,16 +19,16 @@ import { failures, json, jsonText, redirectTo, startWebServer } from '../helpers
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['hostile', 'verified', 'synced', 'other'] as const;
 const failuresByName = Object.entries(failures);
-/** What a service has got once it asks no more for, so that each failure takes an issuer of its own. */
+/** Each failure needs its own issuer, because the service caches what it has fetched. */
 const unreachable = failuresByName.flatMap((_, index) => [`discovery-${index}`, `keys-${index}`]);
-/** What discovery must not say. */
+/** Changes that must make a discovery document invalid. */
 const discoveries: [what: string, change: (truth: Record<string, unknown>) => Record<string, unknown>][] = [
   ['another issuer', (truth) => ({ ...truth, issuer: 'http://127.0.0.1:9' })],
   ['no issuer', (truth) => ({ ...truth, issuer: undefined })],
-  ['an issuer that is no text', (truth) => ({ ...truth, issuer: [truth.issuer] })],
-  ['no page to log in at', (truth) => ({ ...truth, authorization_endpoint: undefined })],
-  ['a script to log in at', (truth) => ({ ...truth, authorization_endpoint: 'javascript:alert(1)//' })],
-  ['something else to log in at', (truth) => ({ ...truth, authorization_endpoint: { href: 'x' } })],
+  ['an issuer that is not a string', (truth) => ({ ...truth, issuer: [truth.issuer] })],
+  ['no authorization endpoint', (truth) => ({ ...truth, authorization_endpoint: undefined })],
+  ['a script as authorization endpoint', (truth) => ({ ...truth, authorization_endpoint: 'javascript:alert(1)//' })],
+  ['an object as authorization endpoint', (truth) => ({ ...truth, authorization_endpoint: { href: 'x' } })],
 ];
 const misleading = discoveries.map((_, index) => `misleading-${index}`);
 
@@ -56,7 +56,7 @@ const variables = {
 };
 const logger = { ...(loggerOptions('trace') as object), stream };
 const testApp = await startTestApp(t, variables, { logger });
-/** Waits for no provider long. Only for those that fail: on a busy machine an honest one may be slow too. */
+/** Has a short provider timeout. Only for failing providers: on a busy machine, a working one can be slow too. */
 const impatient = await startTestApp(t, { ...variables, AUTH_PROVIDER_TIMEOUT: '500ms' }, { logger });
 const { app } = testApp;
 
@@ -66,10 +66,10 @@ const login = (key: string, redirect?: string, service = testApp) => {
   return goThrough(newVisitor(service), key, start, passThrough);
 };
 
-/** Answers to a callback that ought not to take this long. */
-const patience = 8_000;
+/** The longest that the service may take to respond to a callback. */
+const responseTimeoutMs = 8_000;
 
-/** A newcomer comes back from an issuer that lies: refused for this reason, in time, and nothing is stored. */
+/** The first login of a user through an issuer that lies is rejected in time, and nothing is stored. */
 async function refusedAndNothingStored(
   t: Test,
   key: string,
@@ -84,13 +84,13 @@ async function refusedAndNothingStored(
   const before = await digestOfAccounts(service.app);
   const start = performance.now();
   refusedLogin(t, await login(key, undefined, service), code, what);
-  t.ok(performance.now() - start < patience, `${what}: in time`);
+  t.ok(performance.now() - start < responseTimeoutMs, `${what}: in time`);
   t.equal(await digestOfAccounts(service.app), before, `${what}: nothing was stored`);
   issuer.lies = {};
 }
 
-/** An issuer that has failed works again, and the service finds out by itself. */
-async function isWellAgain(t: Test, key: string, what: string): Promise<void> {
+/** An issuer that has failed works again. The service must detect this automatically. */
+async function hasRecovered(t: Test, key: string, what: string): Promise<void> {
   issuerOf(key).lies = {};
   issuerOf(key).newcomer();
   let body = '';
@@ -100,13 +100,13 @@ async function isWellAgain(t: Test, key: string, what: string): Promise<void> {
     body = response.body;
     if (response.statusCode === 200) break;
   }
-  t.match(body, '"access_token"', `${what}: well again, without a restart`);
+  t.match(body, '"access_token"', `${what}: recovers without a restart`);
 }
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 const anHourAgo = () => Math.floor(Date.now() / 1000) - 3600;
 
-t.test('when it does not lie, one is signed in', async (t) => {
+t.test('an issuer that does not lie signs users in', async (t) => {
   for (const key of keys) {
     const { sub, email } = issuerOf(key).newcomer();
     const response = await login(key);
@@ -116,53 +116,53 @@ t.test('when it does not lie, one is signed in', async (t) => {
   }
 });
 
-t.test('a provider that has taken a new key a moment ago', async (t) => {
+t.test('after a key rotation, only the new key of the issuer is accepted', async (t) => {
   hostile.newcomer();
-  t.equal((await login('hostile')).statusCode, 200, 'by the old key');
+  t.equal((await login('hostile')).statusCode, 200, 'with the old key');
   hostile.lies = { answers: { keys: strangeKeys() }, idToken: forgeries['a key of another kid'] ?? sign };
-  t.equal((await login('hostile')).statusCode, 200, 'by the new key');
+  t.equal((await login('hostile')).statusCode, 200, 'with the new key');
   const lies = { answers: { keys: strangeKeys() } };
-  await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', 'by the old key, which is gone');
+  await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', 'with the old key, which was removed');
   hostile.lies = {};
-  t.equal((await login('hostile')).statusCode, 200, 'and back');
+  t.equal((await login('hostile')).statusCode, 200, 'after switching back');
 });
 
 t.test('claims of an ID token (CVE-2026-31813)', async (t) => {
   const url = hostile.issuer;
   const lies: [what: string, change: Record<string, unknown>][] = [
     ['another issuer', { iss: other.issuer }],
-    ['an issuer with a slash', { iss: `${url}/` }],
+    ['an issuer with a trailing slash', { iss: `${url}/` }],
     ['an issuer in capitals', { iss: url.toUpperCase() }],
-    ['an issuer that begins like it', { iss: `${url}.evil.example` }],
+    ['an issuer with the right prefix', { iss: `${url}.evil.example` }],
     ['no issuer', { iss: undefined }],
     ['a list of issuers', { iss: [url] }],
     ['another audience', { aud: 'somebody-else' }],
     ['another audience in a list', { aud: ['somebody-else'] }],
-    ['an audience that begins like it', { aud: 'client-of-a-hostile-provider-2' }],
+    ['an audience with the right prefix', { aud: 'client-of-a-hostile-provider-2' }],
     ['no audience', { aud: undefined }],
     ['an empty list of audiences', { aud: [] }],
     ['an empty audience', { aud: '' }],
-    ['an audience that is no text', { aud: { client: 'client-of-a-hostile-provider' } }],
-    ['several audiences, for nobody in particular', { aud: ['client-of-a-hostile-provider', 'somebody-else'] }],
-    ['another party', { azp: 'somebody-else' }],
-    ['several audiences, for another party', { aud: ['client-of-a-hostile-provider', 'x'], azp: 'x' }],
-    ['a party that is no text', { azp: ['client-of-a-hostile-provider'] }],
+    ['an audience that is not a string', { aud: { client: 'client-of-a-hostile-provider' } }],
+    ['several audiences without an authorized party', { aud: ['client-of-a-hostile-provider', 'somebody-else'] }],
+    ['another authorized party', { azp: 'somebody-else' }],
+    ['several audiences and another authorized party', { aud: ['client-of-a-hostile-provider', 'x'], azp: 'x' }],
+    ['an authorized party that is not a string', { azp: ['client-of-a-hostile-provider'] }],
     ['another nonce', { nonce: 'n-0S6_WzA2Mj' }],
     ['no nonce', { nonce: undefined }],
     ['an empty nonce', { nonce: '' }],
     ['a nonce of null', { nonce: null }],
-    ['a nonce that is no text', { nonce: true }],
+    ['a nonce that is not a string', { nonce: true }],
     ['expired', { exp: anHourAgo() }],
     ['expired since 1970', { exp: 0 }],
     ['no expiry', { exp: undefined }],
-    ['an expiry that is no number', { exp: String(inAnHour()) }],
-    ['an endless expiry', { exp: null }],
-    ['issued in an hour', { iat: inAnHour(), exp: inAnHour() + 300 }],
-    ['issued in a thousand years', { iat: 33_000_000_000, exp: 33_000_000_300 }],
-    ['not issued at all', { iat: undefined }],
-    ['issued at no number', { iat: 'now' }],
+    ['an expiry that is not a number', { exp: String(inAnHour()) }],
+    ['an expiry of null', { exp: null }],
+    ['issued an hour in the future', { iat: inAnHour(), exp: inAnHour() + 300 }],
+    ['issued a thousand years in the future', { iat: 33_000_000_000, exp: 33_000_000_300 }],
+    ['no time of issue', { iat: undefined }],
+    ['a time of issue that is not a number', { iat: 'now' }],
     ['not valid for another hour', { nbf: inAnHour(), exp: inAnHour() + 300 }],
-    ['not valid since no number', { nbf: 'now' }],
+    ['a start of validity that is not a number', { nbf: 'now' }],
     ['no subject', { sub: undefined }],
     ['an empty subject', { sub: '' }],
     ['a subject of null', { sub: null }],
@@ -176,17 +176,17 @@ t.test('claims of an ID token (CVE-2026-31813)', async (t) => {
   }
   for (const [what, change] of [
     ['our audience in a list', { aud: ['client-of-a-hostile-provider'] }],
-    ['our party', { azp: 'client-of-a-hostile-provider' }],
-    ['issued and valid since just now', { nbf: anHourAgo(), iat: Math.floor(Date.now() / 1000) }],
-    ['claims that nobody knows', { crit: ['x'], unknown: { deep: [1] } }],
+    ['our client as the authorized party', { azp: 'client-of-a-hostile-provider' }],
+    ['issued just now, and already valid', { nbf: anHourAgo(), iat: Math.floor(Date.now() / 1000) }],
+    ['unknown claims', { crit: ['x'], unknown: { deep: [1] } }],
   ] as const) {
     hostile.newcomer();
     hostile.lies = { idToken: (claims) => sign({ ...claims, ...change }) };
-    t.equal((await login('hostile')).statusCode, 200, `${what} is fine`);
+    t.equal((await login('hostile')).statusCode, 200, `${what}: accepted`);
   }
 });
 
-t.test('signatures of an ID token', async (t) => {
+t.test('an ID token with an invalid signature is rejected', async (t) => {
   for (const [what, idToken] of Object.entries(forgeries)) {
     await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', what);
   }
@@ -196,20 +196,20 @@ t.test('signatures of an ID token', async (t) => {
     return strangeKeys();
   });
   const idToken = pointingAt(`${origin}/keys`);
-  await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', 'a token that says where its key is');
-  t.strictSame(asked, [], 'nobody looks there');
+  await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', 'a token with the URL of its key');
+  t.strictSame(asked, [], 'the service does not request that URL');
   hostile.newcomer();
-  t.equal((await login('hostile')).statusCode, 200, 'and the right key is still known');
+  t.equal((await login('hostile')).statusCode, 200, 'the right key still works');
 });
 
-t.test('no ID token, or none that is a text', async (t) => {
+t.test('a missing ID token, or one that is not a string, is rejected', async (t) => {
   for (const id_token of [undefined, null, 7, {}, ['x'], true]) {
     const lies = { token: (truth: object) => ({ ...truth, id_token }) };
     await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', `id_token ${JSON.stringify(id_token)}`);
   }
 });
 
-t.test('an ID token that was made for another login', async (t) => {
+t.test('an ID token issued for another login is rejected', async (t) => {
   const victim = newVisitor();
   const { sub } = hostile.newcomer();
   let stolen = '';
@@ -221,30 +221,30 @@ t.test('an ID token that was made for another login', async (t) => {
   };
   t.equal((await goThrough(victim, 'hostile', { family: 'oauth' }, passThrough)).statusCode, 200);
   const { user } = (await userBehind(app, 'hostile', sub)) ?? {};
-  await refusedAndNothingStored(t, 'hostile', { idToken: () => stolen }, 'INVALID_CREDENTIALS', 'its nonce is another');
-  t.equal((await sessionsOf(app, user?.id ?? '')).length, 1, 'the victim has no more sessions than before');
+  await refusedAndNothingStored(t, 'hostile', { idToken: () => stolen }, 'INVALID_CREDENTIALS', 'it has another nonce');
+  t.equal((await sessionsOf(app, user?.id ?? '')).length, 1, 'no new session for the victim');
 
   hostile.claims = { ...hostile.claims, sub };
   hostile.lies = { idToken: () => stolen };
-  refusedLogin(t, await login('hostile'), 'INVALID_CREDENTIALS', 'nor for who knows whose it is');
+  refusedLogin(t, await login('hostile'), 'INVALID_CREDENTIALS', 'even with the subject of the token');
   hostile.lies = {};
 });
 
-t.test('an ID token that another issuer has made, with the same key', async (t) => {
+t.test('an ID token of another issuer that signs with the same key is rejected', async (t) => {
   const lies = { idToken: (claims: object) => sign({ ...claims, iss: hostile.issuer }) };
-  await refusedAndNothingStored(t, 'other', lies, 'INVALID_CREDENTIALS', 'mixed up');
+  await refusedAndNothingStored(t, 'other', lies, 'INVALID_CREDENTIALS', 'the token of another issuer');
 });
 
-t.test('the browser comes back with', async (t) => {
+t.test('a callback with missing, duplicate, or wrong parameters is rejected', async (t) => {
   const lies: [what: string, change: (truth: URLSearchParams) => void][] = [
     ['another issuer (RFC 9207)', (truth) => truth.set('iss', other.issuer)],
     ['an empty issuer', (truth) => truth.set('iss', '')],
     ['two issuers', (truth) => truth.append('iss', other.issuer)],
-    ['no issuer, where one was promised', (truth) => truth.delete('iss')],
+    ['no issuer, although discovery announces one', (truth) => truth.delete('iss')],
     ['no code', (truth) => truth.delete('code')],
     ['an empty code', (truth) => truth.set('code', '')],
     ['two codes', (truth) => truth.append('code', 'x')],
-    ['a code that is none', (truth) => truth.set('code', 'x')],
+    ['an invalid code', (truth) => truth.set('code', 'x')],
     ['a code and an error', (truth) => truth.set('error', 'access_denied')],
     ['no state', (truth) => truth.delete('state')],
     ['two states', (truth) => truth.append('state', truth.get('state') ?? '')],
@@ -259,10 +259,10 @@ t.test('the browser comes back with', async (t) => {
   }
 });
 
-t.test('userinfo', async (t) => {
+t.test('a login fails if userinfo returns another subject or an error', async (t) => {
   for (const sub of ['somebody-else', undefined, null, '', 7, ['x'], {}]) {
     const lies = { userinfo: (truth: object) => ({ ...truth, sub }) };
-    await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', `of the subject ${JSON.stringify(sub)}`);
+    await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', `the subject ${JSON.stringify(sub)}`);
   }
   for (const [what, answer] of Object.entries(failures)) {
     const lies = { answers: { userinfo: answer } };
@@ -270,7 +270,7 @@ t.test('userinfo', async (t) => {
   }
 });
 
-t.test('the token endpoint', async (t) => {
+t.test('a login fails if the token endpoint returns an error or a redirect', async (t) => {
   for (const [what, answer] of Object.entries(failures)) {
     const lies = { answers: { token: answer } };
     await refusedAndNothingStored(t, 'hostile', lies, 'SERVICE_UNAVAILABLE', what, impatient);
@@ -284,40 +284,40 @@ t.test('the token endpoint', async (t) => {
     const lies = { answers: { token: json({ error }, status) } };
     await refusedAndNothingStored(t, 'hostile', lies, code, `${status} ${error}`);
     hostile.lies = lies;
-    sentBack(t, await login('hostile', '/a?b=c'), '/a', code, `${error}, sent back`);
+    sentBack(t, await login('hostile', '/a?b=c'), '/a', code, `${error}, in the redirect`);
     hostile.lies = {};
   }
   const elsewhere = { answers: { token: redirectTo(`${other.issuer}/token`) } };
   other.asked.length = 0;
-  await refusedAndNothingStored(t, 'hostile', elsewhere, 'SERVICE_UNAVAILABLE', 'another endpoint');
-  t.strictSame(other.asked, [], 'which is not asked');
+  await refusedAndNothingStored(t, 'hostile', elsewhere, 'SERVICE_UNAVAILABLE', 'a redirect');
+  t.strictSame(other.asked, [], 'the service does not follow it');
 });
 
-t.test('keys that cannot be had', async (t) => {
+t.test('a login fails while the keys of the issuer cannot be fetched', async (t) => {
   for (const [index, [what, answer]] of failuresByName.entries()) {
     const key = `keys-${index}`;
     await refusedAndNothingStored(t, key, { answers: { keys: answer } }, 'SERVICE_UNAVAILABLE', what, impatient);
-    await isWellAgain(t, key, what);
+    await hasRecovered(t, key, what);
   }
 });
 
-t.test('discovery that fails', async (t) => {
+t.test('a login cannot start while discovery fails', async (t) => {
   for (const [index, [what]] of failuresByName.entries()) {
     const key = `discovery-${index}`;
     const start = performance.now();
-    // What is JSON, but no document, does not come of a provider that is down.
+    // Valid JSON that is not a discovery document indicates a wrong configuration, not an outage.
     const code = what.endsWith('for an object') ? 'INVALID_PROVIDER_CONFIG' : 'SERVICE_UNAVAILABLE';
     refusedLogin(t, await impatient.get(startPath(key)), code, what);
-    t.ok(performance.now() - start < patience, `${what}: in time`);
-    await isWellAgain(t, key, what);
+    t.ok(performance.now() - start < responseTimeoutMs, `${what}: in time`);
+    await hasRecovered(t, key, what);
   }
 });
 
-t.test('discovery that misleads', async (t) => {
+t.test('a login cannot start with an invalid discovery document', async (t) => {
   for (const [index, [what]] of discoveries.entries()) {
     const response = await testApp.get(startPath(`misleading-${index}`));
     t.equal(response.statusCode, 503, `${what}: ${response.headers.location}`);
-    t.equal(response.headers['set-cookie'], undefined, `${what}: no login has begun`);
+    t.equal(response.headers['set-cookie'], undefined, `${what}: no login was started`);
   }
 });
 
@@ -328,33 +328,33 @@ t.test('an address counts as verified only when it is said to be true (CVE-2026-
   }
 });
 
-t.test('texts that no database takes, or that are none', async (t) => {
+t.test('unusual or invalid profile values are rejected or stored safely', async (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const awkward: [what: string, member: string][] = [
     ['a NUL in a name', '"given_name":"A\\u0000da"'],
-    ['nothing but a NUL for a name', '"given_name":"\\u0000"'],
-    ['half a character in a name', '"given_name":"A\\ud800da"'],
+    ['a name that is only a NUL', '"given_name":"\\u0000"'],
+    ['half a surrogate pair in a name', '"given_name":"A\\ud800da"'],
     ['a name of a thousand letters', `"given_name":"${'a'.repeat(1000)}"`],
-    ['fifty characters beyond the first plane', `"given_name":"${'🔑'.repeat(60)}"`],
-    ['names that are no texts', '"given_name":{"x":1},"family_name":["x"]'],
+    ['sixty characters outside the Basic Multilingual Plane', `"given_name":"${'🔑'.repeat(60)}"`],
+    ['names that are not strings', '"given_name":{"x":1},"family_name":["x"]'],
     ['names that are numbers', '"given_name":1e400,"family_name":-0'],
     ['a NUL in an address', '"email":"a\\u0000@example.com"'],
-    ['an address that is none', '"email":"not an address"'],
-    ['an address of two lines', '"email":"a@example.com\\r\\nBcc: b@example.com"'],
+    ['an invalid address', '"email":"not an address"'],
+    ['an address with a line break', '"email":"a@example.com\\r\\nBcc: b@example.com"'],
     ['two addresses', '"email":"a@example.com,b@example.com"'],
     ['an address of a thousand letters', `"email":"${'a'.repeat(1000)}@example.com"`],
     ['an address that is an object', '"email":{"address":"a@example.com"}'],
     ['an address in a list', '"email":["a@example.com"]'],
-    ['a NUL in what nobody asked for', '"nickname":"\\u0000","\\u0000":{"\\u0000":["\\u0000"]}'],
-    ['half a character in what nobody asked for', '"nickname":"\\udfff","\\ud800":1'],
-    ['what is nested deeply', `"nickname":${nested(100_000)}`],
-    ['groups that are nested deeply', `"groups":${nested(100_000)}`],
+    ['a NUL in an unknown claim', '"nickname":"\\u0000","\\u0000":{"\\u0000":["\\u0000"]}'],
+    ['half a surrogate pair in an unknown claim', '"nickname":"\\udfff","\\ud800":1'],
+    ['a deeply nested claim', `"nickname":${nested(100_000)}`],
+    ['deeply nested groups', `"groups":${nested(100_000)}`],
     [
-      'a prototype',
+      'prototype pollution',
       '"__proto__":{"isAdmin":true,"role":"x","email":"p@example.com"},"constructor":{"prototype":{"x":1}}',
     ],
-    ['methods of its own', '"toString":"x","toJSON":"x","hasOwnProperty":1,"valueOf":null,"then":"x"'],
-    ['numbers that are none', '"nickname":[1e999,-1e999,123456789012345678901234567890]'],
+    ['the names of object methods', '"toString":"x","toJSON":"x","hasOwnProperty":1,"valueOf":null,"then":"x"'],
+    ['numbers out of range', '"nickname":[1e999,-1e999,123456789012345678901234567890]'],
     ['a thousand members', Array.from({ length: 1000 }, (_, index) => `"member-${index}":${index}`).join()],
   ];
   for (const key of ['hostile', 'synced'] as const) {
@@ -375,7 +375,7 @@ t.test('texts that no database takes, or that are none', async (t) => {
         t.equal(user?.role, null);
         t.not(user?.email, 'p@example.com');
       } else {
-        // Refused is as good, but it must be said in the words of the contract, and leave nothing behind.
+        // A rejection is fine too, but it must return an error of the contract and store nothing.
         t.ok([401, 503].includes(response.statusCode), `${key}: ${what}: ${response.statusCode} ${response.body}`);
         t.equal(await digestOfAccounts(app), before, `${key}: ${what}: nothing was stored`);
       }
@@ -385,7 +385,7 @@ t.test('texts that no database takes, or that are none', async (t) => {
   t.equal(({} as Record<string, unknown>).x, undefined);
 });
 
-t.test('identifiers that cannot be kept', async (t) => {
+t.test('identifiers that cannot be stored are rejected', async (t) => {
   for (const sub of ['x'.repeat(256), 'x'.repeat(300), 'a\0b', '\0', '\ud800', ' ']) {
     const issuer = issuerOf('hostile');
     const lies = {
@@ -399,7 +399,7 @@ t.test('identifiers that cannot be kept', async (t) => {
   t.equal((await login('hostile')).statusCode, 200, '255 characters fit');
 });
 
-t.test('secrets in the profile are not kept', async (t) => {
+t.test('secrets in the profile are not stored', async (t) => {
   const canary = 'the-canary-in-the-profile';
   const { sub } = hostile.newcomer({
     access_token: canary,
@@ -412,7 +412,7 @@ t.test('secrets in the profile are not kept', async (t) => {
   t.notOk(JSON.stringify(user ?? {}).includes(canary));
 });
 
-t.test('a profile is stored as far as a row may hold it, and its largest members are left out first', async (t) => {
+t.test('a profile that is too large for a row is stored without its largest members', async (t) => {
   const stored = async (more: Parameters<HostileIssuer['newcomer']>[0]) => {
     const { sub } = hostile.newcomer(more);
     t.equal((await login('hostile')).statusCode, 200);
@@ -420,7 +420,7 @@ t.test('a profile is stored as far as a row may hold it, and its largest members
     return { sub, data, bytes: Buffer.byteLength(JSON.stringify(data)) };
   };
   const max = 64 * 1024;
-  // A member of this length fills the row; identifiers of the test differ by a few characters.
+  // A member of this length fills the row. The identifiers in this test differ by a few characters in length.
   const room = max - (await stored({ nickname: 'x' })).bytes - ',"large":""'.length;
   for (const large of ['x'.repeat(room - 40), 'é'.repeat(room / 2 - 40)]) {
     const { data, bytes } = await stored({ nickname: 'x', large });
@@ -435,7 +435,7 @@ t.test('a profile is stored as far as a row may hold it, and its largest members
   }
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`member-${index}`, 'x'.repeat(20)]));
   const { bytes } = await stored(many);
-  t.ok(bytes <= max && bytes > max - 100, 'of many small ones, as many as fit');
+  t.ok(bytes <= max && bytes > max - 100, 'as many small members as fit are stored');
 });
 
 t.test('no secret of a login is logged or stored', async (t) => {
@@ -464,13 +464,13 @@ t.test('no secret of a login is logged or stored', async (t) => {
   t.ok(secrets.length > 8);
   const [log, dump] = [logged.join(''), await dumpDatabase(app)];
   for (const secret of secrets) {
-    t.ok(secret.length >= 10, 'a secret to look for');
+    t.ok(secret.length >= 10, 'long enough to search for');
     t.notOk(log.includes(secret), `not logged: ${secret.slice(0, 20)}`);
     t.notOk(dump.includes(secret), `not stored: ${secret.slice(0, 20)}`);
   }
 });
 
-t.test('what goes wrong is logged for those who have to put it right', async (t) => {
+t.test('the log contains the cause of a failed login and the name of the provider', async (t) => {
   for (const [lies, words] of [
     [{ idToken: (claims: object) => sign({ ...claims, aud: 'x' }) }, /aud/],
     [{ answers: { token: json({ error: 'invalid_client' }, 401) } }, /invalid_client|401/],
@@ -483,6 +483,6 @@ t.test('what goes wrong is logged for those who have to put it right', async (t)
     hostile.lies = {};
     const lines = logged.filter((line) => line.includes(String(response.headers['x-request-id'])));
     t.match(lines.join(''), words);
-    t.match(lines.join(''), /hostile/, 'and which provider it was');
+    t.match(lines.join(''), /hostile/, 'the name of the provider');
   }
 });

@@ -36,7 +36,7 @@ const logIn = (key: (typeof keys)[number], id: string) => {
   return goThrough(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, passThrough);
 };
 
-/** Whom a login signs in. */
+/** The id of the user whom a login signs in. */
 async function userAfter(key: (typeof keys)[number], id: string): Promise<string> {
   const response = await logIn(key, id);
   if (response.statusCode !== 200) throw new Error(`${key}, ${id}: ${response.body}`);
@@ -45,11 +45,11 @@ async function userAfter(key: (typeof keys)[number], id: string): Promise<string
   return me.json().data.id;
 }
 
-t.test('an identifier is compared exactly as the provider spells it', async (t) => {
+t.test('identifiers are compared exactly as the provider spells them', async (t) => {
   const spellings = ['AbC', 'abc', 'ABC', 'abc ', 'ábc', 'ABC\u200b'];
   const ids = [];
   for (const spelling of spellings) ids.push(await userAfter('exact', spelling));
-  t.equal(new Set(ids).size, spellings.length, 'each has an account of its own');
+  t.equal(new Set(ids).size, spellings.length, 'each spelling has its own account');
   for (const [index, spelling] of spellings.entries()) t.equal(await userAfter('exact', spelling), ids[index]);
 
   const known = await post(
@@ -64,17 +64,17 @@ t.test('an identifier is compared exactly as the provider spells it', async (t) 
   }
 });
 
-t.test('administrators may create users whose identifiers differ in letter case only', async (t) => {
+t.test('administrators can create users whose identifiers differ only in letter case', async (t) => {
   const create = (external_identifier: string) =>
     post('/users', { email: `e-${++people}@example.com`, provider: 'closed', external_identifier }, asAdmin);
   const [lower, upper] = [await create('two'), await create('TWO')];
   t.strictSame([lower.statusCode, upper.statusCode], [200, 200]);
   refused(t, await create('two'), 'RECORD_NOT_UNIQUE', 'the same again');
   const path = `/users/${upper.json().data.id}`;
-  refused(t, await patch(testApp, path, { external_identifier: 'two' }), 'RECORD_NOT_UNIQUE', 'by an update');
+  refused(t, await patch(testApp, path, { external_identifier: 'two' }), 'RECORD_NOT_UNIQUE', 'through an update');
 });
 
-t.test('IDENTIFIER_IGNORE_CASE folds the letter case of identifiers', async (t) => {
+t.test('with IDENTIFIER_IGNORE_CASE, the letter case of identifiers does not matter', async (t) => {
   const id = await userAfter('folded', 'MixedCase');
   for (const spelling of ['mixedcase', 'MIXEDCASE', 'mixedCase']) t.equal(await userAfter('folded', spelling), id);
   t.match(
@@ -91,11 +91,11 @@ t.test('IDENTIFIER_IGNORE_CASE folds the letter case of identifiers', async (t) 
     asAdmin,
   );
   for (const spelling of ['Known', 'known', 'KNOWN']) {
-    t.equal(await userAfter('folded-closed', spelling), known.json().data.id, 'what is stored in capitals is found');
+    t.equal(await userAfter('folded-closed', spelling), known.json().data.id, 'stored with a capital letter');
   }
 });
 
-t.test('linking finds the account of another user in any letter case if the provider ignores it', async (t) => {
+t.test('a linked identifier is found in any letter case if the provider ignores the case', async (t) => {
   const owner = await createAccount(app);
   const at = { provider: 'folded', isPrimary: false, createdAt: new Date() };
   await app.db.insert(identities).values({ ...at, user: owner.id, identifier: 'Stored' });
@@ -103,7 +103,7 @@ t.test('linking finds the account of another user in any letter case if the prov
   t.equal((await userBehind(app, 'folded', 'stored'))?.user.id, undefined, 'no second identity');
 });
 
-t.test('identifiers are looked up by an index', async (t) => {
+t.test('identifiers are looked up through an index', async (t) => {
   const sent: { text: string; parameters: unknown[] }[] = [];
   const stop = hearStatements(app, (statement) => void sent.push(statement));
   await findIdentityHolder(app.db, 'exact', 'abc', false);
@@ -122,7 +122,7 @@ t.test('identifiers are looked up by an index', async (t) => {
   }
 });
 
-t.test('accounts from before are kept as they are', async (t) => {
+t.test('the migration to exact identifiers does not change existing accounts', async (t) => {
   const { location, drop } = await createTestDatabase();
   t.teardown(drop);
   const connection = await openDatabase(location);

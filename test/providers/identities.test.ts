@@ -23,7 +23,7 @@ const publicUrl = 'http://gatehouse.example.com';
 const keys = ['alpha', 'beta', 'closed'] as const;
 const server = await startOauth2Server(t, { publicUrl, keys });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
-/** Its discovery document is another issuer's. */
+/** Serves the discovery document of another issuer. */
 const stranger = await startWebServer(t, () => json({ issuer: 'https://another.example.com' }));
 const testApp = await startTestApp(t, {
   PUBLIC_URL: publicUrl,
@@ -38,7 +38,7 @@ const newVisitor = () => createVisitor(testApp, publicUrl);
 
 let people = 0;
 
-/** Who the provider says it is from now on: somebody new. */
+/** Creates an account at the provider, which signs in with it from now on. */
 function newPerson(profile: Record<string, unknown> = {}) {
   const id = `octo-${++people}`;
   const email = `${id}@example.com`;
@@ -60,7 +60,7 @@ async function signIn(visitor: Visitor, account: Account): Promise<void> {
   if (response.statusCode !== 200) throw new Error(`Not signed in: ${response.body}`);
 }
 
-/** Somebody with a password, signed in at a browser. */
+/** A user with a password, signed in with a browser. */
 async function signedIn() {
   const account = await createAccount(app);
   const visitor = newVisitor();
@@ -68,14 +68,14 @@ async function signedIn() {
   return { account, visitor };
 }
 
-/** Somebody whom only a provider lets in, signed in at a browser. */
+/** A user who can sign in only through a provider, signed in with a browser. */
 async function signedInByProvider(key: 'alpha' | 'beta' = 'alpha') {
   const person = newPerson();
   const visitor = newVisitor();
   const response = await login(key, {}, visitor);
   if (response.statusCode !== 302) throw new Error(`Not signed in: ${response.body}`);
   const found = await userBehind(app, key, person.id);
-  if (!found) throw new Error('The login has made nobody.');
+  if (!found) throw new Error('The login did not create a user.');
   return { ...person, visitor, user: found.user, identity: found.identity };
 }
 
@@ -91,7 +91,7 @@ interface Listed {
 
 async function list(visitor: Visitor): Promise<Listed[]> {
   const response = await visitor.visit('/users/me/identities');
-  if (response.statusCode !== 200) throw new Error(`No list: ${response.body}`);
+  if (response.statusCode !== 200) throw new Error(`The identities cannot be listed: ${response.body}`);
   return response.json().data;
 }
 
@@ -103,7 +103,7 @@ async function changesNothing(t: Test, work: () => Promise<unknown>, what: strin
   t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
 }
 
-t.test('an account at a provider is linked, and signs its user in from then on', async (t) => {
+t.test('a linked account at a provider signs its user in', async (t) => {
   for (const redirect of [undefined, '/account?x=1']) {
     const { account, visitor } = await signedIn();
     const { id, email } = newPerson();
@@ -111,8 +111,8 @@ t.test('an account at a provider is linked, and signs its user in from then on',
     const response = await link('alpha', visitor, redirect === undefined ? {} : { redirect });
     t.equal(response.statusCode, 302, response.body);
     t.equal(response.headers.location, redirect ?? '/');
-    t.equal(await app.db.$count(users), count, 'nobody was made');
-    t.equal((await visitor.visit('/users/me')).json().data?.id, account.id, 'who was signed in still is');
+    t.equal(await app.db.$count(users), count, 'no user was created');
+    t.equal((await visitor.visit('/users/me')).json().data?.id, account.id, 'the user is still signed in');
 
     const [identity, ...more] = await list(visitor);
     t.strictSame(more, []);
@@ -131,13 +131,13 @@ t.test('an account at a provider is linked, and signs its user in from then on',
     t.equal((await login('alpha')).statusCode, 200);
     t.equal((await userBehind(app, 'alpha', id))?.user.id, account.id);
     t.equal(await app.db.$count(users), count);
-    t.equal((await post('/auth/login', account)).statusCode, 200, 'the password is as good as before');
+    t.equal((await post('/auth/login', account)).statusCode, 200, 'the password still works');
     const { email: stored, provider, firstName } = await storedUser(app, account.id);
     t.match({ stored, provider, firstName }, { stored: account.email, provider: 'default', firstName: null });
   }
 });
 
-t.test('linking once more changes little', async (t) => {
+t.test('linking the same account again creates no second identity', async (t) => {
   const { visitor } = await signedIn();
   newPerson();
   t.equal((await link('alpha', visitor)).statusCode, 302);
@@ -149,7 +149,7 @@ t.test('linking once more changes little', async (t) => {
   );
 });
 
-t.test('several providers, and several accounts at one', async (t) => {
+t.test('a user can link several providers, and several accounts at one provider', async (t) => {
   const { visitor, account } = await signedIn();
   for (const key of ['alpha', 'beta', 'closed', 'alpha'] as const) {
     newPerson();
@@ -162,7 +162,7 @@ t.test('several providers, and several accounts at one', async (t) => {
   t.equal((await identitiesOf(app, account.id)).length, 4);
 });
 
-t.test('a user of one provider links another', async (t) => {
+t.test('a user who signed up through one provider can link another', async (t) => {
   const { visitor, user, id } = await signedInByProvider();
   const person = newPerson();
   t.equal((await link('beta', visitor)).statusCode, 302);
@@ -176,16 +176,16 @@ t.test('a user of one provider links another', async (t) => {
   t.equal((await userBehind(app, 'beta', person.id))?.user.id, user.id);
 });
 
-t.test('the address at the provider does not matter', async (t) => {
-  const stranger = await createAccount(app);
+t.test('linking ignores the email address of the account at the provider', async (t) => {
+  const other = await createAccount(app);
   const { visitor, account } = await signedIn();
-  const { id } = newPerson({ email: stranger.email });
+  const { id } = newPerson({ email: other.email });
   t.equal((await link('alpha', visitor)).statusCode, 302);
   t.equal((await userBehind(app, 'alpha', id))?.user.id, account.id);
   t.equal((await storedUser(app, account.id)).email, account.email);
 });
 
-t.test('who is not signed in links nothing', async (t) => {
+t.test('linking, listing, and unlinking identities require authentication', async (t) => {
   for (const headers of [{}, { cookie: 'gatehouse_session_token=x' }] as Record<string, string>[]) {
     const response = await startLinking(newVisitor(), 'alpha', {}, headers);
     refused(t, response, 'INVALID_CREDENTIALS', JSON.stringify(headers));
@@ -196,7 +196,7 @@ t.test('who is not signed in links nothing', async (t) => {
   }
 });
 
-t.test('nor does a page elsewhere make somebody link', async (t) => {
+t.test('a page on another site cannot start linking', async (t) => {
   const { visitor, account } = await signedIn();
   for (const site of ['cross-site', 'same-site']) {
     await changesNothing(
@@ -211,7 +211,7 @@ t.test('nor does a page elsewhere make somebody link', async (t) => {
   t.strictSame(await identitiesOf(app, account.id), []);
 });
 
-t.test('no GET request starts linking, although the user is signed in', async (t) => {
+t.test('no GET request starts linking, even if the user is signed in', async (t) => {
   const { visitor, account } = await signedIn();
   const thief = newPerson();
   const { access_token: token } = (await post('/auth/login', { ...account, mode: 'json' })).json().data;
@@ -241,7 +241,7 @@ t.test('no GET request starts linking, although the user is signed in', async (t
   t.not((await userBehind(app, 'alpha', thief.id))?.user.id, account.id);
 });
 
-t.test('linking starts at configured providers only, and takes a redirect and nothing else', async (t) => {
+t.test('linking works only with configured providers, and the body accepts only a redirect', async (t) => {
   const { visitor } = await signedIn();
   const { statusCode, headers, body } = await startLinking(visitor, 'alpha', { redirect: '/account' });
   t.equal(statusCode, 200);
@@ -266,7 +266,7 @@ t.test('linking starts at configured providers only, and takes a redirect and no
   refused(t, await startLinking(visitor, 'misnamed'), 'INVALID_PROVIDER_CONFIG', 'another issuer');
 });
 
-t.test('an ordinary login links nothing, though one is signed in', async (t) => {
+t.test('an ordinary login links nothing, even if the user is signed in', async (t) => {
   const { visitor, account } = await signedIn();
   const { id } = newPerson();
   for (const query of ['', '?link=false', '?link=0', '?link=']) {
@@ -278,7 +278,7 @@ t.test('an ordinary login links nothing, though one is signed in', async (t) => 
   t.not((await userBehind(app, 'alpha', id))?.user.id, account.id);
 });
 
-t.test('an account of somebody else is not taken over', async (t) => {
+t.test('an account that is linked to another user cannot be linked', async (t) => {
   const owner = await signedInByProvider();
   const thief = await signedIn();
   server.profile = { id: owner.id, name: 'Thief', email: 'thief@example.com' };
@@ -288,11 +288,11 @@ t.test('an account of somebody else is not taken over', async (t) => {
       refusedLogin(t, await link('alpha', thief.visitor), 'INVALID_PROVIDER', 'in JSON');
       sentBack(t, await link('alpha', thief.visitor, { redirect: '/a?b' }), '/a', 'INVALID_PROVIDER', 'sent back');
     },
-    'taken over',
+    'linking an account of another user',
   );
   t.equal((await userBehind(app, 'alpha', owner.id))?.user.id, owner.user.id);
 
-  t.test('nor by two who try at the same time', async (t) => {
+  t.test('if two users link the same account at the same time, only one succeeds', async (t) => {
     const [one, two] = [await signedIn(), await signedIn()];
     const { id } = newPerson();
     const callbacks = await Promise.all(
@@ -300,8 +300,8 @@ t.test('an account of somebody else is not taken over', async (t) => {
     );
     const responses = await Promise.all([one, two].map(({ visitor }, index) => visitor.visit(callbacks[index] ?? '')));
     const [loser, ...others] = responses.filter(({ statusCode }) => statusCode >= 400);
-    t.equal(others.length, 0, 'one of them has it');
-    if (loser) refusedLogin(t, loser, 'INVALID_PROVIDER', 'the other does not');
+    t.equal(others.length, 0, 'one of them succeeds');
+    if (loser) refusedLogin(t, loser, 'INVALID_PROVIDER', 'the other one fails');
     const owned = [...(await identitiesOf(app, one.account.id)), ...(await identitiesOf(app, two.account.id))];
     t.strictSame(
       owned.map(({ identifier }) => identifier),
@@ -310,18 +310,18 @@ t.test('an account of somebody else is not taken over', async (t) => {
   });
 });
 
-t.test('who signs in as somebody else on the way links nothing to them', async (t) => {
+t.test('linking fails if the browser signs in as another user before the callback', async (t) => {
   const { visitor, account } = await signedIn();
   const other = await createAccount(app);
   newPerson();
   const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
   await signIn(visitor, other);
-  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'somebody else has come back');
+  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'another user returns');
   t.strictSame(await identitiesOf(app, other.id), []);
-  t.strictSame(await identitiesOf(app, account.id), [], 'nor to who has begun it');
+  t.strictSame(await identitiesOf(app, account.id), [], 'nothing is linked to the user who started it');
 });
 
-t.test('who is suspended, or signs out, on the way links nothing', async (t) => {
+t.test('linking fails if the user is suspended or signs out before the callback', async (t) => {
   for (const what of ['suspended', 'signed out'] as const) {
     const { visitor, account } = await signedIn();
     newPerson();
@@ -331,11 +331,11 @@ t.test('who is suspended, or signs out, on the way links nothing', async (t) => 
     const count = await app.db.$count(users);
     refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', what);
     t.strictSame(await identitiesOf(app, account.id), [], what);
-    t.equal(await app.db.$count(users), count, `${what}: nor is anybody made`);
+    t.equal(await app.db.$count(users), count, `${what}: no user was created`);
   }
 });
 
-t.test('the list is one’s own', async (t) => {
+t.test('users see only their own identities', async (t) => {
   const [one, two] = [await signedInByProvider(), await signedInByProvider('beta')];
   t.strictSame(
     (await list(one.visitor)).map(({ external_identifier }) => external_identifier),
@@ -349,10 +349,10 @@ t.test('the list is one’s own', async (t) => {
   t.strictSame(await list(visitor), []);
   newPerson();
   const token = (await login('alpha')).json().data?.access_token;
-  t.equal((await get('/users/me/identities', bearer(token))).statusCode, 200, 'by an access token too');
+  t.equal((await get('/users/me/identities', bearer(token))).statusCode, 200, 'an access token works too');
 });
 
-t.test('unlinking', async (t) => {
+t.test('an unlinked account no longer signs its user in, and can be linked again', async (t) => {
   const { visitor, account } = await signedIn();
   const { id } = newPerson();
   await link('closed', visitor);
@@ -362,15 +362,15 @@ t.test('unlinking', async (t) => {
   t.equal(response.body, '');
   t.strictSame(await list(visitor), []);
   t.equal(await userBehind(app, 'closed', id), undefined);
-  refusedLogin(t, await login('closed'), 'INVALID_CREDENTIALS', 'it signs nobody in any more');
-  refused(t, await unlink(visitor, identity?.id ?? ''), 'FORBIDDEN', 'once more');
+  refusedLogin(t, await login('closed'), 'INVALID_CREDENTIALS', 'after unlinking');
+  refused(t, await unlink(visitor, identity?.id ?? ''), 'FORBIDDEN', 'unlinking it again');
   t.equal((await post('/auth/login', account)).statusCode, 200);
 
   await link('closed', visitor);
   t.equal((await list(visitor)).length, 1, 'it can be linked again');
 });
 
-t.test('what is not one’s own cannot be unlinked', async (t) => {
+t.test('unknown identities, and identities of other users, cannot be unlinked', async (t) => {
   const owner = await signedInByProvider();
   const { visitor } = await signedIn();
   newPerson();
@@ -382,11 +382,11 @@ t.test('what is not one’s own cannot be unlinked', async (t) => {
         refused(t, await unlink(visitor, id), 'FORBIDDEN', id);
       }
     },
-    'somebody else’s',
+    'identities of other users',
   );
 });
 
-t.test('the last way of logging in stays', async (t) => {
+t.test('the only way to sign in cannot be unlinked', async (t) => {
   const { visitor, user, identity } = await signedInByProvider();
   await changesNothing(
     t,
@@ -395,25 +395,25 @@ t.test('the last way of logging in stays', async (t) => {
   );
   const person = newPerson();
   await link('beta', visitor);
-  t.equal((await unlink(visitor, identity.id)).statusCode, 204, 'one of two, and the primary one');
+  t.equal((await unlink(visitor, identity.id)).statusCode, 204, 'the primary one of two');
   const [left, ...more] = await list(visitor);
   t.strictSame(more, []);
-  t.match(left, { provider: 'beta', external_identifier: person.id, primary: true }, 'the other takes its place');
+  t.match(left, { provider: 'beta', external_identifier: person.id, primary: true }, 'the other one becomes primary');
   const stored = await storedUser(app, user.id);
   t.match(stored, { provider: 'beta', externalIdentifier: person.id });
   refused(t, await unlink(visitor, left?.id ?? ''), 'UNPROCESSABLE_CONTENT', 'the last one');
   t.equal((await login('beta')).statusCode, 200);
 
-  t.test('a password without an address is no way in', async (t) => {
+  t.test('a password without an email address is not a way to sign in', async (t) => {
     const both = await signedInByProvider();
     const password = (await createAccount(app)).password;
     await updateAccount(app, both.user.id, { email: null, password: await app.passwords.hash(password) });
-    refused(t, await unlink(both.visitor, both.identity.id), 'UNPROCESSABLE_CONTENT', 'nobody could use it');
+    refused(t, await unlink(both.visitor, both.identity.id), 'UNPROCESSABLE_CONTENT', 'the password cannot be used');
     await updateAccount(app, both.user.id, { email: both.email });
     t.equal((await unlink(both.visitor, both.identity.id)).statusCode, 204);
   });
 
-  t.test('even if both are unlinked at once', async (t) => {
+  t.test('if two identities are unlinked at the same time, one stays', async (t) => {
     const both = await signedInByProvider();
     newPerson();
     await link('beta', both.visitor);
@@ -424,7 +424,7 @@ t.test('the last way of logging in stays', async (t) => {
   });
 });
 
-t.test('with a user their identities go, and can be somebody else’s', async (t) => {
+t.test('deleting a user deletes their identities, which other users can then link', async (t) => {
   const { user, id } = await signedInByProvider();
   const { data } = (await post('/auth/login', admin)).json();
   const headers = bearer(data.access_token);

@@ -29,14 +29,14 @@ const variables = {
   ...server.variables('wrong-secret', { ...open, CLIENT_SECRET: 'not the secret' }),
 };
 const testApp = await startTestApp(t, variables);
-/** Waits for no provider long. Only for those that fail: on a busy machine an honest one may be slow too. */
+/** Has a short provider timeout. Only for failing providers: on a busy machine, a working one can be slow too. */
 const impatient = await startTestApp(t, { ...variables, AUTH_PROVIDER_TIMEOUT: '500ms' });
 const { app, get } = testApp;
 
 const newVisitor = (service = testApp) => createVisitor(service, publicUrl);
 let people = 583_000;
 
-/** Whom the provider logs in from now on: somebody new, unless `profile` says otherwise. */
+/** Creates the account that the provider signs in from now on. `profile` overrides its fields. */
 function newPerson(profile: Record<string, unknown> = {}) {
   const id = ++people;
   server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com`, ...profile };
@@ -73,7 +73,7 @@ t.test('who it is the provider says, and nothing that the browser brings along (
   t.not(user?.id, victim.id);
 });
 
-t.test('what the provider is asked', async (t) => {
+t.test('a login requests authorization with state and PKCE, then a token, then the profile', async (t) => {
   newPerson();
   const url = new URL(await begin(newVisitor(), 'in-session'));
   const { state, code_challenge, ...rest } = Object.fromEntries(url.searchParams);
@@ -94,7 +94,7 @@ t.test('what the provider is asked', async (t) => {
   );
 });
 
-t.test('the whole round trip', async (t) => {
+t.test('a complete login works in every mode, on both routes, with and without a redirect', async (t) => {
   for (const mode of modes) {
     for (const family of ['login', 'oauth'] as const) {
       for (const redirect of ['/account?x=1', undefined]) {
@@ -128,7 +128,7 @@ t.test('the whole round trip', async (t) => {
   }
 });
 
-t.test('a number and the same number as a text are one identifier', async (t) => {
+t.test('a number and the same number as a string are the same identifier', async (t) => {
   const { id } = newPerson();
   t.equal((await login('in-json')).statusCode, 200);
   const count = await app.db.$count(users);
@@ -137,23 +137,23 @@ t.test('a number and the same number as a text are one identifier', async (t) =>
   t.equal(await app.db.$count(users), count);
 });
 
-t.test('no identifier, no login', async (t) => {
+t.test('a login without a valid identifier is rejected', async (t) => {
   const none = [undefined, null, '', true, false, {}, { id: 1 }, [], [583], 'x'.repeat(256), '\0', 'a\0b', ' '];
   for (const id of none) {
     newPerson({ id });
     await refusedAndNothingStored(t, 'in-json', 'INVALID_CREDENTIALS', JSON.stringify(id)?.slice(0, 20) ?? 'none');
   }
   newPerson({ id: 0 });
-  t.equal((await login('in-json')).statusCode, 200, 'zero is a number as any other');
+  t.equal((await login('in-json')).statusCode, 200, 'zero is a valid number');
   for (const profile of [{}, { ID: 583 }, { user: { id: 583 } }]) {
     server.profile = profile;
     await refusedAndNothingStored(t, 'in-json', 'INVALID_CREDENTIALS', JSON.stringify(profile));
   }
 });
 
-t.test('closed registration', async (t) => {
+t.test('without public registration, an unknown account cannot sign in', async (t) => {
   newPerson();
-  await refusedAndNothingStored(t, 'closed', 'INVALID_CREDENTIALS', 'a stranger');
+  await refusedAndNothingStored(t, 'closed', 'INVALID_CREDENTIALS', 'an unknown account');
 });
 
 t.test('an account is never linked by its address (CVE-2024-38351, GHSA-g38m-r43w-p2q7, CVE-2026-55075)', async (t) => {
@@ -161,11 +161,11 @@ t.test('an account is never linked by its address (CVE-2024-38351, GHSA-g38m-r43
   for (const spelling of [email, email.toUpperCase()]) {
     newPerson({ email: spelling });
     await refusedAndNothingStored(t, 'in-json', 'INVALID_PROVIDER', spelling);
-    sentBack(t, await login('in-json', { redirect: '/x' }), '/x', 'INVALID_PROVIDER', 'told');
+    sentBack(t, await login('in-json', { redirect: '/x' }), '/x', 'INVALID_PROVIDER', 'in the redirect');
   }
 });
 
-t.test('the addresses of who does not show one in the profile', async (t) => {
+t.test('a verified address from the list of addresses is used if the profile hides it', async (t) => {
   const address = (email: unknown, primary: unknown, verified: unknown) => ({ email, primary, verified });
   const emailAfter = async (emails: unknown[], profile: object = { email: null }) => {
     const { id } = newPerson({ ...profile });
@@ -176,17 +176,17 @@ t.test('the addresses of who does not show one in the profile', async (t) => {
   };
   const primary = `primary-${people}@example.com`;
   t.equal(await emailAfter([address('other@example.com', false, true), address(primary, true, true)]), primary);
-  t.equal(await emailAfter([]), null, 'none');
+  t.equal(await emailAfter([]), null, 'no addresses');
   const shown = { email: 'shown@example.com' };
-  t.equal(await emailAfter([address(shown.email, true, false)], shown), null, 'shown in the profile, but not verified');
+  t.equal(await emailAfter([address(shown.email, true, false)], shown), null, 'in the profile, but not verified');
   for (const verified of [false, 'true', 1, null, undefined]) {
     const email = `unverified-${people}@example.com`;
     t.equal(await emailAfter([address(email, true, verified)]), null, `verified ${JSON.stringify(verified)}`);
   }
-  t.equal(await emailAfter([null, 7, 'x', {}, address(7, true, true), address(null, true, true)]), null, 'rubbish');
+  t.equal(await emailAfter([null, 7, 'x', {}, address(7, true, true), address(null, true, true)]), null, 'malformed');
 });
 
-t.test('keys that lead into the profile', async (t) => {
+t.test('the identifier and address keys can name nested profile fields', async (t) => {
   server.profile = { data: { id: 17, email: 'nested@example.com' } };
   t.equal((await login('nested')).statusCode, 200);
   t.match((await userBehind(app, 'nested', '17'))?.user, { email: 'nested@example.com' });
@@ -196,7 +196,7 @@ t.test('keys that lead into the profile', async (t) => {
   }
 });
 
-t.test('a later login', async (t) => {
+t.test('a later login updates the user only with SYNC_USER_INFO', async (t) => {
   const { id, email } = newPerson();
   const later = { id, name: 'Lisa', email: `new-${email}` };
   for (const key of ['in-json', 'synced'] as const) {
@@ -209,7 +209,7 @@ t.test('a later login', async (t) => {
   t.match((await userBehind(app, 'synced', id))?.user, { firstName: 'Lisa', email: later.email });
 });
 
-t.test('errors that the provider sends the browser back with', async (t) => {
+t.test('a callback with an error returns an error code, and nothing is stored', async (t) => {
   const returned = async (error: string, start: Start) => {
     const visitor = newVisitor();
     const state = new URL(await begin(visitor, 'in-json', start)).searchParams.get('state') ?? '';
@@ -225,7 +225,7 @@ t.test('errors that the provider sends the browser back with', async (t) => {
   ];
   for (const [error, code] of errors) {
     refusedLogin(t, await returned(error, { family: 'oauth' }), code, error);
-    sentBack(t, await returned(error, { redirect: '/a?b=c' }), '/a', code, `${error}, sent back`);
+    sentBack(t, await returned(error, { redirect: '/a?b=c' }), '/a', code, `${error}, in the redirect`);
   }
   for (const error of ['something-else', '<script>', 'a\r\nb', '', 'INVALID_OTP']) {
     const response = await returned(error, { redirect: '/a' });
@@ -234,7 +234,7 @@ t.test('errors that the provider sends the browser back with', async (t) => {
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('errors at the token endpoint', async (t) => {
+t.test('an error at the token endpoint returns an error code, and nothing is stored', async (t) => {
   t.teardown(() => {
     server.answers = {};
   });
@@ -247,7 +247,7 @@ t.test('errors at the token endpoint', async (t) => {
     ['invalid_client', 400, 'INVALID_PROVIDER_CONFIG'],
     ['unauthorized_client', 400, 'INVALID_PROVIDER_CONFIG'],
     ['invalid_grant', 400, 'INVALID_CREDENTIALS'],
-    // GitHub says so with status 200, and in words of its own.
+    // GitHub returns its own error codes with status 200.
     ['bad_verification_code', 200, 'INVALID_CREDENTIALS'],
     ['incorrect_client_credentials', 200, 'INVALID_PROVIDER_CONFIG'],
     ['redirect_uri_mismatch', 200, 'INVALID_PROVIDER_CONFIG'],
@@ -258,7 +258,7 @@ t.test('errors at the token endpoint', async (t) => {
   }
 });
 
-t.test('a provider that is out of order', async (t) => {
+t.test('if the provider fails, the login fails in time with SERVICE_UNAVAILABLE', async (t) => {
   t.teardown(() => {
     server.answers = {};
   });
@@ -267,7 +267,7 @@ t.test('a provider that is out of order', async (t) => {
     const key = path === '/user/emails' ? 'addresses' : 'in-json';
     if (key === 'addresses') newPerson({ email: null });
     for (const [what, answer] of Object.entries(failures)) {
-      // It is a list that is expected there; what is none has no addresses in it.
+      // This endpoint returns a list. Anything else counts as a list without addresses.
       if (path === '/user/emails' && what.endsWith('for an object')) continue;
       server.answers = { [path]: answer };
       const start = performance.now();
@@ -276,10 +276,10 @@ t.test('a provider that is out of order', async (t) => {
     }
   }
   server.answers = { '/token': failures['an error of the server'] };
-  sentBack(t, await login('in-json', { redirect: '/a' }), '/a', 'SERVICE_UNAVAILABLE', 'sent back');
+  sentBack(t, await login('in-json', { redirect: '/a' }), '/a', 'SERVICE_UNAVAILABLE', 'in the redirect');
 });
 
-t.test('a provider that sends the service elsewhere is not followed', async (t) => {
+t.test('the service does not follow redirects from the provider', async (t) => {
   t.teardown(() => {
     server.answers = {};
   });
@@ -291,13 +291,13 @@ t.test('a provider that sends the service elsewhere is not followed', async (t) 
       await refusedAndNothingStored(t, 'in-json', 'SERVICE_UNAVAILABLE', `${path} to ${target}`);
       t.notOk(
         server.asked.some(({ url }) => url.pathname === '/elsewhere'),
-        'nothing is asked there',
+        'no request is sent there',
       );
     }
   }
 });
 
-t.test('tokens that are none', async (t) => {
+t.test('a login fails if the token response has no usable access token', async (t) => {
   t.teardown(() => {
     server.answers = {};
   });

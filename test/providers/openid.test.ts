@@ -61,7 +61,7 @@ const userCount = () => app.db.$count(users);
 
 let people = 0;
 
-/** An account at the provider. Its name is its `sub`, unless `claims` say otherwise. */
+/** Creates an account at the provider. Its name is its `sub`, unless `claims` overrides it. */
 function newPerson(claims: Partial<Claims> = {}) {
   const name = `person-${++people}`;
   const email = `${name}@example.com`;
@@ -70,11 +70,11 @@ function newPerson(claims: Partial<Claims> = {}) {
   return { name, email, change: (changed: object) => provider.setAccount(name, { ...all, ...changed }) };
 }
 
-/** A whole login. `account` is undefined for one that is cancelled at the provider. */
+/** A complete login. If `account` is undefined, the user cancels at the provider. */
 const login = (key: Key, account: string | undefined, start: Start = {}, visitor: Visitor = newVisitor()) =>
   goThrough(visitor, key, start, (url) => logInAt(provider, url, visitor.jar, account));
 
-/** A login whose outcome is told in JSON. */
+/** A login that returns its result as JSON. */
 const plainLogin = (key: Key, account: string | undefined) => login(key, account, { family: 'oauth' });
 
 async function succeeds(t: Test, key: Key, account: string, what: string): Promise<void> {
@@ -84,18 +84,18 @@ async function succeeds(t: Test, key: Key, account: string, what: string): Promi
 
 async function userOf(key: Key, identifier: string) {
   const found = await userBehind(app, key, identifier);
-  if (!found) throw new Error(`${identifier} of ${key} is nobody here.`);
+  if (!found) throw new Error(`${identifier} of ${key} has no user.`);
   return found.user;
 }
 
-/** The login must be refused, and nothing stored be another. */
+/** The login must be rejected, and no stored data may change. */
 async function refusedAndNothingStored(t: Test, key: Key, account: string, code: Parameters<typeof refusedLogin>[2]) {
   const before = await digestOfAccounts(app);
   refusedLogin(t, await plainLogin(key, account), code, code);
   t.equal(await digestOfAccounts(app), before, 'nothing was stored');
 }
 
-t.test('the providers are listed', async (t) => {
+t.test('the configured providers are listed without their secrets', async (t) => {
   t.strictSame((await get('/auth/oauth')).json(), { public: true, data: [...keys] });
   const entry = (name: string) => ({ name, driver: 'openid' });
   const all = keys.map((key) =>
@@ -105,10 +105,10 @@ t.test('the providers are listed', async (t) => {
   const sessionOnly = all.filter(({ name }) => name !== 'in-cookie' && name !== 'in-json');
   t.same((await get('/auth?sessionOnly')).json(), { data: sessionOnly, disableDefault: false });
   const text = (await get('/auth')).body + (await get('/auth/oauth')).body;
-  for (const secret of ['client-of', '100%', '127.0.0.1']) t.notOk(text.includes(secret), `nothing of ${secret}`);
+  for (const secret of ['client-of', '100%', '127.0.0.1']) t.notOk(text.includes(secret), `${secret} is not listed`);
 });
 
-t.test('a provider that is not configured is no route', async (t) => {
+t.test('a provider that is not configured returns ROUTE_NOT_FOUND', async (t) => {
   for (const key of ['unknown', 'default', 'IN-SESSION', 'in_session', '__proto__', 'constructor', 'toString', '%00']) {
     for (const path of [`/auth/login/${key}`, `/auth/oauth/${key}`, `/auth/login/${key}/callback?code=x&state=x`]) {
       refused(t, await get(path), 'ROUTE_NOT_FOUND', path);
@@ -117,7 +117,7 @@ t.test('a provider that is not configured is no route', async (t) => {
   }
 });
 
-t.test('what the provider is asked', async (t) => {
+t.test('the authorization request contains state, nonce, PKCE, and the configured PARAMS', async (t) => {
   const seen = new Set<string>();
   for (const family of ['login', 'oauth', 'login', 'oauth'] as const) {
     const url = new URL(await begin(newVisitor(), 'in-session', { family }));
@@ -131,9 +131,9 @@ t.test('what the provider is asked', async (t) => {
       code_challenge_method: 'S256',
     });
     t.match(code_challenge, /^[\w-]{43}$/);
-    t.ok(nonce.length >= 22, 'a nonce of 128 bits at least');
+    t.ok(nonce.length >= 22, 'the nonce has at least 128 bits');
     for (const value of [state, nonce, code_challenge]) {
-      t.ok(value !== '' && !seen.has(value), 'never the same twice');
+      t.ok(value !== '' && !seen.has(value), 'every value is unique');
       seen.add(value);
     }
   }
@@ -141,7 +141,7 @@ t.test('what the provider is asked', async (t) => {
   t.match(Object.fromEntries(searchParams), { prompt: 'login', ui_locales: 'fr', response_type: 'code' }, 'PARAMS');
 });
 
-t.test('where a login begins, by whatever name the service is called', async (t) => {
+t.test('the start of a login ignores host headers and sets only short-lived HttpOnly cookies', async (t) => {
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
   const response = await get('/auth/login/in-session', headers);
   t.equal(response.statusCode, 302);
@@ -157,18 +157,18 @@ t.test('where a login begins, by whatever name the service is called', async (t)
   }
 });
 
-t.test('the whole round trip', async (t) => {
+t.test('a complete login works in every mode, on both routes, with and without a redirect', async (t) => {
   const signedIn: Record<(typeof modes)[number], string> = {
     json: refreshCookie,
     cookie: refreshCookie,
     session: sessionCookie,
   };
-  /** The session that the browser holds by its cookies goes on. */
-  const goesOn = async (t: Test, mode: (typeof modes)[number], visitor: Visitor, id: string) => {
+  /** Checks that the session in the cookies of the browser works and can be refreshed. */
+  const sessionWorks = async (t: Test, mode: (typeof modes)[number], visitor: Visitor, id: string) => {
     if (mode === 'session') t.equal((await visitor.visit('/users/me')).json().data?.id, id);
     const options = { method: 'POST', url: '/auth/refresh' } as const;
     const refreshed = await visitor.send({ ...options, payload: { mode: mode === 'session' ? mode : 'cookie' } });
-    t.equal(refreshed.statusCode, 200, 'can be refreshed');
+    t.equal(refreshed.statusCode, 200, 'the session can be refreshed');
     if (mode !== 'session') t.equal(claimsOf(refreshed.json().data.access_token).id, id);
   };
 
@@ -198,13 +198,13 @@ t.test('the whole round trip', async (t) => {
           t.equal(response.headers.location, redirect ?? '/');
           t.equal(response.body, '');
           t.strictSame(signInCookies(response), [signedIn[mode]]);
-          await goesOn(t, mode, visitor, id);
+          await sessionWorks(t, mode, visitor, id);
         });
       }
     }
   }
 
-  t.test('the callback answers on both families', async (t) => {
+  t.test('the callback works on both routes', async (t) => {
     const visitor = newVisitor();
     const url = await begin(visitor, 'in-session', { family: 'oauth' });
     const callback = await logInAt(provider, url, visitor.jar, newPerson().name);
@@ -213,14 +213,14 @@ t.test('the whole round trip', async (t) => {
     t.equal(response.json().public, true);
   });
 
-  t.test('the cookies of a login are gone after it', async (t) => {
+  t.test('the cookies of a login are removed when it ends', async (t) => {
     const visitor = newVisitor();
     await login('in-session', newPerson().name, {}, visitor);
     t.equal((await visitor.cookies('/auth/login/in-session/callback')).split('; ').length, 1);
   });
 });
 
-t.test('a first login makes a user', async (t) => {
+t.test('a first login creates a user', async (t) => {
   const { name, email } = newPerson({ sub: 'First-Login' });
   const before = clock.now().getTime();
   await succeeds(t, 'in-json', name, 'first login');
@@ -237,12 +237,12 @@ t.test('a first login makes a user', async (t) => {
     tokenHash: null,
     tfaSecret: null,
   });
-  t.ok((user.lastAccess?.getTime() ?? 0) >= before, 'who was here just now');
+  t.ok((user.lastAccess?.getTime() ?? 0) >= before, 'the login is the last access');
   const [identity, ...more] = await identitiesOf(app, user.id);
   t.strictSame(more, []);
   t.match(identity, { provider: 'in-json', identifier: 'First-Login', email, isPrimary: true });
 
-  t.test('of whom the provider tells no more than who it is', async (t) => {
+  t.test('the provider may send nothing but the identifier', async (t) => {
     for (const sub of ['tells-nothing', 'tells-nothing-either']) {
       const claims = {
         sub,
@@ -256,7 +256,7 @@ t.test('a first login makes a user', async (t) => {
     }
   });
 
-  t.test('and one user only, when it happens twice at once', async (t) => {
+  t.test('simultaneous first logins create only one user', async (t) => {
     const { name } = newPerson();
     const visitors = Array.from({ length: 4 }, newVisitor);
     const callbacks = await Promise.all(
@@ -272,7 +272,7 @@ t.test('a first login makes a user', async (t) => {
   });
 });
 
-t.test('a later login is of the same user', async (t) => {
+t.test('a later login signs in the same user', async (t) => {
   const { name, email, change } = newPerson();
   await succeeds(t, 'in-json', name, 'first');
   const first = await userOf('in-json', name);
@@ -281,10 +281,10 @@ t.test('a later login is of the same user', async (t) => {
   await succeeds(t, 'in-json', name, 'later');
   const later = await userOf('in-json', name);
   t.equal(later.id, first.id);
-  t.match(later, { email, firstName: 'Ada', lastName: 'Lovelace' }, 'without SYNC_USER_INFO nothing is taken over');
+  t.match(later, { email, firstName: 'Ada', lastName: 'Lovelace' }, 'without SYNC_USER_INFO, nothing is updated');
   t.ok((later.lastAccess?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0));
   const found = await userBehind(app, 'in-json', name);
-  t.ok((found?.identity.lastUsedAt?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0), 'and of the same identity');
+  t.ok((found?.identity.lastUsedAt?.getTime() ?? 0) > (first.lastAccess?.getTime() ?? 0), 'the same identity was used');
 
   t.test('an identifier in another letter case belongs to another account', async (t) => {
     const count = await userCount();
@@ -295,13 +295,13 @@ t.test('a later login is of the same user', async (t) => {
   });
 });
 
-t.test('what identifies a user can be another claim', async (t) => {
+t.test('IDENTIFIER_KEY can name another claim', async (t) => {
   const { name } = newPerson({ employee_number: 4711 });
   await succeeds(t, 'by-number', name, 'a number');
   t.equal((await userOf('by-number', '4711')).externalIdentifier, '4711');
   const again = newPerson({ sub: 'another', employee_number: '4711', email: undefined });
   const count = await userCount();
-  await succeeds(t, 'by-number', again.name, 'the same as a text');
+  await succeeds(t, 'by-number', again.name, 'the same number as a string');
   t.equal(await userCount(), count);
   for (const employee_number of [undefined, null, '', true, {}, [], ['4711'], 'x'.repeat(256)]) {
     const person = newPerson({ employee_number });
@@ -311,7 +311,7 @@ t.test('what identifies a user can be another claim', async (t) => {
   }
 });
 
-t.test('closed registration', async (t) => {
+t.test('without public registration, only users that an administrator created can sign in', async (t) => {
   const stranger = newPerson();
   await refusedAndNothingStored(t, 'closed', stranger.name, 'INVALID_CREDENTIALS');
   const visitor = newVisitor();
@@ -320,14 +320,14 @@ t.test('closed registration', async (t) => {
     await login('closed', stranger.name, { redirect: '/a?b=c' }, visitor),
     '/a',
     'INVALID_CREDENTIALS',
-    'told',
+    'in the redirect',
   );
 
   const { headers } = await logIn(testApp, 'json');
   const body = { email: 'employee@example.com', provider: 'closed', external_identifier: 'employee-1' };
   t.equal((await post('/users', body, headers)).statusCode, 200);
   const employee = newPerson({ sub: 'employee-1', email: 'elsewhere@example.com' });
-  await succeeds(t, 'closed', employee.name, 'whom an administrator has let in');
+  await succeeds(t, 'closed', employee.name, 'a user that an administrator created');
   const user = await userOf('closed', 'employee-1');
   t.equal(user.email, 'employee@example.com');
 
@@ -335,21 +335,21 @@ t.test('closed registration', async (t) => {
   const patched = await testApp.request({ method: 'PATCH', url: `/users/${user.id}`, payload: moved, headers });
   t.equal(patched.statusCode, 200);
   await refusedAndNothingStored(t, 'closed', employee.name, 'INVALID_CREDENTIALS');
-  await succeeds(t, 'closed', newPerson({ sub: 'employee-2' }).name, 'under the new identifier');
+  await succeeds(t, 'closed', newPerson({ sub: 'employee-2' }).name, 'with the new identifier');
 });
 
-t.test('roles by group', async (t) => {
+t.test('ROLE_MAPPING assigns roles by group', async (t) => {
   const { name, change } = newPerson();
   const roleAfter = async (groups: unknown) => {
     change({ groups });
     await succeeds(t, 'mapped', name, JSON.stringify(groups));
     return (await userOf('mapped', name)).role;
   };
-  t.equal(await roleAfter(undefined), roleIds.viewer, 'the default role at first');
+  t.equal(await roleAfter(undefined), roleIds.viewer, 'the default role without groups');
   t.equal(await roleAfter(['staff']), roleIds.staff);
   t.equal(await roleAfter(['staff', 'editors']), roleIds.editor, 'in the order of the mapping, not of the groups');
-  t.equal(await roleAfter(['nobody']), roleIds.viewer, 'a role that came by a group goes with it');
-  t.equal(await roleAfter(['4711', 'editors']), roleIds.editor, 'also if another group has a number for a name');
+  t.equal(await roleAfter(['nobody']), roleIds.viewer, 'a role from a group is removed with the group');
+  t.equal(await roleAfter(['4711', 'editors']), roleIds.editor, 'even if another group has a number as its name');
   for (const groups of [
     ['__proto__'],
     ['constructor', 'toString'],
@@ -360,11 +360,11 @@ t.test('roles by group', async (t) => {
     7,
     null,
   ]) {
-    t.equal(await roleAfter(groups), roleIds.viewer, `${JSON.stringify(groups)} is no group of the mapping`);
+    t.equal(await roleAfter(groups), roleIds.viewer, `${JSON.stringify(groups)} is not a group in the mapping`);
   }
   const { id } = await userOf('mapped', name);
   await updateAccount(app, id, { role: roleIds.other });
-  t.equal(await roleAfter(['nobody']), roleIds.other, 'a role that was given by hand stays');
+  t.equal(await roleAfter(['nobody']), roleIds.other, 'a manually assigned role stays');
   t.equal(await roleAfter(['editors']), roleIds.editor);
 
   const newcomer = newPerson({ groups: ['staff'] });
@@ -376,7 +376,7 @@ t.test('roles by group', async (t) => {
   t.equal((await userOf('in-json', unmapped.name)).role, null);
 });
 
-t.test('SYNC_USER_INFO', async (t) => {
+t.test('SYNC_USER_INFO updates the names and the address at each login', async (t) => {
   const { name, email, change } = newPerson();
   const after = async (claims: object) => {
     change(claims);
@@ -393,11 +393,11 @@ t.test('SYNC_USER_INFO', async (t) => {
   t.match(await after({ email: moved }), { email: moved });
   const taken = await createAccount(app);
   t.match(await after({ email: taken.email.toUpperCase(), given_name: 'Byron' }), { email: moved, firstName: 'Byron' });
-  t.equal((await storedUser(app, taken.id)).provider, 'default', 'whose address it is has nothing to do with it');
-  t.match(await after({ email: undefined }), { email: moved }, 'what is not told stays');
+  t.equal((await storedUser(app, taken.id)).provider, 'default', 'the owner of the address is not affected');
+  t.match(await after({ email: undefined }), { email: moved }, 'a missing claim changes nothing');
 });
 
-t.test('REQUIRE_VERIFIED_EMAIL', async (t) => {
+t.test('REQUIRE_VERIFIED_EMAIL rejects every login without a verified address', async (t) => {
   for (const email_verified of [undefined, false, null, 0, 1, '', 'true', 'false', 'TRUE', [true], [], {}]) {
     await t.test(`email_verified ${JSON.stringify(email_verified)}`, (t) =>
       refusedAndNothingStored(t, 'verified', newPerson({ email_verified }).name, 'INVALID_CREDENTIALS'),
@@ -412,13 +412,13 @@ t.test('REQUIRE_VERIFIED_EMAIL', async (t) => {
     await refusedAndNothingStored(t, 'verified', name, 'INVALID_CREDENTIALS');
   }
   change({ email: `other-${email}` });
-  await succeeds(t, 'verified', name, 'who is known already');
+  await succeeds(t, 'verified', name, 'an existing user');
   t.equal((await userOf('verified', name)).email, `other-${email}`);
 
-  await succeeds(t, 'in-json', newPerson({ email_verified: false }).name, 'unless it is asked for, nobody asks');
+  await succeeds(t, 'in-json', newPerson({ email_verified: false }).name, 'not required without the setting');
 });
 
-t.test('an address counts as verified when the provider says so', async (t) => {
+t.test('an address is stored as verified if the provider marks it as verified', async (t) => {
   const verified = newPerson();
   await succeeds(t, 'synced', verified.name, 'verified');
   const { createdAt, emailVerifiedAt } = await userOf('synced', verified.name);
@@ -434,7 +434,7 @@ t.test('an address counts as verified when the provider says so', async (t) => {
   t.equal((await userOf('synced', unverified.name)).emailVerifiedAt, null);
 });
 
-t.test('an account is never linked by its address', async (t) => {
+t.test('an account is never linked by its email address', async (t) => {
   const victim = await createAccount(app, { email: 'Victim@Example.com' });
   for (const email of ['Victim@Example.com', 'victim@example.com', 'VICTIM@EXAMPLE.COM', admin.email]) {
     for (const key of ['in-json', 'synced', 'verified'] as const) {
@@ -444,16 +444,16 @@ t.test('an account is never linked by its address', async (t) => {
     }
   }
   const { name } = newPerson({ email: victim.email });
-  sentBack(t, await login('in-session', name, { redirect: '/x' }), '/x', 'INVALID_PROVIDER', 'told');
+  sentBack(t, await login('in-session', name, { redirect: '/x' }), '/x', 'INVALID_PROVIDER', 'in the redirect');
   t.strictSame(await identitiesOf(app, victim.id), []);
-  t.equal((await post('/auth/login', victim)).statusCode, 200, 'whose address it is signs in as ever');
+  t.equal((await post('/auth/login', victim)).statusCode, 200, 'the owner of the address can still sign in');
 });
 
-t.test('the same identifier at two providers is two users', async (t) => {
+t.test('the same identifier at two providers belongs to two users', async (t) => {
   const { name, email, change } = newPerson();
-  await succeeds(t, 'in-json', name, 'at one');
+  await succeeds(t, 'in-json', name, 'at one provider');
   change({ email: `second-${email}` });
-  await succeeds(t, 'in-session', name, 'at the other');
+  await succeeds(t, 'in-session', name, 'at the other provider');
   t.not((await userOf('in-json', name)).id, (await userOf('in-session', name)).id);
 });
 
@@ -465,30 +465,30 @@ t.test('users who are not active (CVE-2025-53942)', async (t) => {
     await updateAccount(app, id, { status });
     await t.test(status, (t) => refusedAndNothingStored(t, 'in-json', name, 'INVALID_CREDENTIALS'));
   }
-  sentBack(t, await login('in-json', name, { redirect: '/x' }), '/x', 'INVALID_CREDENTIALS', 'told no more');
+  sentBack(t, await login('in-json', name, { redirect: '/x' }), '/x', 'INVALID_CREDENTIALS', 'in the redirect');
 
   await updateAccount(app, id, { status: 'active' });
   const visitor = newVisitor();
   const callback = await logInAt(provider, await begin(visitor, 'in-json', { family: 'oauth' }), visitor.jar, name);
   await updateAccount(app, id, { status: 'suspended' });
-  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'suspended on the way');
+  refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'suspended before the callback');
 });
 
-t.test('who does not want to', async (t) => {
+t.test('a user who cancels at the provider is not signed in', async (t) => {
   const before = await digestOfAccounts(app);
   refusedLogin(t, await plainLogin('in-json', undefined), 'INVALID_CREDENTIALS', 'in JSON');
   const response = await login('in-json', undefined, { redirect: '/a/b?c=d' });
-  sentBack(t, response, '/a/b', 'INVALID_CREDENTIALS', 'sent back');
+  sentBack(t, response, '/a/b', 'INVALID_CREDENTIALS', 'in the redirect');
   t.equal(await digestOfAccounts(app), before);
 });
 
 t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   const code = () => codeOfStep(stepOf(clock.now()));
 
-  /** Somebody who has come back from the provider, and is asked for a code. */
+  /** A user who has returned from the provider and is asked for a code. */
   async function askedForCode(start: Start = { redirect: '/welcome?x=1' }) {
     const { name } = newPerson();
-    await succeeds(t, 'in-session', name, 'before it was on');
+    await succeeds(t, 'in-session', name, 'before two-factor authentication');
     const { id } = await userOf('in-session', name);
     await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
     const visitor = newVisitor();
@@ -513,13 +513,13 @@ t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) =
   };
 
   for (const mode of modes) {
-    t.test(`completed in mode ${mode}`, async (t) => {
+    t.test(`the login is completed in mode ${mode}`, async (t) => {
       const { id, response, complete } = await askedForCode();
       sentBack(t, response, '/welcome', 'INVALID_OTP', 'asked for a code');
       const sessions = (await sessionsOf(app, id)).length;
       refused(t, await complete({ mode }), 'INVALID_PAYLOAD', 'no code');
       refused(t, await complete({ otp: '000000', mode }), 'INVALID_OTP', 'a wrong code');
-      t.equal((await sessionsOf(app, id)).length, sessions, 'no session so far');
+      t.equal((await sessionsOf(app, id)).length, sessions, 'no session yet');
       const otp = code();
       await isSignedIn(t, await complete({ otp, mode }), mode, id);
       t.equal((await sessionsOf(app, id)).length, sessions + 1);
@@ -527,13 +527,13 @@ t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) =
     });
   }
 
-  t.test('without a redirect', async (t) => {
+  t.test('without a redirect, the code is requested in JSON', async (t) => {
     const { id, response, complete } = await askedForCode({ family: 'oauth' });
     refusedLogin(t, response, 'INVALID_OTP', 'asked for a code');
     await isSignedIn(t, await complete({ otp: code(), mode: 'json' }), 'json', id);
   });
 
-  t.test('what the browser is given opens nothing else', async (t) => {
+  t.test('the cookie of a pending login works for nothing else', async (t) => {
     const { response, complete } = await askedForCode();
     const pending = Object.values(setCookies(response)).filter(({ value }) => value !== '');
     t.equal(pending.length, 1);
@@ -544,14 +544,14 @@ t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) =
         t.ok([401, 403].includes((await get('/users/me', headers)).statusCode));
       }
       const refreshed = await post('/auth/refresh', { refresh_token: value });
-      refused(t, refreshed, 'INVALID_CREDENTIALS', 'nor is it a refresh token');
+      refused(t, refreshed, 'INVALID_CREDENTIALS', 'as a refresh token');
     }
     const otp = code();
-    refused(t, await complete({ otp }, 'in-json'), 'INVALID_CREDENTIALS', 'not at another provider');
-    refused(t, await complete({ otp }, 'in-session', { cookie: '' }), 'INVALID_CREDENTIALS', 'not without the cookie');
+    refused(t, await complete({ otp }, 'in-json'), 'INVALID_CREDENTIALS', 'at another provider');
+    refused(t, await complete({ otp }, 'in-session', { cookie: '' }), 'INVALID_CREDENTIALS', 'without the cookie');
   });
 
-  t.test('in five minutes', async (t) => {
+  t.test('the code must be sent within five minutes', async (t) => {
     const { id, complete } = await askedForCode();
     clock.advance(5 * minute + second);
     refused(t, await complete({ otp: code() }), 'INVALID_CREDENTIALS', 'too late');
@@ -559,13 +559,13 @@ t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) =
     t.equal(sessions.length, 1);
   });
 
-  t.test('of somebody who was suspended meanwhile', async (t) => {
+  t.test('a user who is suspended in the meantime cannot complete the login', async (t) => {
     const { id, complete } = await askedForCode();
     await updateAccount(app, id, { status: 'suspended' });
     refused(t, await complete({ otp: code() }), 'INVALID_CREDENTIALS', 'suspended');
   });
 
-  t.test('bodies that are none', async (t) => {
+  t.test('an invalid body is rejected', async (t) => {
     const { complete } = await askedForCode();
     for (const body of [{}, { otp: '' }, { otp: 123456 }, { otp: null }, { otp: ['1'] }, { otp: '1', mode: 'x' }]) {
       refused(t, await complete(body), 'INVALID_PAYLOAD', JSON.stringify(body));
@@ -573,16 +573,16 @@ t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) =
   });
 });
 
-t.test('a user of a provider has no password, and none can be guessed', async (t) => {
+t.test('a user created by a provider login has no password and cannot sign in with one', async (t) => {
   const { name, email } = newPerson();
-  await succeeds(t, 'in-json', name, 'by provider');
+  await succeeds(t, 'in-json', name, 'through the provider');
   for (const password of ['x', name, randomUUID()]) {
-    refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'by password');
+    refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', 'with a password');
   }
   t.equal((await app.db.select().from(users).where(eq(users.email, email))).length, 1);
 });
 
-t.test('the start of a login takes no other method', async (t) => {
+t.test('a login cannot be started with another HTTP method', async (t) => {
   const url = startPath('in-session');
   for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
     refused(t, await testApp.request({ method, url }), 'ROUTE_NOT_FOUND', method);

@@ -21,14 +21,14 @@ const { app } = testApp;
 const newVisitor = () => createVisitor(testApp, publicUrl);
 server.profile = { id: 1, name: 'Ada', email: 'ada@example.com' };
 
-/** A URL as it can be read in a report. */
+/** A URL with its control and non-ASCII characters escaped, for readable reports. */
 const shown = (url: string) =>
   JSON.stringify(url).replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** Where a browser goes that is sent on from the callback: read against our own origin, without the fragment. */
+/** Where the callback redirects a browser, resolved against our origin and without the fragment. */
 function destination(response: LightMyRequestResponse): string {
   const { location } = response.headers;
   if (response.statusCode !== 302 || location === undefined) return `${response.statusCode} ${response.body}`;
@@ -37,7 +37,7 @@ function destination(response: LightMyRequestResponse): string {
   return url.href;
 }
 
-/** Where `url` leads, as a browser reads it, without the fragment. */
+/** Where a browser goes with `url`, without the fragment. */
 function wanted(url: string, change: (url: URL) => void = () => {}): string {
   const read = new URL(url, publicUrl);
   read.hash = '';
@@ -50,17 +50,17 @@ const withVerdict = (...verdicts: RedirectCase['verdict'][]) =>
 
 const asParameter = (url: string) => startPath('listed', { redirect: url });
 
-t.test('the corpus is large, and of three kinds', async (t) => {
+t.test('the corpus is large, has no duplicates, and contains allowed and refused URLs', async (t) => {
   t.ok(redirectCorpus.length >= 200);
   t.equal(new Set(redirectCorpus.map(({ url }) => url)).size, redirectCorpus.length);
   t.ok(withVerdict('allowed').length >= 80);
   t.ok(withVerdict('refused').length >= 200);
 });
 
-/** A login that is refused at its start leaves no trace, and can hence never send anybody there. */
+/** A login that is rejected at its start sets no cookie, so it can never redirect to the URL. */
 async function doesNotBegin(t: Test, path: string, what: string): Promise<void> {
   const response = await newVisitor().visit(path);
-  if (response.statusCode < 400) t.fail(`${what}: begins`);
+  if (response.statusCode < 400) t.fail(`${what}: the login starts`);
   else refused(t, response, 'INVALID_PAYLOAD', what);
   t.equal(response.headers['set-cookie'], undefined);
   t.equal(response.headers.location, undefined);
@@ -78,13 +78,13 @@ t.test('at the start (CVE-2024-28239, CVE-2024-52289)', async (t) => {
   }
 });
 
-t.test('by either family of routes', async (t) => {
+t.test('both login routes reject redirect URLs that are not allowed', async (t) => {
   for (const { url } of withVerdict('refused').filter((_, index) => index % 10 === 0)) {
     await doesNotBegin(t, startPath('listed', { redirect: url, family: 'oauth' }), shown(url));
   }
 });
 
-t.test('after a success', async (t) => {
+t.test('a successful login redirects to the URL from its start', async (t) => {
   for (const { url, why } of withVerdict('allowed')) {
     const response = await goThrough(newVisitor(), 'listed', { redirect: url }, passThrough);
     t.equal(destination(response), wanted(url), `${shown(url)}: ${why}`);
@@ -92,7 +92,7 @@ t.test('after a success', async (t) => {
   }
 });
 
-t.test('after a failure', async (t) => {
+t.test('a failed login redirects to the URL from its start, with the reason', async (t) => {
   for (const { url, why } of withVerdict('allowed')) {
     const visitor = newVisitor();
     const state = new URL(await begin(visitor, 'listed', { redirect: url })).searchParams.get('state') ?? '';
@@ -106,7 +106,7 @@ t.test('after a failure', async (t) => {
   }
 });
 
-t.test('where the rules can be read both ways, one does not leave our origin', async (t) => {
+t.test('an ambiguous redirect URL is either rejected or stays on our origin', async (t) => {
   for (const { url } of withVerdict('ours or refused')) {
     const visitor = newVisitor();
     const started = await visitor.visit(asParameter(url));
@@ -118,7 +118,7 @@ t.test('where the rules can be read both ways, one does not leave our origin', a
     t.equal(response.statusCode, 302);
     const { location = '' } = response.headers;
     t.equal(new URL(location, publicUrl).origin, publicUrl, `${shown(url)} leads to ${location}`);
-    t.notMatch(location, /^\/[/\\]|[^\x21-\x7e]/, 'and says so without any doubt');
+    t.notMatch(location, /^\/[/\\]|[^\x21-\x7e]/, 'the location is unambiguous');
   }
 });
 
@@ -138,11 +138,11 @@ t.test('at the callback nobody is asked where to go (CVE-2026-22032)', async (t)
     refusedLogin(t, response, 'INVALID_CREDENTIALS', `${what}, denied`);
 
     const stranger = await newVisitor().visit(`/auth/login/listed/callback?code=x&state=x${also}`);
-    refusedLogin(t, stranger, 'INVALID_CREDENTIALS', `${what}, out of nowhere`);
+    refusedLogin(t, stranger, 'INVALID_CREDENTIALS', `${what}, without a login`);
   }
 });
 
-t.test('what is no single text is no redirect', async (t) => {
+t.test('a redirect that is not a single string is rejected', async (t) => {
   const before = await digestOfAccounts(app);
   for (const query of [
     'redirect=/a&redirect=/b',
@@ -158,7 +158,7 @@ t.test('what is no single text is no redirect', async (t) => {
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('without a list, nothing is allowed but our own origin', async (t) => {
+t.test('without an allow list, only our own origin is allowed', async (t) => {
   for (const url of allowList) {
     const response = await newVisitor().visit(startPath('unlisted', { redirect: url }));
     refused(t, response, 'INVALID_PAYLOAD', url);
@@ -170,14 +170,14 @@ t.test('without a list, nothing is allowed but our own origin', async (t) => {
   }
 });
 
-t.test('under https the cookies of a login are for https only', async (t) => {
+t.test('with an https PUBLIC_URL, the cookies of a login have the Secure attribute', async (t) => {
   const response = await newVisitor().visit(startPath('listed'));
   const cookies = Object.values(setCookies(response));
   t.ok(cookies.length > 0);
   for (const { attributes } of cookies) t.ok(attributes.includes('Secure'));
 });
 
-t.test('nor does being signed in change anything', async (t) => {
+t.test('redirect URLs are checked in the same way for signed-in users', async (t) => {
   const visitor = newVisitor();
   const payload = { ...admin, mode: 'session' };
   t.equal((await visitor.send({ method: 'POST', url: '/auth/login', payload })).statusCode, 200);

@@ -15,7 +15,7 @@ import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const { issuer } = await startHostileIssuers(t, ['issuer']);
-/** A role that is not there yet. */
+/** The id of a role that does not exist yet. */
 const mapped = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c13';
 const testApp = await startTestApp(t, {
   PUBLIC_URL: publicUrl,
@@ -27,7 +27,7 @@ const testApp = await startTestApp(t, {
 const { app, clock, post } = testApp;
 const policy = await ownSecretPolicy(app);
 
-/** Somebody with two-factor authentication who has come back from the provider, and what they may send next. */
+/** A user with two-factor authentication who has returned from the provider, and the requests to continue. */
 async function waiting() {
   const { sub } = issuer.newcomer();
   const login = (visitor = createVisitor(testApp, publicUrl)) =>
@@ -50,14 +50,14 @@ async function waiting() {
 const isSignedIn = (t: Test, response: LightMyRequestResponse, what: string) =>
   t.equal(response.statusCode, 200, `${what}: ${response.statusCode === 200 ? 'signed in' : response.body}`);
 
-t.test('a page of somebody else cannot complete a login', async (t) => {
+t.test('a page on another site cannot complete a login', async (t) => {
   const { cookie, complete } = await waiting();
   const foreign = { cookie, origin: 'https://elsewhere.example' };
-  refused(t, await complete('000000', foreign), 'FORBIDDEN', 'from a foreign page');
-  refused(t, await complete('000000'), 'INVALID_OTP', 'the login waits as before');
+  refused(t, await complete('000000', foreign), 'FORBIDDEN', 'from another site');
+  refused(t, await complete('000000'), 'INVALID_OTP', 'the login is still pending');
 });
 
-t.test('a recovery code does in the place of a code, once', async (t) => {
+t.test('a recovery code works in place of a code, but only once', async (t) => {
   const { id, response, headers, complete, login } = await waiting();
   refusedLogin(t, response, 'INVALID_OTP', 'asked for a code');
   const otp = codeOfStep(nextStep(testApp));
@@ -68,9 +68,9 @@ t.test('a recovery code does in the place of a code, once', async (t) => {
     refusedLogin(t, await login(visitor), 'INVALID_OTP', 'asked again');
     return { cookie: await visitor.cookies('/auth/login/issuer') };
   };
-  isSignedIn(t, await complete(code.toUpperCase()), 'with the first');
-  refused(t, await complete(code, await fresh()), 'INVALID_OTP', 'with the first again');
-  isSignedIn(t, await complete(second, await fresh()), 'with the second');
+  isSignedIn(t, await complete(code.toUpperCase()), 'with the first code');
+  refused(t, await complete(code, await fresh()), 'INVALID_OTP', 'with the first code again');
+  isSignedIn(t, await complete(second, await fresh()), 'with the second code');
   t.equal(await codesLeft(app, id), 8);
 });
 
@@ -78,16 +78,11 @@ t.test('a login that has come back is completed once (CVE-2026-34224)', async (t
   const { id, complete } = await waiting();
   isSignedIn(t, await complete(codeOfStep(nextStep(testApp))), 'the first time');
   const count = (await sessionsOf(app, id)).length;
-  refused(
-    t,
-    await complete(codeOfStep(nextStep(testApp))),
-    'INVALID_CREDENTIALS',
-    'the same cookie, with another code',
-  );
-  t.equal((await sessionsOf(app, id)).length, count, 'no session');
+  refused(t, await complete(codeOfStep(nextStep(testApp))), 'INVALID_CREDENTIALS', 'the same cookie and another code');
+  t.equal((await sessionsOf(app, id)).length, count, 'no session was created');
 });
 
-t.test('once, also twenty times at once', async (t) => {
+t.test('only one of twenty simultaneous completions succeeds', async (t) => {
   const { id, complete } = await waiting();
   const count = (await sessionsOf(app, id)).length;
   const otp = codeOfStep(nextStep(testApp));
@@ -100,7 +95,7 @@ t.test('once, also twenty times at once', async (t) => {
   t.equal((await sessionsOf(app, id)).length, count + 1);
 });
 
-t.test('guesses are counted across logins', async (t) => {
+t.test('wrong codes are counted across logins', async (t) => {
   const { id, login } = await waiting();
   const step = nextStep(testApp);
   const guess = async (otp: string) => {
@@ -108,7 +103,7 @@ t.test('guesses are counted across logins', async (t) => {
     await login(visitor);
     return visitor.send({ method: 'POST', url: '/auth/login/issuer', payload: { otp } });
   };
-  for (let guesses = 0; guesses < 5; guesses++) refused(t, await guess(wrongCode(step)), 'INVALID_OTP', 'a guess');
+  for (let guesses = 0; guesses < 5; guesses++) refused(t, await guess(wrongCode(step)), 'INVALID_OTP', 'a wrong code');
   const locked = await guess(codeOfStep(step));
   refused(t, locked, 'REQUESTS_EXCEEDED', 'even the right code, after five wrong ones');
   t.ok(Number(locked.headers['retry-after']) > 0);
@@ -118,7 +113,7 @@ t.test('guesses are counted across logins', async (t) => {
   t.equal((await sessionsOf(app, id)).length, count + 1);
 });
 
-t.test('who has shown one factor of two has changed nothing', async (t) => {
+t.test('the profile is updated only after the second factor is verified', async (t) => {
   const { sub } = issuer.newcomer();
   const truth = issuer.claims;
   const login = async (claims: object, visitor = createVisitor(testApp, publicUrl)) => {
@@ -133,13 +128,13 @@ t.test('who has shown one factor of two has changed nothing', async (t) => {
   const { visitor, response } = await login(told);
   refusedLogin(t, response, 'INVALID_OTP', 'asked for a code');
   t.equal(await digestOfAccounts(app), before);
-  t.equal((await testApp.get('/users/me', bearer(first.access_token))).statusCode, 200, 'the session goes on');
+  t.equal((await testApp.get('/users/me', bearer(first.access_token))).statusCode, 200, 'the old session still works');
 
   const complete = (otp: string) => visitor.send({ method: 'POST', url: '/auth/login/synced', payload: { otp } });
   refused(t, await complete('000000'), 'INVALID_OTP', 'a wrong code');
   isSignedIn(t, await complete(codeOfStep(nextStep(testApp))), 'with the code');
   const { user } = (await userBehind(app, 'synced', sub)) ?? {};
-  t.match(user, { email: told.email, firstName: 'Mallory', authData: { nickname: 'M' } }, 'now it counts');
+  t.match(user, { email: told.email, firstName: 'Mallory', authData: { nickname: 'M' } }, 'the profile is updated');
 
   const large = await login({ email: told.email, biography: 'x'.repeat(5_000), given_name: 'Ada' });
   const otp = codeOfStep(nextStep(testApp));
@@ -149,10 +144,10 @@ t.test('who has shown one factor of two has changed nothing', async (t) => {
     'a long profile',
   );
   const after = (await userBehind(app, 'synced', sub))?.user;
-  t.match(after, { firstName: 'Ada', authData: { nickname: 'M' } }, 'what does not fit into a cookie is not kept');
+  t.match(after, { firstName: 'Ada', authData: { nickname: 'M' } }, 'data too large for a cookie is not stored');
 });
 
-t.test('a login without a redirect is completed with tokens in JSON, whatever the mode of the provider', async (t) => {
+t.test('a login through /auth/oauth ends with tokens in JSON, whatever the mode of the provider', async (t) => {
   const { sub } = issuer.newcomer();
   const start = (form: 'oauth' | 'login', visitor: ReturnType<typeof createVisitor>) =>
     goThrough(visitor, 'synced', { family: form }, passThrough);
@@ -172,14 +167,14 @@ t.test('a login without a redirect is completed with tokens in JSON, whatever th
   }
 });
 
-t.test('roles that the groups give are those of when the login is completed', async (t) => {
+t.test('roles from groups are assigned when the login is completed', async (t) => {
   const { sub } = issuer.newcomer();
   const truth = issuer.claims;
   const login = (groups: string[], visitor = createVisitor(testApp, publicUrl)) => {
     issuer.claims = { ...truth, groups };
     return goThrough(visitor, 'mapped', { family: 'oauth' }, passThrough);
   };
-  // The issuer goes by the time of day, of which the steps of the tests before have led away.
+  // The issuer uses the real time, and earlier tests have advanced the clock of the service.
   clock.advance(Date.now() - clock.now().getTime());
   t.equal((await login([])).statusCode, 200);
   const { id } = (await userBehind(app, 'mapped', sub))?.user ?? { id: '' };
@@ -188,8 +183,8 @@ t.test('roles that the groups give are those of when the login is completed', as
   refusedLogin(t, await login(['strangers', 'ghosts'], visitor), 'INVALID_OTP', 'asked for a code');
   const complete = () =>
     visitor.send({ method: 'POST', url: '/auth/login/mapped', payload: { otp: codeOfStep(nextStep(testApp)) } });
-  refused(t, await complete(), 'INVALID_PROVIDER_CONFIG', 'a role that is none');
+  refused(t, await complete(), 'INVALID_PROVIDER_CONFIG', 'a role that does not exist');
   await app.db.insert(roles).values({ id: mapped, name: 'Ghosts' });
-  isSignedIn(t, await complete(), 'now that it is there');
+  isSignedIn(t, await complete(), 'now that the role exists');
   t.equal((await userBehind(app, 'mapped', sub))?.user.role, mapped);
 });

@@ -14,7 +14,7 @@ import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor
 
 const { issuer } = await startHostileIssuers(t, ['issuer']);
 
-t.test('ROLE_MAPPING does not take the role of the last administrator', async (t) => {
+t.test('ROLE_MAPPING does not remove the role of the last administrator', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const member = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c11';
   const admins = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c12';
@@ -52,12 +52,12 @@ t.test('ROLE_MAPPING does not take the role of the last administrator', async (t
   await updateAccount(app, first?.id ?? '', { status: 'suspended' });
   for (const groups of [['staff'], [], ['strangers']]) {
     const headers = await login(groups);
-    t.equal(await roleNow(), admins, `the last one keeps it, with the groups ${JSON.stringify(groups)}`);
-    t.equal((await get('/mails', headers)).statusCode, 200, 'and what it allows');
+    t.equal(await roleNow(), admins, `the last administrator keeps it, with the groups ${JSON.stringify(groups)}`);
+    t.equal((await get('/mails', headers)).statusCode, 200, 'and its permissions');
   }
 });
 
-t.test('who has a role by ROLE_MAPPING cannot leave the provider that would take it away', async (t) => {
+t.test('users cannot unlink the provider whose ROLE_MAPPING gives them their role', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const chief = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c21';
   const testApp = await startTestApp(t, {
@@ -79,13 +79,13 @@ t.test('who has a role by ROLE_MAPPING cannot leave the provider that would take
     const url = `/users/me/identities/${id}`;
     return request({ method: 'DELETE', url, headers: { cookie: await visitor.cookies(url) } });
   };
-  refused(t, await unlink(primary.id), 'UNPROCESSABLE_CONTENT', 'the one that gives the role');
+  refused(t, await unlink(primary.id), 'UNPROCESSABLE_CONTENT', 'the provider that gives the role');
   t.equal((await list()).length, 2);
   t.equal((await userBehind(app, 'issuer', sub))?.user.role, chief);
-  t.equal((await unlink(linked.id)).statusCode, 204, 'the other one');
+  t.equal((await unlink(linked.id)).statusCode, 204, 'the other provider');
 });
 
-t.test('AUTH_DISABLE_DEFAULT leaves the providers as the only way in', async (t) => {
+t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const testApp = await startTestApp(t, {
     PUBLIC_URL: publicUrl,
@@ -100,7 +100,7 @@ t.test('AUTH_DISABLE_DEFAULT leaves the providers as the only way in', async (t)
   t.equal(response.statusCode, 200, response.body);
   const { refresh_token } = response.json().data;
   t.equal((await post('/auth/refresh', { refresh_token })).statusCode, 200);
-  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'by password');
+  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'with a password');
   const own = await get('/users/me/identities', bearer(response.json().data.access_token));
   const [{ id }] = own.json().data;
   const url = `/users/me/identities/${id}`;
@@ -109,7 +109,7 @@ t.test('AUTH_DISABLE_DEFAULT leaves the providers as the only way in', async (t)
     t,
     await testApp.request({ method: 'DELETE', url, headers }),
     'UNPROCESSABLE_CONTENT',
-    'the last way in stays',
+    'the only way to sign in',
   );
 });
 
@@ -136,7 +136,7 @@ t.test('a provider that was switched off signs nobody in (CVE-2025-64717)', asyn
     tfaSecret: before.app.tfaSecrets.seal(rfcSecret.base32, user?.id ?? ''),
   });
   const pending = createVisitor(before, publicUrl);
-  t.equal((await login(before, 'issuer', pending)).statusCode, 401, 'a second factor is asked for');
+  t.equal((await login(before, 'issuer', pending)).statusCode, 401, 'a second factor is required');
 
   const stored = await digestOfAccounts(after.app);
   const cookie = async (visitor: typeof waiting) => ({ cookie: await visitor.cookies(callback) });
@@ -144,37 +144,37 @@ t.test('a provider that was switched off signs nobody in (CVE-2025-64717)', asyn
   const moved = path.replace('/issuer/', '/other/');
   const otp = codeOfStep(stepOf(after.clock.now()));
   for (const [what, answer] of Object.entries({
-    'a start': await after.get('/auth/login/issuer'),
-    'a start of the other form': await after.get('/auth/oauth/issuer'),
-    'a login that was under way': await after.get(path, await cookie(waiting)),
-    'a second factor that was waited for': await after.post('/auth/login/issuer', { otp }, await cookie(pending)),
+    'the start of a login': await after.get('/auth/login/issuer'),
+    'the start of a login on the other route': await after.get('/auth/oauth/issuer'),
+    'a login in progress': await after.get(path, await cookie(waiting)),
+    'a pending second factor': await after.post('/auth/login/issuer', { otp }, await cookie(pending)),
   })) {
     refused(t, answer, 'ROUTE_NOT_FOUND', what);
   }
   for (const [what, answer] of Object.entries({
-    'at the callback of another': await after.get(moved, await cookie(waiting)),
-    'the second factor at another': await after.post('/auth/login/other', { otp }, await cookie(pending)),
+    'the callback of another provider': await after.get(moved, await cookie(waiting)),
+    'the second factor at another provider': await after.post('/auth/login/other', { otp }, await cookie(pending)),
   })) {
     refused(t, answer, 'INVALID_CREDENTIALS', what);
   }
   for (const name of ['constructor', '__proto__', 'toString', 'default', 'ISSUER']) {
     refused(t, await after.get(`/auth/login/${name}`), 'ROUTE_NOT_FOUND', name);
   }
-  t.equal(await digestOfAccounts(after.app), stored, 'nothing is stored');
+  t.equal(await digestOfAccounts(after.app), stored, 'nothing was stored');
   t.strictSame((await after.get('/auth')).json().data, [{ name: 'other', driver: 'openid' }]);
-  t.equal((await login(after, 'other')).statusCode, 403, 'whoever came by the first is nobody to the other one');
+  t.equal((await login(after, 'other')).statusCode, 403, 'the other provider does not sign in a user of the first');
   issuer.newcomer();
-  t.equal((await login(after, 'other')).statusCode, 200, 'which goes on');
+  t.equal((await login(after, 'other')).statusCode, 200, 'the other provider still works');
 });
 
-t.test('a PUBLIC_URL with a path', async (t) => {
+t.test('logins work with a PUBLIC_URL that has a path', async (t) => {
   const publicUrl = 'http://example.com/accounts';
   const testApp = await startTestApp(t, {
     PUBLIC_URL: publicUrl,
     AUTH_PROVIDERS: 'issuer',
     ...issuer.variables('issuer'),
   });
-  /** What stands in front of the service takes the path off, and leaves cookies as they are. */
+  /** The proxy in front of the service removes the path and does not change cookies. */
   const visitor = createVisitor(
     { request: (options) => testApp.request({ ...options, url: String(options.url).replace(/^\/accounts/, '') }) },
     publicUrl,
@@ -196,7 +196,7 @@ t.test('a PUBLIC_URL with a path', async (t) => {
   issuer.lies = {
     callback: (truth) => new URLSearchParams({ error: 'access_denied', state: truth.get('state') ?? '' }),
   };
-  sentBack(t, await start('/accounts/account?x=1'), '/accounts/account', 'INVALID_CREDENTIALS', 'refused');
+  sentBack(t, await start('/accounts/account?x=1'), '/accounts/account', 'INVALID_CREDENTIALS', 'a failed login');
   issuer.lies = {};
   t.match(await begin(createVisitor(testApp, 'http://example.com'), 'issuer'), /^http/);
 });

@@ -25,7 +25,7 @@ function newPerson() {
   server.profile = { id, name: 'Ada', email: `ada-${id}@example.com` };
 }
 
-/** Somebody who has come back from the provider, but not yet asked for what the provider has sent them to. */
+/** A login up to the redirect from the provider. The browser has not requested the callback yet. */
 async function returned(key: 'alpha' | 'beta' = 'alpha', start: Start = { family: 'oauth' }, visitor = newVisitor()) {
   newPerson();
   const url = await begin(visitor, key, start);
@@ -40,7 +40,7 @@ const replaced = (callback: string, name: string, value: string) => {
   return url.href;
 };
 
-/** No such callback signs anybody in, or stores anything. */
+/** The callback signs no user in and stores nothing. */
 async function isRefused(t: Test, visit: () => ReturnType<Visitor['visit']>, what: string): Promise<void> {
   const before = await digestOfAccounts(app);
   refusedLogin(t, await visit(), 'INVALID_CREDENTIALS', what);
@@ -49,23 +49,23 @@ async function isRefused(t: Test, visit: () => ReturnType<Visitor['visit']>, wha
 
 t.test('a state is good for the browser that it was made for (CVE-2023-31999)', async (t) => {
   const [victim, thief] = [await returned(), await returned()];
-  await isRefused(t, () => newVisitor().visit(victim.callback), 'a browser that has begun nothing');
-  await isRefused(t, () => thief.visitor.visit(victim.callback), 'a browser that has begun a login of its own');
-  t.equal((await victim.visitor.visit(victim.callback)).statusCode, 200, 'whose it is, is signed in all the same');
+  await isRefused(t, () => newVisitor().visit(victim.callback), 'a browser that has not started a login');
+  await isRefused(t, () => thief.visitor.visit(victim.callback), 'a browser that has started its own login');
+  t.equal((await victim.visitor.visit(victim.callback)).statusCode, 200, 'the right browser still signs in');
   const other = await returned();
   const mixed = replaced(thief.callback, 'code', new URL(other.callback).searchParams.get('code') ?? '');
-  await isRefused(t, () => thief.visitor.visit(mixed), 'the code of somebody else, which PKCE guards');
+  await isRefused(t, () => thief.visitor.visit(mixed), 'the code of another login, which PKCE protects');
 });
 
-t.test('what comes back for another login leaves the one alone that is under way', async (t) => {
+t.test('the callback of another login does not end the login in progress', async (t) => {
   const { visitor, callback } = await returned();
-  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback?state=x&code=y'), 'a stray one');
+  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback?state=x&code=y'), 'a stray callback');
   await isRefused(
     t,
     () => visitor.visit('/auth/oauth/beta/callback?state=x&error=access_denied'),
-    'of another provider',
+    'a callback of another provider',
   );
-  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback'), 'one that says nothing');
+  await isRefused(t, () => visitor.visit('/auth/login/alpha/callback'), 'a callback without parameters');
   t.equal((await visitor.visit(callback)).statusCode, 200);
 
   const [first, second] = [newVisitor(), newVisitor()];
@@ -73,23 +73,23 @@ t.test('what comes back for another login leaves the one alone that is under way
   const older = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
   const newer = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
   await isRefused(t, () => first.visit(older), 'the older of two tabs');
-  t.equal((await first.visit(newer)).statusCode, 200, 'the newer one is signed in');
-  await isRefused(t, () => second.visit(newer), 'once');
+  t.equal((await first.visit(newer)).statusCode, 200, 'the newer one signs in');
+  await isRefused(t, () => second.visit(newer), 'in another browser');
 });
 
 t.test('a state is good for the provider that it was made for (GHSA-x445-f3h2-j279)', async (t) => {
   const { visitor, callback, cookie, state } = await returned('alpha');
   const moved = callback.replace('/alpha/', '/beta/');
-  await isRefused(t, () => visitor.visit(moved), 'at the callback of another');
-  await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie }), 'with all the cookies there are');
+  await isRefused(t, () => visitor.visit(moved), 'at the callback of another provider');
+  await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie }), 'with the cookies of the login');
 
   const other = await returned('beta', { family: 'oauth' }, visitor);
-  await isRefused(t, () => visitor.visit(replaced(other.callback, 'state', state)), 'in a browser that has begun both');
+  await isRefused(t, () => visitor.visit(replaced(other.callback, 'state', state)), 'a browser with both logins');
   const swapped = other.cookie.replaceAll(other.state, state);
   await isRefused(
     t,
     () => get(replaced(other.callback, 'state', state).slice(publicUrl.length), { cookie: swapped }),
-    'under the name of the other',
+    'in the cookie of the other login',
   );
 
   const [login, elsewhere] = [newVisitor(), new URLSearchParams()];
@@ -97,10 +97,10 @@ t.test('a state is good for the provider that it was made for (GHSA-x445-f3h2-j2
   for (const [name, value] of begun.searchParams) elsewhere.set(name, value.replace('alpha', 'beta'));
   const right = await passThrough(`${begun.origin}${begun.pathname}?${elsewhere}`);
   t.match(right, '/auth/login/beta/callback');
-  await isRefused(t, () => login.visit(right), 'even if the other has made its code for this very login');
+  await isRefused(t, () => login.visit(right), 'even if the other provider issued its code for this login');
 
   const renamed = cookie.replaceAll('alpha', 'beta');
-  await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie: renamed }), 'in a cookie of another name');
+  await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie: renamed }), 'in a renamed cookie');
 });
 
 t.test('a state is good once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
@@ -112,39 +112,39 @@ t.test('a state is good once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
   t.equal((await visitor.visit(callback)).statusCode, 200);
   await isRefused(t, () => visitor.visit(callback), 'again in the same browser');
   const path = callback.slice(publicUrl.length);
-  await isRefused(t, () => get(path, { cookie }), 'again with the cookies that the browser had then');
-  await isRefused(t, () => get(path.replace('/login/', '/oauth/'), { cookie }), 'again on the other family of routes');
+  await isRefused(t, () => get(path, { cookie }), 'again with the original cookies');
+  await isRefused(t, () => get(path.replace('/login/', '/oauth/'), { cookie }), 'again on the other callback route');
   await isRefused(t, () => get(path.replace(/code=\w+/, 'code=another'), { cookie }), 'again with another code');
 
-  t.test('even if twenty come at once', async (t) => {
+  t.test('only one of twenty simultaneous callbacks succeeds', async (t) => {
     const { callback, cookie } = await returned();
     const count = await app.db.$count(sessions);
     const path = callback.slice(publicUrl.length);
     const responses = await Promise.all(Array.from({ length: 20 }, () => get(path, { cookie })));
     const losers = responses.filter(({ statusCode }) => statusCode !== 200);
     t.equal(losers.length, 19);
-    for (const response of losers) refusedLogin(t, response, 'INVALID_CREDENTIALS', 'a loser');
+    for (const response of losers) refusedLogin(t, response, 'INVALID_CREDENTIALS', 'a duplicate callback');
     t.equal(await app.db.$count(sessions), count + 1);
   });
 
-  t.test('even if the login has failed', async (t) => {
+  t.test('a state cannot be used again after a failed login', async (t) => {
     const { visitor, callback, cookie, state } = await returned();
     const denied = `/auth/login/alpha/callback?${new URLSearchParams({ error: 'access_denied', state })}`;
     await isRefused(t, () => visitor.visit(denied), 'denied');
-    await isRefused(t, () => get(callback.slice(publicUrl.length), { cookie }), 'and then not, after all');
+    await isRefused(t, () => get(callback.slice(publicUrl.length), { cookie }), 'a successful callback after that');
   });
 });
 
-t.test('a state is good for five minutes', async (t) => {
+t.test('a state expires after five minutes', async (t) => {
   const [early, late] = [await returned(), await returned()];
   clock.advance(4 * minute + 50 * second);
-  t.equal((await early.visitor.visit(early.callback)).statusCode, 200, 'just before');
+  t.equal((await early.visitor.visit(early.callback)).statusCode, 200, 'just in time');
   clock.advance(11 * second);
   const path = late.callback.slice(publicUrl.length);
   await isRefused(t, () => get(path, { cookie: late.cookie }), 'too late');
 });
 
-t.test('without what the browser was given nothing goes', async (t) => {
+t.test('a callback requires the cookie, and exactly one state and one code', async (t) => {
   const { callback, cookie, state } = await returned();
   const path = callback.slice(publicUrl.length);
   await isRefused(t, () => get(path), 'no cookie');
@@ -163,7 +163,7 @@ t.test('without what the browser was given nothing goes', async (t) => {
   await isRefused(t, () => get(`${path}&code=x`, { cookie }), 'two codes');
 });
 
-t.test('a cookie of the same name that a neighboring host has set does not get in the way', async (t) => {
+t.test('a cookie of the same name from a neighboring host does not prevent the login', async (t) => {
   const { callback, cookie } = await returned();
   const other = await returned();
   const foreign = other.cookie.match(/gatehouse_provider_verifier=[^;]+/)?.[0];
@@ -175,44 +175,44 @@ t.test('a cookie of the same name that a neighboring host has set does not get i
   t.equal(response.statusCode, 200);
 });
 
-t.test('the state alone, which a log of URLs shows, signs nobody in', async (t) => {
+t.test('the state alone, which a URL log reveals, signs no user in', async (t) => {
   const { callback, cookie, state } = await returned();
   const path = callback.slice(publicUrl.length);
   const foreign = (await returned()).cookie.match(/gatehouse_provider_verifier=[^;]+/)?.[0];
   const stolen = `gatehouse_provider_state=${state}`;
   const before = server.asked.length;
   await isRefused(t, () => get(path, { cookie: `${stolen}; ${foreign}` }), 'the verifier of another login');
-  t.equal(server.asked.length, before, 'the provider is not asked, which may not know PKCE');
-  t.not((await get(path, { cookie })).statusCode, 200, 'and the state is spent');
+  t.equal(server.asked.length, before, 'no request is sent to the provider, which may not support PKCE');
+  t.not((await get(path, { cookie })).statusCode, 200, 'and the state cannot be used again');
 });
 
-t.test('a state cannot be made, or changed', async (t) => {
+t.test('a state cannot be forged or changed', async (t) => {
   const { callback, cookie, state } = await returned();
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  /** Turns the highest bit of what a character stands for, so that no decoder can overlook it. */
-  const turned = (character: string) => {
+  /** Flips the highest bit that a character encodes, so that no decoder can ignore the change. */
+  const flipped = (character: string) => {
     const value = alphabet.indexOf(character);
     return value < 0 ? 'A' : (alphabet[value ^ 32] ?? 'A');
   };
   const both = (changed: string) =>
     get(replaced(callback, 'state', changed).slice(publicUrl.length), { cookie: cookie.replaceAll(state, changed) });
-  t.ok(cookie.includes(state), 'the cookie has the very state');
+  t.ok(cookie.includes(state), 'the cookie contains the state');
   const before = await digestOfAccounts(app);
   let accepted = 0;
   for (let index = 0; index < state.length; index++) {
-    const changed = state.slice(0, index) + turned(state[index] ?? '') + state.slice(index + 1);
+    const changed = state.slice(0, index) + flipped(state[index] ?? '') + state.slice(index + 1);
     const onlyState = await get(replaced(callback, 'state', changed).slice(publicUrl.length), { cookie });
     if (onlyState.statusCode !== 401) accepted++;
     if ((await both(changed)).statusCode !== 401) accepted++;
   }
-  t.equal(accepted, 0, `none of ${state.length} turned bits passes, alone or in the cookie too`);
+  t.equal(accepted, 0, `none of ${state.length} flipped bits is accepted, in the URL alone or also in the cookie`);
   for (const length of [0, 1, 16, state.length - 16, state.length - 1]) {
-    await isRefused(t, () => both(state.slice(0, length)), `cut down to ${length} characters`);
+    await isRefused(t, () => both(state.slice(0, length)), `truncated to ${length} characters`);
   }
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('what else the service has sealed is no state', async (t) => {
+t.test('other tokens and sealed values of the service are not accepted as a state', async (t) => {
   const { callback, cookie, state } = await returned();
   const { data } = (await testApp.post('/auth/login', admin)).json();
   for (const token of [data.access_token, data.refresh_token, app.tfaSecrets.seal('a secret', 'somebody')]) {
@@ -220,11 +220,11 @@ t.test('what else the service has sealed is no state', async (t) => {
     await isRefused(t, () => get(path, { cookie: cookie.replaceAll(state, encodeURIComponent(token)) }), 'a token');
   }
   for (const headers of [{ authorization: `Bearer ${state}` }, { cookie: `gatehouse_session_token=${state}` }]) {
-    t.ok([401, 403].includes((await get('/users/me', headers)).statusCode), 'nor is a state a token');
+    t.ok([401, 403].includes((await get('/users/me', headers)).statusCode), 'a state is not accepted as a token');
   }
 });
 
-t.test('of two logins that one browser has begun, the later one goes through', async (t) => {
+t.test('of two logins that a browser has started, the later one succeeds', async (t) => {
   const visitor = newVisitor();
   await returned('alpha', { family: 'oauth' }, visitor);
   const later = await returned('beta', { family: 'oauth' }, visitor);

@@ -35,7 +35,7 @@ const testApp = await startTestApp(t, {
 });
 const { app, clock } = testApp;
 
-/** Everything that a careless client could take for `true`. */
+/** Values other than `true`, including those that a careless check would accept. */
 const notTrue = [undefined, false, null, 0, 1, '', 'true', 'TRUE', 'yes', [true], { true: true }];
 
 let people = 0;
@@ -66,34 +66,34 @@ async function userAfter(key: (typeof openIdKeys)[number], account: string) {
 
 const holdersOf = async (email: string) => app.db.select().from(users).where(eq(users.email, email));
 
-t.test('an address that the provider does not assert as verified is not stored', async (t) => {
+t.test('an email address is stored only if the provider marks it as verified', async (t) => {
   for (const email_verified of notTrue) {
     const { name, email } = newPerson({ email_verified });
     t.match(await userAfter('plain', name), { email: null, emailVerifiedAt: null, firstName: 'Ada' });
     t.strictSame(await holdersOf(email), [], JSON.stringify(email_verified) ?? 'none');
   }
   const { name, email } = newPerson({ email_verified: true });
-  t.match(await userAfter('plain', name), { email, emailVerifiedAt: clock.now() }, 'one that is verified is stored');
+  t.match(await userAfter('plain', name), { email, emailVerifiedAt: clock.now() }, 'a verified address is stored');
 });
 
-t.test('email_verified is about `email`, not about another claim', async (t) => {
+t.test('email_verified applies only to `email`, not to another claim', async (t) => {
   const { name } = newPerson({ email_verified: true, preferred_username: 'someone-else@example.com' });
   t.match(await userAfter('nested', name), { email: null, emailVerifiedAt: null });
 });
 
-t.test('nor does it block or take over the account of its owner', async (t) => {
+t.test('an unverified address neither blocks nor takes over the account of its owner', async (t) => {
   const victim = await createAccount(app);
   for (const spelling of [victim.email, victim.email.toUpperCase()]) {
     const { name } = newPerson({ email: spelling });
     const user = await userAfter('plain', name);
     t.not(user.id, victim.id);
-    t.equal(user.email, null, 'an account without an address, rather than INVALID_PROVIDER');
+    t.equal(user.email, null, 'an account without an address instead of INVALID_PROVIDER');
   }
   const verified = newPerson({ email: victim.email, email_verified: true });
-  refusedLogin(t, await logIn('plain', verified.name), 'INVALID_PROVIDER', 'a verified one is looked up');
+  refusedLogin(t, await logIn('plain', verified.name), 'INVALID_PROVIDER', 'a verified address of another user');
 });
 
-t.test('SYNC_USER_INFO leaves the address alone when the new one is not verified', async (t) => {
+t.test('SYNC_USER_INFO does not change the address if the new one is not verified', async (t) => {
   const { name, email, change } = newPerson({ email_verified: true });
   await userAfter('synced', name);
   for (const email_verified of notTrue) {
@@ -105,7 +105,7 @@ t.test('SYNC_USER_INFO leaves the address alone when the new one is not verified
   t.match(await userAfter('synced', name), { email: `moved-${email}`, emailVerifiedAt: clock.now() });
 });
 
-t.test('an address that SYNC_USER_INFO changes ends a change of address that the user has requested', async (t) => {
+t.test('an address change by SYNC_USER_INFO cancels a pending change that the user requested', async (t) => {
   const { name, email, change } = newPerson({ email_verified: true });
   const { id } = await userAfter('synced', name);
   const session = await openSession(app, id);
@@ -114,15 +114,15 @@ t.test('an address that SYNC_USER_INFO changes ends a change of address that the
   const requested = `requested-${email}`;
   t.equal((await testApp.post('/users/me/email', { email: requested }, session)).statusCode, 204);
   await userAfter('synced', name);
-  t.equal(await pendingOf(session), requested, 'a login that changes nothing leaves it alone');
+  t.equal(await pendingOf(session), requested, 'a login that changes nothing keeps it');
   const token = await tokenFor(app, requested);
   change({ email: `moved-${email}`, email_verified: true });
   await userAfter('synced', name);
   t.equal(await pendingOf(await openSession(app, id)), null);
-  refused(t, await testApp.post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the link is void');
+  refused(t, await testApp.post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the link no longer works');
 });
 
-t.test('an address is marked as verified as soon as the provider asserts it', async (t) => {
+t.test('a stored address is marked as verified as soon as the provider verifies it', async (t) => {
   const { name, email, change } = newPerson({ email_verified: true });
   const { id } = await userAfter('plain', name);
   await updateAccount(app, id, { emailVerifiedAt: null });
@@ -135,10 +135,10 @@ t.test('an address is marked as verified as soon as the provider asserts it', as
   t.match(await userAfter('plain', name), { email, emailVerifiedAt: clock.now() });
   const first = clock.now();
   clock.advance(minute);
-  t.match(await userAfter('plain', name), { emailVerifiedAt: first }, 'and stays as it is');
+  t.match(await userAfter('plain', name), { emailVerifiedAt: first }, 'a later login does not change the time');
 });
 
-t.test('TRUST_EMAIL trusts the address that the provider sends', async (t) => {
+t.test('with TRUST_EMAIL, any address from the provider is treated as verified', async (t) => {
   for (const email_verified of [undefined, false, 'true']) {
     const { name, email, change } = newPerson({ email_verified });
     t.match(await userAfter('trusted', name), { email, emailVerifiedAt: clock.now() });
@@ -146,10 +146,10 @@ t.test('TRUST_EMAIL trusts the address that the provider sends', async (t) => {
     t.match(await userAfter('trusted', name), { email: `moved-${email}` });
   }
   const victim = await createAccount(app);
-  refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'looked up');
+  refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'address in use');
 });
 
-t.test('REQUIRE_VERIFIED_EMAIL refuses every login without a verified address, also with TRUST_EMAIL', async (t) => {
+t.test('REQUIRE_VERIFIED_EMAIL rejects every login without a verified address, even with TRUST_EMAIL', async (t) => {
   for (const email_verified of notTrue) {
     const { name } = newPerson({ email_verified });
     refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', JSON.stringify(email_verified) ?? 'none');
@@ -159,13 +159,13 @@ t.test('REQUIRE_VERIFIED_EMAIL refuses every login without a verified address, a
   t.match(await userAfter('strict', name), { email });
   for (const email_verified of notTrue) {
     change({ email_verified });
-    refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', 'an account that exists');
+    refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', 'an existing user');
   }
   change({ email_verified: true, email: undefined });
   refusedLogin(t, await logIn('strict', name), 'INVALID_CREDENTIALS', 'no address');
 });
 
-t.test('an oauth2 provider is trusted unless TRUST_EMAIL=false', async (t) => {
+t.test('addresses from an oauth2 provider are trusted unless TRUST_EMAIL is false', async (t) => {
   const profileOf = (id: number) => ({ id, name: 'Mona', email: `mona-${id}@example.com` });
   server.profile = profileOf(1);
   t.equal((await logInByOauth('oauth')).statusCode, 200);
@@ -177,5 +177,5 @@ t.test('an oauth2 provider is trusted unless TRUST_EMAIL=false', async (t) => {
   t.equal((await logInByOauth('oauth-distrusted')).statusCode, 200);
   t.match((await userBehind(app, 'oauth-distrusted', '3'))?.user, { email: 'mona-3@example.com' });
   server.profile = profileOf(4);
-  refusedLogin(t, await logInByOauth('oauth-strict'), 'INVALID_CREDENTIALS', 'not asserted');
+  refusedLogin(t, await logInByOauth('oauth-strict'), 'INVALID_CREDENTIALS', 'not marked as verified');
 });
