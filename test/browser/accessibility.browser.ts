@@ -28,13 +28,13 @@ const visitorPages = [
   '/account/verified?reason=TOKEN_EXPIRED',
 ];
 
-/** Shows every fault of the forms that are there. */
+/** Submits the visible form empty, so that all of its error messages appear. */
 async function sendEmpty({ page }: Person) {
   const submit = page.locator('form:visible:has(input:visible) button[type=submit]').first();
   if ((await submit.count()) > 0) await submit.click();
 }
 
-t.test('axe finds no barrier on any page, light or dark', async (t) => {
+t.test('axe finds no accessibility issue on any page, light or dark', async (t) => {
   for (const colorScheme of schemes) {
     const person = await newPerson(browser, service, { colorScheme, bypassCSP: true });
     for (const path of visitorPages) {
@@ -51,7 +51,7 @@ t.test('axe finds no barrier on any page, light or dark', async (t) => {
   }
 });
 
-t.test('no page complains, and none is wider than the smallest of screens', async (t) => {
+t.test('no page logs an error, and every page fits the smallest screen', async (t) => {
   const person = await newPerson(browser, service, { viewport: { width: 320, height: 600 } });
   const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
   for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
@@ -68,7 +68,7 @@ t.test('no page complains, and none is wider than the smallest of screens', asyn
   t.strictSame(person.complaints(), [], '/account');
 });
 
-t.test('with the keyboard alone', async (t) => {
+t.test('the pages can be used with the keyboard alone', async (t) => {
   const user = await createUser(service, ['first_name', 'password']);
   const person = await newPerson(browser, service);
   const { keyboard } = person.page;
@@ -96,7 +96,7 @@ t.test('with the keyboard alone', async (t) => {
   t.equal(
     await person.page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
     'solid',
-    'what has the focus can be seen',
+    'the focused element is visible',
   );
   await keyboard.press('Space');
   t.equal(await person.page.getByLabel('New password').getAttribute('type'), 'text');
@@ -108,5 +108,5 @@ t.test('with the keyboard alone', async (t) => {
     await keyboard.press('Tab');
     ids.add(await person.page.evaluate('document.activeElement.tagName'));
   }
-  t.ok(ids.has('BODY') || ids.has('A'), 'and there is a way out of every field');
+  t.ok(ids.has('BODY') || ids.has('A'), 'the focus can leave every field');
 });

@@ -16,7 +16,7 @@ async function signedIn(user: User) {
   return person;
 }
 
-t.test('one’s names', async (t) => {
+t.test('users change their names', async (t) => {
   const person = await signedIn(await createUser(service, everything));
   const { page } = person;
   await page.getByLabel('First name').fill('Ada');
@@ -33,11 +33,11 @@ t.test('one’s names', async (t) => {
   await page.getByLabel('First name').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
   t.equal(await person.said('status'), 'Saved.');
-  t.strictSame(sent, [{ first_name: null }], 'only what has changed');
+  t.strictSame(sent, [{ first_name: null }], 'only changed fields are sent');
   t.strictSame(person.complaints(), []);
 });
 
-t.test('one’s language, which is that of the page from then on', async (t) => {
+t.test('users change their language, which applies to the page immediately', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user);
   await person.page.getByLabel('Language', { exact: true }).selectOption('Français');
@@ -48,7 +48,7 @@ t.test('one’s language, which is that of the page from then on', async (t) => 
   t.strictSame([...person.complaints(), ...later.complaints()], []);
 });
 
-t.test('one’s password; whoever else had signed in is out', async (t) => {
+t.test('changing the password ends all other sessions of the user', async (t) => {
   const user = await createUser(service, everything);
   const [person, elsewhere] = [await signedIn(user), await signedIn(user)];
   const change = async (password: string) => {
@@ -73,7 +73,7 @@ t.test('one’s password; whoever else had signed in is out', async (t) => {
   await seesOwnAccount(elsewhere);
 });
 
-t.test('a password that the service refuses', async (t) => {
+t.test('a password that the service rejects is reported at its field', async (t) => {
   const person = await signedIn(await createUser(service, everything));
   const errors = [
     { message: 'x', extensions: { code: 'FAILED_VALIDATION', field: 'password', path: [], type: 'regex' } },
@@ -96,7 +96,7 @@ t.test('a password can be shown, and is hidden again before it is sent', async (
   t.equal(await field.getAttribute('type'), 'password');
 });
 
-t.test('a member without any right sees and manages their own account', async (t) => {
+t.test('members without permissions can view and manage their own account', async (t) => {
   const user = await createUser(service, []);
   const member = await signedIn(user);
   t.match(await readable(member), `Signed in as ${user.email}`);
@@ -111,7 +111,7 @@ t.test('a member without any right sees and manages their own account', async (t
   t.strictSame(member.complaints(), []);
 });
 
-t.test('users download what is kept about them', async (t) => {
+t.test('users can download their stored data', async (t) => {
   const user = await createUser(service, []);
   const person = await signedIn(user);
   const download = person.page.waitForEvent('download');
@@ -122,7 +122,7 @@ t.test('users download what is kept about them', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('users delete their account, where the project allows it', async (t) => {
+t.test('users can delete their account if the project allows it', async (t) => {
   const user = await createUser(service, []);
   const before = await signedIn(user);
   t.equal(await before.page.getByRole('button', { name: 'Delete my account' }).count(), 0);
@@ -153,7 +153,7 @@ t.test('users delete their account, where the project allows it', async (t) => {
   t.match(await last.said('alert'), 'You are the last administrator.');
 });
 
-t.test('without self-service, members manage only how they sign in', async (t) => {
+t.test('without self-service, members can manage only how they sign in', async (t) => {
   const call = await asAdministrator(service);
   const user = await createUser(service, []);
   await call('PATCH', '/settings', { self_service: false });
@@ -165,13 +165,13 @@ t.test('without self-service, members manage only how they sign in', async (t) =
   t.strictSame(await sections(await signedIn(administrator)), everySection);
 });
 
-t.test('who must set up two-factor authentication first is told so', async (t) => {
+t.test('users who must set up two-factor authentication first see a notice', async (t) => {
   const person = await signedIn(await createUser(service, everything, { enforce_tfa: true }));
   t.match(await readable(person), 'Your account needs two-factor authentication.');
   t.equal(await person.page.getByLabel('First name').isVisible(), false);
 });
 
-t.test('a session that has expired is refreshed, once', async (t) => {
+t.test('the page refreshes an expired session, but only once', async (t) => {
   const person = await signedIn(await createUser(service, everything));
   const errors = [{ message: 'x', extensions: { code: 'TOKEN_EXPIRED' } }];
   const calls: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Pages elsewhere, in a real browser that holds our cookies: whatever they send arrives, cookies and all, and does nothing. In
- * `http/cross-site.test.ts` the same by hand, with every spelling of an origin.
+ * Pages on other sites, in a real browser that has our cookies. Their requests arrive with the cookies, to no effect.
+ * `http/cross-site.test.ts` tests the same without a browser, with every spelling of an origin.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,11 +24,11 @@ import { freePort } from '../helpers/service.js';
 import { refreshCookie, sessionCookie } from '../helpers/sessions.js';
 import { startWebServer } from '../helpers/web-server.js';
 
-// Whatever ends in `localhost` counts as secure, so that browsers say `Sec-Fetch-Site` to it and take `Secure` cookies.
+// Browsers treat hosts that end in `localhost` as secure: they send `Sec-Fetch-Site` and accept `Secure` cookies.
 const context = await startProfile(t, ['--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP *.test 127.0.0.1']);
 const page = await context.newPage();
 
-/** What there is to see elsewhere, under whatever name one comes. */
+/** The page that the other web server returns, whatever its host name. */
 let shown: { html: string; headers: Record<string, string> };
 const elsewhere = await startWebServer(
   t,
@@ -41,7 +41,7 @@ async function visit(host: string, html: string, headers: Record<string, string>
   await page.goto(at(host));
 }
 
-/** What arrived at the service, and what came of it. */
+/** A request that arrived at the service, and the response. */
 interface Arrival {
   method: string;
   path: string;
@@ -81,7 +81,7 @@ async function startTarget(host: string, variables: Record<string, string> = {})
   return {
     url,
     app,
-    /** Calls it from a page of its own. @returns the status */
+    /** Calls the service from one of its own pages. @returns the status */
     async call(method: string, path: string, body?: object): Promise<unknown> {
       if (!page.url().startsWith(`${url}/server/ping`)) await page.goto(`${url}/server/ping`);
       const headers = body ? { 'content-type': 'application/json' } : {};
@@ -93,7 +93,7 @@ async function startTarget(host: string, variables: Record<string, string> = {})
     async cookies(): Promise<string[]> {
       return (await context.cookies(url)).map(({ name, value }) => `${name}=${value}`).sort();
     },
-    /** Everything that is stored, without what the audit log adds to its rows some time later. */
+    /** All stored data, without the fields that the audit log adds to its rows later. */
     async stored(): Promise<string[]> {
       const lines = (await dumpDatabase(app, 'changes')).split('\n');
       return lines
@@ -103,7 +103,7 @@ async function startTarget(host: string, variables: Record<string, string> = {})
         )
         .sort();
     },
-    /** What has arrived since this was last asked, the last of so many posts included: beacons take their time. */
+    /** The requests since the last call. Waits for this number of POST requests, because beacons can be slow. */
     async arrived(posts = 0): Promise<Arrival[]> {
       const isThere = () => arrivals.filter(({ method }) => method === 'POST').length >= posts;
       for (let tries = 0; !isThere() && tries < 500; tries++) await sleep(10);
@@ -113,14 +113,14 @@ async function startTarget(host: string, variables: Record<string, string> = {})
 }
 type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** Cookies that go along from everywhere. */
+/** Its cookies are sent from every site. */
 const open = await startTarget('accounts.bank.localhost', {
   SESSION_COOKIE_SECURE: 'true',
   SESSION_COOKIE_SAME_SITE: 'none',
   REFRESH_TOKEN_COOKIE_SECURE: 'true',
   REFRESH_TOKEN_COOKIE_SAME_SITE: 'none',
 });
-/** As it is when nothing is said; and to what it does not take for secure a browser only says the origin of a page. */
+/** The defaults. To a host that is not secure, a browser sends only the origin of a page. */
 const plain = await startTarget('accounts.bank.test');
 
 interface Stranger {
@@ -129,7 +129,7 @@ interface Stranger {
   host: string;
   wrap?: (page: string) => string;
   headers?: Record<string, string>;
-  /** What the browser says of where requests come from; a page may keep back its origin, but not where it is to read. */
+  /** What the browser sends in `Origin`. A page can hide its origin, except where it tries to read the response. */
   origin: string;
   site: string | undefined;
 }
@@ -139,13 +139,13 @@ const strangers: Stranger[] = [
   { what: 'a page of another site', ...evil, origin: at('evil.localhost') },
   { what: 'a sandboxed frame on another site', ...evil, wrap: sandboxedPage, origin: 'null' },
   {
-    what: 'a page that keeps back whose it is',
+    what: 'a page that hides its origin',
     ...evil,
     headers: { 'referrer-policy': 'no-referrer' },
     origin: 'null',
   },
   {
-    what: 'a neighbour on the same site',
+    what: 'a neighbor on the same site',
     target: open,
     host: 'blog.bank.localhost',
     origin: at('blog.bank.localhost'),
@@ -159,7 +159,7 @@ const strangers: Stranger[] = [
     site: undefined,
   },
   {
-    what: 'a neighbour, where browsers name no site',
+    what: 'a neighbor, if browsers send no Sec-Fetch-Site',
     target: plain,
     host: 'blog.bank.test',
     origin: at('blog.bank.test'),
@@ -172,7 +172,7 @@ const someDeeds: Deed[] = [
   { path: '/users', body: { email: 'planted@example.com' } },
   { path: '/auth/login', body: { ...admin, mode: 'session' } },
 ];
-/** Each would change something if it were done. */
+/** Each would change something if it succeeded. */
 const allDeeds: Deed[] = [
   ...someDeeds,
   { path: '/auth/logout', body: { mode: 'cookie' } },
@@ -193,7 +193,7 @@ const reads = [
   '/users/me/sessions?_method=DELETE',
 ];
 
-/** Has the page of a stranger send everything, and gives what arrived. No answer may be read. */
+/** Makes another page send all requests, and returns those that arrived. The page must not read any response. */
 async function suffer(t: Test, { target, host, wrap = (html) => html, headers }: Stranger, attack: Attack) {
   await target.arrived();
   await visit(host, wrap(attackerPage(attack)), headers);
@@ -204,16 +204,16 @@ async function suffer(t: Test, { target, host, wrap = (html) => html, headers }:
   t.strictSame(
     posts.map(({ path, type }) => `${path} ${type}`).sort(),
     attack.deeds.map(([guise, { path }]) => `${path} ${guises[guise]}`).sort(),
-    'every post arrived, and none of those that need to be asked for',
+    'every POST request arrived, except those that need a preflight',
   );
   const loaded = arrivals.filter(({ method }) => method === 'GET');
-  t.equal(loaded.length, attack.reads.length, 'and every part of a page');
+  t.equal(loaded.length, attack.reads.length, 'every GET request arrived');
   const others = arrivals.filter((arrival) => !posts.includes(arrival) && !loaded.includes(arrival));
-  t.strictSame([...new Set(others.map(({ method }) => method))], ['OPTIONS'], 'for the rest the browser has asked');
+  t.strictSame([...new Set(others.map(({ method }) => method))], ['OPTIONS'], 'the others only sent a preflight');
   t.strictSame(
     arrivals.filter(({ setCookie }) => setCookie !== undefined),
     [],
-    'no answer sets a cookie, or takes one away',
+    'no response sets or clears a cookie',
   );
   return { posts, loaded };
 }
@@ -221,7 +221,7 @@ async function suffer(t: Test, { target, host, wrap = (html) => html, headers }:
 for (const stranger of strangers) {
   const { what, target, host, origin, site } = stranger;
   const isShy = stranger.headers !== undefined;
-  t.test(`${what} does nothing with the cookies of who looks at it`, async (t) => {
+  t.test(`${what} has no effect with the cookies of its visitor`, async (t) => {
     await context.clearCookies();
     for (const mode of ['cookie', 'session'])
       t.equal(await target.call('POST', '/auth/login', { ...admin, mode }), 200);
@@ -253,19 +253,19 @@ for (const stranger of strangers) {
       );
     const carries = ({ headers }: Arrival) =>
       [refreshCookie, sessionCookie].every((name) => headers.cookie?.includes(`${name}=`));
-    seen(carries, 'both cookies came along');
+    seen(carries, 'both cookies were sent');
     seen(({ headers: sent }) => sent.origin === origin || (isShy && sent.origin === at(host)), `from ${origin}`);
-    seen(({ headers }) => headers['sec-fetch-site'] === site, `that is: ${site}`);
-    seen(({ status }) => status === 403, 'and were refused');
-    t.ok(loaded.every(carries), 'with parts of a page they came along too');
-    t.strictSame(await target.stored(), before, 'nothing has changed');
-    t.strictSame(await target.cookies(), cookies, 'the cookies are what they were');
-    t.equal(await target.call('GET', '/users/me?fields=id'), 200, 'who looked at it is signed in');
+    seen(({ headers }) => headers['sec-fetch-site'] === site, `Sec-Fetch-Site: ${site}`);
+    seen(({ status }) => status === 403, 'the service rejected the requests');
+    t.ok(loaded.every(carries), 'both cookies were sent with GET requests too');
+    t.strictSame(await target.stored(), before, 'no stored data has changed');
+    t.strictSame(await target.cookies(), cookies, 'the cookies have not changed');
+    t.equal(await target.call('GET', '/users/me?fields=id'), 200, 'the visitor is still signed in');
     t.equal(await target.call('POST', '/auth/logout', { mode: 'session' }), 204);
-    t.strictSame(await target.cookies(), [], 'until they choose not to be');
+    t.strictSame(await target.cookies(), [], 'the visitor has signed out');
   });
 
-  t.test(`${what} signs nobody in, to whatever account`, async (t) => {
+  t.test(`${what} signs no visitor in, whatever the account`, async (t) => {
     await context.clearCookies();
     const { email, password } = await createUser(target.app);
     const before = await target.stored();
@@ -277,18 +277,18 @@ for (const stranger of strangers) {
       reads: [['img', `/auth/login?${new URLSearchParams({ email, password, mode: 'session' })}`]],
     });
     t.ok(posts.every(({ status }) => status === 400 || status === 403));
-    t.strictSame(await target.stored(), before, 'no session has begun');
-    t.strictSame(await target.cookies(), [], 'nobody is signed in');
+    t.strictSame(await target.stored(), before, 'no session was created');
+    t.strictSame(await target.cookies(), [], 'no user is signed in');
     t.equal(
       await target.call('POST', '/auth/login', { email, password, mode: 'session' }),
       200,
-      'but who does it here',
+      'a login from our own page works',
     );
   });
 }
 
 for (const { what, target, host } of [strangers[0], strangers[5]] as Stranger[]) {
-  t.test(`${what}: nor does it by leaving for the service`, async (t) => {
+  t.test(`${what} has no effect by navigating to the service`, async (t) => {
     const leave = async (type: string, deed: Deed) => {
       await target.arrived();
       await visit(host, leavingPage(`${target.url}${deed.path}`, type, deed));
@@ -301,7 +301,7 @@ for (const { what, target, host } of [strangers[0], strangers[5]] as Stranger[])
     const before = await target.stored();
     for (const type of formTypes) {
       const arrival = await leave(type, someDeeds[2] as Deed);
-      t.ok([400, 403].includes(arrival?.status ?? 0), 'signs nobody in');
+      t.ok([400, 403].includes(arrival?.status ?? 0), 'no user is signed in by it');
     }
     t.strictSame(await target.cookies(), []);
     t.strictSame(await target.stored(), before);

@@ -25,7 +25,7 @@ async function linkTo(address: string): Promise<string> {
     if (link) return new URL(link).pathname + new URL(link).search;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`No email with a link has come to ${address}.`);
+  throw new Error(`No email with a link has arrived for ${address}.`);
 }
 
 async function requests(user: { email: string; password: string }, email: string) {
@@ -35,14 +35,14 @@ async function requests(user: { email: string; password: string }, email: string
   t.equal((await service.post('/users/me/email', { email }, headers)).status, 204);
 }
 
-t.test('a new address is confirmed by a button, and not by opening the link', async (t) => {
+t.test('a new address is confirmed with the button, not by opening the link', async (t) => {
   const user = await createUser(service, []);
   await requests(user, 'new-address@example.org');
   const person = await newPerson(browser, service);
   await signIn(person, user.email, user.password);
   await seesOwnAccount(person);
   const link = await linkTo('new-address@example.org');
-  t.equal((await service.get(link)).status, 200, 'a scanner follows it');
+  t.equal((await service.get(link)).status, 200, 'a link scanner opens it');
   await person.open(link);
   t.notMatch(person.page.url(), 'token', 'the token is not in the address bar');
   await person.page.getByRole('button', { name: 'Confirm' }).click();
@@ -56,7 +56,7 @@ t.test('a new address is confirmed by a button, and not by opening the link', as
   await person.page.getByText('The link has already been used').waitFor();
 });
 
-t.test('users request a new address on their account page, and withdraw the request', async (t) => {
+t.test('users can request a new address on their account page, and cancel the request', async (t) => {
   const user = await createUser(service, []);
   const person = await newPerson(browser, service);
   const { page } = person;
@@ -93,7 +93,7 @@ t.test('users request a new address on their account page, and withdraw the requ
   t.strictSame(person.complaints(), []);
 });
 
-t.test('the old address cancels the change without signing in', async (t) => {
+t.test('a link to the old address cancels the change without signing in', async (t) => {
   const user = await createUser(service, []);
   await requests(user, 'planted@example.org');
   const person = await newPerson(browser, service);

@@ -14,7 +14,7 @@ const browser = await startBrowser(t);
 const call = await asAdministrator(service);
 const password = 'a good long password';
 
-/** Opens the newest mail to an address in the mailbox, and follows its link. */
+/** Opens the newest email to an address in the mailbox, and follows its link. */
 async function followMail({ page, open }: Person, email: string): Promise<void> {
   const mail = page.getByRole('link').filter({ hasText: email }).first();
   for (let tries = 0; tries < 40 && (await mail.count()) === 0; tries++) {
@@ -30,7 +30,7 @@ for (const [device, viewport] of Object.entries({
   desk: { width: 1280, height: 800 },
   phone: { width: 375, height: 700 },
 })) {
-  t.test(`register, verify, sign in (${device})`, async (t) => {
+  t.test(`a visitor registers, verifies their address, and signs in (${device})`, async (t) => {
     await call('PATCH', '/settings', { public_registration: true });
     const person = await newPerson(browser, service, { viewport });
     const { page } = person;
@@ -51,7 +51,7 @@ for (const [device, viewport] of Object.entries({
     t.strictSame(person.complaints(), []);
   });
 
-  t.test(`be invited, accept, sign in (${device})`, async (t) => {
+  t.test(`an invited user accepts the invitation and signs in (${device})`, async (t) => {
     const email = `invite-${device}@example.com`;
     const role = await call('POST', '/roles', { name: 'Invited' });
     await call('POST', '/users/invite', { email, role: role.id });
@@ -68,7 +68,7 @@ for (const [device, viewport] of Object.entries({
     t.strictSame(person.complaints(), []);
   });
 
-  t.test(`forget the password, reset it, sign in (${device})`, async (t) => {
+  t.test(`a user resets a forgotten password and signs in (${device})`, async (t) => {
     const { email, password: old } = await createUser(service, []);
     const person = await newPerson(browser, service, { viewport });
     const { page } = person;
@@ -83,7 +83,7 @@ for (const [device, viewport] of Object.entries({
     await page.getByRole('button', { name: 'Save password' }).click();
     await page.locator('[data-part=done]').waitFor();
     await signIn(person, email, old);
-    t.match(await person.said('alert'), /./, 'the old one is refused');
+    t.match(await person.said('alert'), /./, 'the old password is rejected');
     person.complaints();
     await signIn(person, email, password);
     await seesOwnAccount(person);

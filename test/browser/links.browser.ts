@@ -11,7 +11,7 @@ const pages = [
   { path: '/account/accept-invite', call: '**/users/invite/accept', submit: 'Accept invitation' },
 ];
 
-t.test('the token of a link leaves the address bar, and goes along to another language', async (t) => {
+t.test('the token of a link is removed from the address bar, and kept for another language', async (t) => {
   for (const { path, call } of pages) {
     const person = await newPerson(browser, service);
     const { page, context } = person;
@@ -20,7 +20,7 @@ t.test('the token of a link leaves the address bar, and goes along to another la
     t.equal(new URL(page.url()).search, '');
     await page.getByRole('link', { name: 'Deutsch' }).click();
     await page.waitForURL(/lang=de-DE$/);
-    t.equal(await page.evaluate('history.length'), 3, 'nor is it among the pages to go back to');
+    t.equal(await page.evaluate('history.length'), 3, 'the browser history has no page with the token');
     let sent: unknown;
     await page.route(call, async (route) => {
       sent = { ...route.request().postDataJSON(), cookie: (await route.request().allHeaders()).cookie };
@@ -30,13 +30,13 @@ t.test('the token of a link leaves the address bar, and goes along to another la
     await page.locator('[type=submit]').click();
     await page.locator('[data-part=done]').waitFor();
     t.strictSame(sent, { token: 'a"b&c', password: 'a good long password', cookie: undefined });
-    t.strictSame(await context.cookies(), [], 'who was signed in here before is not any more');
+    t.strictSame(await context.cookies(), [], 'an earlier session in this browser is signed out');
     t.equal(await page.evaluate('document.activeElement.tagName'), 'H1');
     t.strictSame(person.complaints(), []);
   }
 });
 
-t.test('a link that is of no use says why, and what to do', async (t) => {
+t.test('the page explains why a link cannot be used, and what to do', async (t) => {
   const answers: [status: number, code: string, reset: RegExp, invite: RegExp][] = [
     [401, 'TOKEN_EXPIRED', /has expired. Request a new one/, /has expired. Ask the person who invited you/],
     [403, 'INVALID_TOKEN', /incomplete or not valid.*request a new one/, /incomplete or not valid.*ask the person/],
@@ -62,7 +62,7 @@ t.test('a link that is of no use says why, and what to do', async (t) => {
   }
 });
 
-t.test('a password that is refused can be chosen anew', async (t) => {
+t.test('users can choose another password if theirs is rejected', async (t) => {
   for (const { path, call, submit } of pages) {
     const person = await newPerson(browser, service);
     const errors = [{ message: 'x', extensions: { code: 'FAILED_VALIDATION', field: 'password' } }];

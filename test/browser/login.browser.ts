@@ -10,7 +10,7 @@ const browser = await startBrowser(t);
 const someone = () => newPerson(browser, service);
 const { email, password } = administrator;
 
-t.test('sign in and out', async (t) => {
+t.test('users can sign in and out', async (t) => {
   const person = await someone();
   await signIn(person, email, password);
   await seesOwnAccount(person);
@@ -22,7 +22,7 @@ t.test('sign in and out', async (t) => {
 
   await person.open('/account/login');
   await seesOwnAccount(person);
-  t.pass('who is signed in needs not do it again');
+  t.pass('signed-in users do not have to sign in again');
 
   await person.page.getByRole('button', { name: 'Sign out' }).click();
   t.equal(await person.said('status'), 'You are signed out.');
@@ -32,7 +32,7 @@ t.test('sign in and out', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('a wrong password, and then the right one', async (t) => {
+t.test('after a wrong password, users can enter the right one', async (t) => {
   const person = await someone();
   await signIn(person, email, 'not the password');
   t.match(await person.said('alert'), 'Check both, or reset your password.');
@@ -44,7 +44,7 @@ t.test('a wrong password, and then the right one', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('what is missing or ill-formed is said at its field, and nothing is sent', async (t) => {
+t.test('missing or malformed input is reported at its field, and nothing is sent', async (t) => {
   const person = await someone();
   await person.open('/account/login');
   const sent: string[] = [];
@@ -64,7 +64,7 @@ t.test('what is missing or ill-formed is said at its field, and nothing is sent'
   t.strictSame(sent, []);
 });
 
-t.test('after signing in it goes on to where one wanted to go, if that is one of these pages', async (t) => {
+t.test('a login redirects to the requested page, but only to an account page', async (t) => {
   for (const [redirect, end] of [
     ['/account/register?x=1', '/account/register?x=1'],
     ['/server/ping', '/account'],
@@ -80,7 +80,7 @@ t.test('after signing in it goes on to where one wanted to go, if that is one of
   }
 });
 
-t.test('a session cookie that is of no use any more is no obstacle', async (t) => {
+t.test('an unusable session cookie does not prevent a login', async (t) => {
   const user = await createUser(service, []);
   const person = await someone();
   await signIn(person, user.email, user.password);
@@ -100,7 +100,7 @@ t.test('a session cookie that is of no use any more is no obstacle', async (t) =
   await person.page.waitForURL(/\/account\/login\?redirect=/);
 });
 
-t.test('nor is one that has expired, which the API leaves where it is', async (t) => {
+t.test('an expired session cookie, which the API does not clear, does not prevent a login', async (t) => {
   const short = await startClockedService(t);
   const person = await newPerson(browser, short);
   await signIn(person, email, password);
@@ -113,7 +113,7 @@ t.test('nor is one that has expired, which the API leaves where it is', async (t
   t.not((await person.context.cookies())[0]?.value, cookie?.value);
 });
 
-t.test('in the language of the person, and another by choice', async (t) => {
+t.test('the page uses the language of the browser, or the one that the user chooses', async (t) => {
   const person = await newPerson(browser, service, { locale: 'fr-FR' });
   await person.open('/account/login?redirect=/account/register');
   t.equal(await person.page.locator('h1').textContent(), 'Connexion');
@@ -129,7 +129,7 @@ t.test('in the language of the person, and another by choice', async (t) => {
   await person.page.waitForURL(/\/account\/register$/);
 });
 
-t.test('a code is asked for when the API asks for one', async (t) => {
+t.test('the page asks for a code when the API requires one', async (t) => {
   const person = await someone();
   const { page } = person;
   const code = page.getByLabel('Code from your authenticator app');
@@ -161,7 +161,7 @@ t.test('a code is asked for when the API asks for one', async (t) => {
   await seesOwnAccount(person);
 });
 
-t.test('a service that is gone, or has enough, is told of in words', async (t) => {
+t.test('the page explains why the service is unavailable or rejects more attempts', async (t) => {
   const person = await someone();
   await person.page.route('**/auth/login', (route) => route.abort());
   await signIn(person, email, password);
@@ -181,5 +181,5 @@ t.test('a service that is gone, or has enough, is told of in words', async (t) =
   await person.page.unroute('**/auth/login');
   await person.page.route('**/auth/login', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
   await signIn(person, email, password);
-  t.match(await person.said('alert'), 'Try again in a minute.', 'also by a proxy');
+  t.match(await person.said('alert'), 'Try again in a minute.', 'an error from a proxy');
 });

@@ -7,7 +7,7 @@ import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
 import { json, status } from '../helpers/web-server.js';
 
 const port = String(await freePort());
-// Another site than that of the provider, as in real life.
+// A different site than the provider, as in production.
 const publicUrl = `http://localhost:${port}`;
 const keys = ['forum', 'work'];
 const provider = await startOauth2Server(t, { publicUrl, keys });
@@ -34,14 +34,14 @@ const isTooWide = ({ page }: Person) => page.evaluate('document.documentElement.
 const isKept = ({ page }: Person) => page.evaluate('sessionStorage.length > 0');
 const says = (person: Person, words: string) => person.page.getByText(words).waitFor();
 
-/** For who wants to see the pages: `SHOTS` names a folder. */
+/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
 async function shoot({ page }: Person, name: string): Promise<void> {
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
 }
 
 let people = 0;
 
-/** Who is at the provider from now on: somebody who has never been here. */
+/** Creates the account that the provider signs in from now on. It is new to the service. */
 function newcomer(): string {
   const id = ++people;
   const email = `somebody-${id}@forum.example`;
@@ -56,7 +56,7 @@ async function signedIn(user: User, options = {}): Promise<Person> {
   return person;
 }
 
-/** A user with a password, a linked account and two-factor authentication. @returns the secret, and recovery codes */
+/** Creates a user with a password, a linked account, and two-factor authentication. */
 async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   newcomer();
   const user = await createUser(service, ['tfa_secret']);
@@ -75,7 +75,7 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   return { secret, codes };
 }
 
-t.test('by a button to the provider, and back to where one wanted to go', async (t) => {
+t.test('a button leads to the provider, which redirects back to the requested page', async (t) => {
   const email = newcomer();
   const person = await someone();
   await person.open('/account/login?redirect=/account/register');
@@ -93,7 +93,7 @@ t.test('by a button to the provider, and back to where one wanted to go', async 
   t.strictSame(person.complaints(), []);
 });
 
-t.test('with two-factor authentication a code is asked for', async (t) => {
+t.test('a login by provider with two-factor authentication asks for a code', async (t) => {
   const { secret, codes } = await createProtected();
   const person = await someone(phone);
   const { page } = person;
@@ -115,7 +115,7 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   t.equal(await focused(person), 'provider-otp');
   await page.reload();
   await field.waitFor();
-  t.pass('it is asked for after the page is loaded again, too');
+  t.pass('the code is still requested after a reload');
   const otp = codeOfNow(secret);
   await field.fill(otp.replace(/^.../, '$& '));
   const sent = page.waitForRequest('**/auth/login/forum');
@@ -141,7 +141,7 @@ t.test('with two-factor authentication a code is asked for', async (t) => {
   await seesOwnAccount(lost);
 });
 
-t.test('in the language that was chosen', async () => {
+t.test('a login by provider keeps the language that the user chose', async () => {
   await createProtected();
   const person = await someone();
   await person.open('/account/login?lang=de');
@@ -151,7 +151,7 @@ t.test('in the language that was chosen', async () => {
   await person.page.getByLabel('Code de votre application d’authentification').waitFor();
 });
 
-t.test('the code comes too late, too often, or not at all', async (t) => {
+t.test('users can start over if the code is late, and too many wrong codes are blocked', async (t) => {
   const { secret } = await createProtected();
   const person = await someone();
   const { page, context } = person;
@@ -194,7 +194,7 @@ t.test('the code comes too late, too often, or not at all', async (t) => {
   await link(elsewhere, 'Continue with Forum').waitFor();
 });
 
-t.test('a session cookie that is of no use any more is no obstacle to the code', async () => {
+t.test('an unusable session cookie does not prevent entering the code', async () => {
   const { secret } = await createProtected();
   const person = await someone();
   await person.open('/account/login');
@@ -207,7 +207,7 @@ t.test('a session cookie that is of no use any more is no obstacle to the code',
   await seesOwnAccount(person);
 });
 
-t.test('where nobody signs in with a password, the code is asked for all the same', async (t) => {
+t.test('without password logins, the page still asks for the code', async (t) => {
   const only = await startService(await createHome(t, { prepared: true }), {
     ...variables,
     AUTH_DISABLE_DEFAULT: 'true',
@@ -228,7 +228,7 @@ t.test('where nobody signs in with a password, the code is asked for all the sam
   await page.waitForURL(`${only.url}/account/register`);
 });
 
-t.test('why a login failed is told in words', async (t) => {
+t.test('the page explains why a login failed', async (t) => {
   const person = await someone();
   for (const [reason, words] of [
     ['INVALID_CREDENTIALS', 'The sign-in was not completed, or there is no account for you here.'],
@@ -251,10 +251,10 @@ t.test('why a login failed is told in words', async (t) => {
   await person.page.getByLabel('Password', { exact: true }).fill(user.password);
   await button(person, 'Sign in').click();
   await person.page.waitForURL(`${publicUrl}/account/register`);
-  t.pass('and it goes on to where one wanted to go in the beginning');
+  t.pass('the user returns to the page that they requested first');
 });
 
-t.test('an account is linked, used, and unlinked', async (t) => {
+t.test('users can link an account, sign in with it, and unlink it', async (t) => {
   const user = await createUser(service, []);
   const email = newcomer();
   const person = await signedIn(user);
@@ -303,7 +303,7 @@ t.test('an account is linked, used, and unlinked', async (t) => {
   t.pass('other sessions have ended');
 });
 
-t.test('the only way in stays', async (t) => {
+t.test('the only way to sign in cannot be unlinked', async (t) => {
   newcomer();
   const person = await someone();
   const { page } = person;
@@ -329,7 +329,7 @@ t.test('the only way in stays', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('what goes wrong on the way is told when one is back', async (t) => {
+t.test('the account page explains why linking failed', async (t) => {
   const email = newcomer();
   const first = await someone();
   await first.open('/account/login');
@@ -345,7 +345,7 @@ t.test('what goes wrong on the way is told when one is back', async (t) => {
   t.equal(person.page.url(), `${publicUrl}/account?lang=de-DE`);
   await person.page.reload();
   await seesOwnAccount(person);
-  t.equal(await person.page.locator('[data-alert]:not(:empty)').count(), 0, 'once');
+  t.equal(await person.page.locator('[data-alert]:not(:empty)').count(), 0, 'shown once');
 
   await person.open('/account');
   await seesOwnAccount(person);
@@ -368,7 +368,7 @@ t.test('what goes wrong on the way is told when one is back', async (t) => {
   }
 });
 
-t.test('whose session has ended meanwhile is led to sign in, and not to the provider', async (t) => {
+t.test('users whose session has ended are sent to sign in, not to the provider', async (t) => {
   const user = await createUser(service, []);
   for (const end of ['gone', 'of no use'] as const) {
     const person = await signedIn(user);
@@ -383,13 +383,13 @@ t.test('whose session has ended meanwhile is led to sign in, and not to the prov
   }
 });
 
-t.test('who must set up two-factor authentication first is shown nothing to link', async (t) => {
+t.test('users who must set up two-factor authentication first see no accounts to link', async (t) => {
   const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
   await button(person, 'Set up').waitFor();
   t.equal(await section(person).count(), 0);
 });
 
-t.test('where there are no providers there is nothing to see of them', async (t) => {
+t.test('without providers, the account page does not mention them', async (t) => {
   const plain = await startService(await createHome(t, { prepared: true }), variables);
   const person = await newPerson(browser, plain);
   await signIn(person, administrator.email, administrator.password);
@@ -406,7 +406,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await shoot(person, `${state}-${colorScheme}`);
   };
 
-  t.test(`no barrier, and nothing too wide for a phone: linked accounts, ${colorScheme}`, async (t) => {
+  t.test(`linked accounts are accessible and fit a phone screen, ${colorScheme}`, async (t) => {
     const user = await createUser(service, ['first_name', 'password']);
     provider.profile = { id: `somebody-with-an-identifier-that-is-long-${'x'.repeat(60)}-${++people}` };
     const person = await signedIn(user, options);
@@ -427,7 +427,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await check(t, person, 'refused');
   });
 
-  t.test(`no barrier, and nothing too wide for a phone: the code, ${colorScheme}`, async (t) => {
+  t.test(`the form for the code is accessible and fits a phone screen, ${colorScheme}`, async (t) => {
     await createProtected();
     const person = await someone(options);
     await person.open('/account/login');

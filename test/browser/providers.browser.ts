@@ -5,7 +5,7 @@ import { asAdministrator, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 
 const port = String(await freePort());
-// Another site than that of the provider, as in real life: its cookies must come along all the same.
+// A different site than the provider, as in production. Its cookies must be sent anyway.
 const publicUrl = `http://localhost:${port}`;
 const provider = await startOpenIdProvider(t, { publicUrl, keys: ['example'] });
 provider.setAccount('ada', {
@@ -26,12 +26,12 @@ const browser = await startBrowser(t);
 
 async function someone(): Promise<Person> {
   const person = await newPerson(browser, service, { baseURL: publicUrl });
-  // The pages of the provider ask for a font from far away.
+  // The pages of the provider load a font from another host.
   await person.context.route(/^https:/, (route) => route.abort());
   return person;
 }
 
-/** Leaves our page for that of the provider. */
+/** Goes from our page to the page of the provider. */
 async function chooseProvider({ page }: Person): Promise<void> {
   await page.getByText('Example ID').click();
 }
@@ -44,7 +44,7 @@ async function logInAtProvider({ page }: Person, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-t.test('sign in by provider, for the first time and again', async (t) => {
+t.test('users can sign in by provider, for the first time and again', async (t) => {
   const person = await someone();
   const { page, context } = person;
   await person.open('/account/login');
@@ -67,17 +67,17 @@ t.test('sign in by provider, for the first time and again', async (t) => {
   await page.waitForURL(/\/account\/login/);
   await chooseProvider(person);
   await seesOwnAccount(person);
-  t.pass('the provider still knows who it is');
+  t.pass('the provider still has a session');
 });
 
-t.test('who changes their mind at the provider is back where they began', async (t) => {
+t.test('users who cancel at the provider return to the login page', async (t) => {
   const person = await someone();
   const { page, context } = person;
   await person.open('/account/login');
   await chooseProvider(person);
   await page.getByText('Cancel').click();
   await page.waitForURL((url) => url.origin === publicUrl && url.pathname.startsWith('/account/login'));
-  t.ok((await person.said('alert')).length > 10, 'and is told');
+  t.ok((await person.said('alert')).length > 10, 'the page says why');
   t.strictSame(
     await context.cookies(publicUrl).then((all) => all.filter(({ name }) => name.includes('session_token'))),
     [],

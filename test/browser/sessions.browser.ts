@@ -16,7 +16,7 @@ async function signedIn(user: User, options: Parameters<typeof newPerson>[2] = {
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
 
-t.test('where one is signed in, and ending one of them', async (t) => {
+t.test('users can list their sessions and sign one of them out', async (t) => {
   const user = await createUser(service, []);
   await service.post('/auth/login', user, { 'user-agent': 'curl/8.5.0' });
   const elsewhere = await signedIn(user, { userAgent: phone });
@@ -30,7 +30,7 @@ t.test('where one is signed in, and ending one of them', async (t) => {
   t.match(first, 'This browser');
   t.match(first, '127.0.0.1');
   t.match(first, /Last used .* · signed in /);
-  t.equal(await items.first().getByRole('button').count(), 0, 'it is ended by signing out');
+  t.equal(await items.first().getByRole('button').count(), 0, 'the current session has no button');
   t.match(others.join(), /Safari, iOS.*curl/s);
 
   await section.getByRole('button', { name: 'Sign out Safari, iOS 127.0.0.1' }).click();
@@ -42,7 +42,7 @@ t.test('where one is signed in, and ending one of them', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('ending all others', async (t) => {
+t.test('users can sign out everywhere else', async (t) => {
   const user = await createUser(service, []);
   const elsewhere = await signedIn(user);
   const person = await signedIn(user);
@@ -50,7 +50,7 @@ t.test('ending all others', async (t) => {
   await all.click();
   t.equal(await person.said('status'), 'You are signed out everywhere else.');
   t.equal(await person.section.getByRole('listitem').count(), 1);
-  t.equal(await all.isVisible(), false, 'there is nothing left to end');
+  t.equal(await all.isVisible(), false, 'no other session is left');
   await person.open('/account');
   await seesOwnAccount(person);
   await elsewhere.open('/account');
@@ -58,7 +58,7 @@ t.test('ending all others', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('what has ended meanwhile', async (t) => {
+t.test('the page reports sessions that have ended in the meantime', async (t) => {
   const user = await createUser(service, []);
   const [person, another] = [await signedIn(user), await signedIn(user)];
   await another.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
@@ -81,7 +81,7 @@ t.test('what has ended meanwhile', async (t) => {
   await person.page.waitForURL(/\/account\/login/, { timeout: 10_000 });
 });
 
-t.test('a user agent is text, and long ones do not break the page', async (t) => {
+t.test('user agents are shown as text, and long ones do not break the page', async (t) => {
   const user = await createUser(service, []);
   const agents = ['<img src=x onerror=alert(1)>', `${'W'.repeat(200)}/1.0`, 'Mozilla/5.0'];
   for (const agent of agents) await service.post('/auth/login', user, { 'user-agent': agent });
@@ -92,7 +92,7 @@ t.test('a user agent is text, and long ones do not break the page', async (t) =>
   t.strictSame(person.complaints(), []);
 });
 
-t.test('no barriers, in light and dark, in every language, on a phone', async (t) => {
+t.test('the list is accessible and fits a phone screen in every language, light and dark', async (t) => {
   const user = await createUser(service, []);
   await service.post('/auth/login', user, { 'user-agent': phone });
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -107,7 +107,7 @@ t.test('no barriers, in light and dark, in every language, on a phone', async (t
   }
 });
 
-t.test('who must set up two-factor authentication first does not see it', async (t) => {
+t.test('users who must set up two-factor authentication first do not see their sessions', async (t) => {
   const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
   t.equal(await person.section.isVisible(), false);
 });

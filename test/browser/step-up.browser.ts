@@ -21,10 +21,10 @@ const browser = await startBrowser(t);
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 const dialog = ({ page }: Person) => page.getByRole('dialog', { name: 'Confirm that it’s you' });
 const says = ({ page }: Person, words: string) => page.getByText(words).waitFor();
-/** The default of REAUTHENTICATION_PERIOD, and a little more. */
+/** Advances the clock by a little more than the default of REAUTHENTICATION_PERIOD. */
 const growStale = () => service.clock.advance(16 * minute);
 
-/** For a look at the pages: `SHOTS` names a folder. */
+/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
 async function shoot({ page }: Person, name: string): Promise<void> {
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
 }
@@ -46,7 +46,7 @@ async function proveWith(person: Person, label: string, value: string): Promise<
   await button(person, 'Continue').click();
 }
 
-/** A user without a password, signed in by a provider. @returns what the provider calls them */
+/** A user without a password, signed in by a provider. */
 async function signedInByProvider(options = {}): Promise<Person> {
   provider.profile = { id: ++people, email: `somebody-${people}@forum.example` };
   const person = await newPerson(browser, service, options);
@@ -57,7 +57,7 @@ async function signedInByProvider(options = {}): Promise<Person> {
 }
 let people = 0;
 
-t.test('in a session that is not fresh, the page asks for the password, and then continues', async (t) => {
+t.test('if the session is not fresh, the page asks for the password and then continues', async (t) => {
   const user = await createUser(service, []);
   const person = await signedIn(user);
   const { page } = person;
@@ -79,12 +79,12 @@ t.test('in a session that is not fresh, the page asks for the password, and then
   await page.getByLabel('New email address').fill('fresh-session@example.org');
   await button(person, 'Change email address').click();
   await says(person, 'We sent a link to fresh-session@example.org.');
-  t.pass('the session is fresh from then on');
+  t.pass('the session is now fresh');
   const again = await signedIn({ ...user, password: 'a calm meadow in autumn' });
   t.match(await again.page.locator('[data-signed-in-as]').textContent(), user.email);
 });
 
-t.test('without the proof nothing happens', async (t) => {
+t.test('nothing changes if the user does not confirm their identity', async (t) => {
   const user = await createUser(service, []);
   const person = await signedIn(user);
   const { page } = person;
@@ -98,7 +98,7 @@ t.test('without the proof nothing happens', async (t) => {
     await page.locator('#password-form:not([aria-busy])').waitFor();
     t.equal(await page.locator('[data-alert]:not(:empty), [data-status]:not(:empty)').count(), 0);
     t.equal(await page.locator('.fault:not(:empty)').count(), 0);
-    t.equal(await page.getByLabel('New password').inputValue(), 'a calm meadow in autumn', 'what was typed stays');
+    t.equal(await page.getByLabel('New password').inputValue(), 'a calm meadow in autumn', 'the input is kept');
   }
   await signedIn(user);
 });
@@ -150,7 +150,7 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   t.not(await page.locator('[data-codes] li').first().textContent(), recoveryCode);
 });
 
-t.test('accounts are linked and unlinked after the proof', async () => {
+t.test('accounts are linked and unlinked after the user confirms their identity', async () => {
   const user = await createUser(service, []);
   provider.profile = { id: ++people };
   const person = await signedIn(user);
@@ -193,7 +193,7 @@ t.test('users without a password sign in through their provider again', async (t
   provider.answers = {};
 });
 
-t.test('users without an address are asked for one', async () => {
+t.test('users without an email address are asked for one', async () => {
   provider.profile = { id: ++people };
   const person = await newPerson(browser, service);
   await person.open('/account/login');
@@ -205,7 +205,7 @@ t.test('users without an address are asked for one', async () => {
   await says(person, 'We sent a link to first-address@example.org.');
 });
 
-t.test('where the page knows no way, it says what to do', async (t) => {
+t.test('if the page does not support any of the methods, it explains what to do', async (t) => {
   const person = await signedIn(await createUser(service, []));
   const errors = [
     { message: 'x', extensions: { code: 'REAUTHENTICATION_REQUIRED', max_age: 900, methods: ['email'] } },
@@ -216,14 +216,14 @@ t.test('where the page knows no way, it says what to do', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  t.test(`no barrier, and nothing too wide for a phone, ${colorScheme}`, async (t) => {
+  t.test(`the dialog is accessible and fits a phone screen, ${colorScheme}`, async (t) => {
     const options = { colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } };
     const check = async (t: Test, person: Person, state: string) => {
       await person.page.locator('dialog[open]').waitFor();
       t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, state);
       const box = await person.page.locator('dialog[open]').boundingBox();
-      t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: it is in the middle`);
+      t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: the dialog is centered`);
       await shoot(person, `${state}-${colorScheme}`);
     };
     const person = await signedIn(await createUser(service, []), options);

@@ -20,7 +20,7 @@ const everything = ['first_name', 'password', 'tfa_secret'];
 
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 
-/** Sets two-factor authentication up, by the code of the step before. @returns the secret */
+/** Sets up two-factor authentication with the code of the previous time step. @returns the secret */
 async function setUp(person: Person, password?: string, begin = 'Set up', on = 'Turn on'): Promise<string> {
   const { page } = person;
   if (password !== undefined) await page.locator('#tfa-password').fill(password);
@@ -44,14 +44,14 @@ async function signedIn(user: User, options = {}) {
   return person;
 }
 
-t.test('turned on, used, and turned off', async (t) => {
+t.test('users can turn two-factor authentication on, sign in with it, and turn it off', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user, { acceptDownloads: true });
   const { page, context } = person;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const secret = await setUp(person, user.password);
   const codes = await shownCodes(person);
-  t.equal(codes.length, 10, 'the codes come by themselves: the password was typed a moment ago');
+  t.equal(codes.length, 10, 'the codes appear automatically, because the password was just entered');
   t.match(codes[0], /^(\w{4}-){3}\w{4}$/);
   t.match(await person.said('status'), 'is on.');
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Recovery codes');
@@ -65,7 +65,7 @@ t.test('turned on, used, and turned off', async (t) => {
   t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
   await button(person, 'I have saved them').click();
   await button(person, 'Turn off').waitFor();
-  t.notMatch(await page.content(), codes[0] ?? '', 'they are gone from the page');
+  t.notMatch(await page.content(), codes[0] ?? '', 'the codes are removed from the page');
   t.notMatch(await page.content(), secret);
   await person.open('/account');
   await seesOwnAccount(person);
@@ -126,7 +126,7 @@ t.test('turned on, used, and turned off', async (t) => {
   t.pass('other sessions have ended');
 });
 
-t.test('users who must set it up continue to everything else', async (t) => {
+t.test('users who must set up two-factor authentication see the whole page afterwards', async (t) => {
   const user = await createUser(service, ['first_name'], { enforce_tfa: true });
   const person = await signedIn(user);
   t.equal(await person.page.getByLabel('First name').isVisible(), false);
@@ -143,7 +143,7 @@ t.test('users who must set it up continue to everything else', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('who has no password shows a code in its place', async (t) => {
+t.test('users without a password enter a code instead', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user);
   const call = await asAdministrator(service);
@@ -161,7 +161,7 @@ t.test('who has no password shows a code in its place', async (t) => {
   t.equal((await shownCodes(person)).length, 10);
 });
 
-t.test('codes that could not be made are asked for again', async (t) => {
+t.test('users can request recovery codes again if creating them failed', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user);
   await person.page.route('**/recovery-codes', (route) => route.abort());
@@ -174,7 +174,7 @@ t.test('codes that could not be made are asked for again', async (t) => {
   t.equal((await shownCodes(person)).length, 10);
 });
 
-t.test('too many wrong codes: when to come again is told', async (t) => {
+t.test('after too many wrong codes, the page says when to try again', async (t) => {
   const user = await createUser(service, everything);
   await setUp(await signedIn(user), user.password);
   const person = await newPerson(browser, service);
@@ -190,7 +190,7 @@ t.test('too many wrong codes: when to come again is told', async (t) => {
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
 });
 
-t.test('no barrier, and nothing too wide for a phone, in any language', async (t) => {
+t.test('two-factor authentication is accessible and fits a phone screen in every language', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const user = await createUser(service, everything);
     const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });

@@ -18,7 +18,7 @@ const pages = [
 const urlsIn = (html: string) =>
   [...html.matchAll(/(?:src|href)="(\/account\/assets\/[^"]*)"/g)].map(([, url = '']) => url);
 
-t.test('all that a page transfers is under 70 kB, and can be kept', async (t) => {
+t.test('a page transfers less than 70 kB, and its assets can be cached', async (t) => {
   await app.db.update(settings).set({ publicRegistration: true, projectColor: '#7a1fa2' });
   for (const lang of ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'zh-CN']) {
     for (const page of [...pages, '/account']) {
@@ -39,7 +39,7 @@ t.test('all that a page transfers is under 70 kB, and can be kept', async (t) =>
   await app.db.update(settings).set({ publicRegistration: false, projectColor: null });
 });
 
-t.test('an asset has its type, and is sent once', async (t) => {
+t.test('an asset has the right content type, and is not sent again if it has not changed', async (t) => {
   const [style = '', script = ''] = urlsIn((await get('/account/login')).body);
   t.equal((await get(style)).headers['content-type'], 'text/css; charset=utf-8');
   const { headers } = await get(script);
@@ -53,7 +53,7 @@ t.test('an asset has its type, and is sent once', async (t) => {
   t.equal((await get(script, { 'if-none-match': '"other"' })).statusCode, 200);
 });
 
-t.test('without its version, or with another, it is to be asked for again', async (t) => {
+t.test('an asset requested without its current version must be revalidated', async (t) => {
   for (const url of ['/account/assets/visitor.js', '/account/assets/visitor.js?v=other']) {
     const { statusCode, headers } = await get(url);
     t.equal(statusCode, 200);
@@ -61,7 +61,7 @@ t.test('without its version, or with another, it is to be asked for again', asyn
   }
 });
 
-t.test('there are no other assets', async (t) => {
+t.test('unknown assets return ROUTE_NOT_FOUND', async (t) => {
   for (const name of ['nothing.js', '..%2f..%2fpackage.json', 'theme-.css', 'theme-zzzzzz.css', 'constructor', '']) {
     const response = await get(`/account/assets/${name}`);
     t.equal(response.statusCode, 404, name);

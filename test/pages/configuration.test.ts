@@ -1,7 +1,7 @@
 import t from 'tap';
 import { startTestApp } from '../helpers/app.js';
 
-t.test('without passwords there is nothing about passwords', async (t) => {
+t.test('with AUTH_DISABLE_DEFAULT, the login page does not mention passwords', async (t) => {
   const { get } = await startTestApp(t, { AUTH_DISABLE_DEFAULT: 'true' });
   const { statusCode, body } = await get('/account/login');
   t.equal(statusCode, 200);
@@ -9,7 +9,7 @@ t.test('without passwords there is nothing about passwords', async (t) => {
   t.notMatch(body, '/forgot-password');
 });
 
-t.test('behind a path, all that pages link to and load is under that path', async (t) => {
+t.test('with a path in PUBLIC_URL, all links and assets of the pages are under that path', async (t) => {
   const { get } = await startTestApp(t, { PUBLIC_URL: 'https://example.com/accounts/' });
   for (const page of ['/account/login', '/account/forgot-password', '/account/verified']) {
     const { body } = await get(page);
@@ -21,7 +21,7 @@ t.test('behind a path, all that pages link to and load is under that path', asyn
   t.equal((await get('/account')).headers.location, '/accounts/account/login');
 });
 
-t.test('the cookie of the session may have another name', async (t) => {
+t.test('the pages use the configured name of the session cookie', async (t) => {
   const { get } = await startTestApp(t, { SESSION_COOKIE_NAME: 'mine' });
   t.equal((await get('/account', { cookie: 'mine=x' })).statusCode, 200);
   t.equal((await get('/account', { cookie: 'gatehouse_session_token=x' })).statusCode, 302);

@@ -29,7 +29,7 @@ const dataOf = (html: string) =>
   JSON.parse(/<script type="application\/json" id="page-data">(.*?)<\/script>/s.exec(html)?.[1] ?? '{}');
 const titleOf = (html: string) => /<h1[^>]*>([^<]*)</.exec(html)?.[1];
 
-t.test('every page, in every language', async (t) => {
+t.test('every page is available in every language, with security headers', async (t) => {
   const paths = [...visitorPages.map((name) => `/account/${name}`), '/account'];
   for (const tag of languages) {
     for (const path of paths) {
@@ -49,7 +49,7 @@ t.test('every page, in every language', async (t) => {
         what,
       );
       t.match(body, `<html lang="${tag}">`, what);
-      t.notMatch(body, /\{\{|\{%|\bundefined\b|\[object /, `${what}: nothing of the template is left over`);
+      t.notMatch(body, /\{\{|\{%|\bundefined\b|\[object /, `${what}: no template syntax is left`);
       t.notMatch(
         body,
         /<script(?! type="(application\/json" id="page-data">|module" src="))/,
@@ -62,7 +62,7 @@ t.test('every page, in every language', async (t) => {
   t.equal(titleOf((await get('/account/login?lang=zh-CN')).body), '登录');
 });
 
-t.test('the language is the one asked for, the browser’s, or the project’s', async (t) => {
+t.test('the language comes from the query, the browser, or the project, in this order', async (t) => {
   const languageOf = async (query: string, accept?: string) =>
     (await get(`/account/login${query}`, accept === undefined ? {} : { 'accept-language': accept })).headers[
       'content-language'
@@ -76,7 +76,7 @@ t.test('the language is the one asked for, the browser’s, or the project’s',
   await change({ defaultLanguage: 'fr-FR' });
   t.equal(await languageOf('', 'pt'), 'fr-FR');
   await change({ defaultLanguage: 'en-US' });
-  t.match((await get('/account/login?lang=de')).body, 'href="/account/forgot-password?lang=de-DE"', 'and stays');
+  t.match((await get('/account/login?lang=de')).body, 'href="/account/forgot-password?lang=de-DE"', 'in links too');
 });
 
 t.test('all languages have the same texts, with the same placeholders', async (t) => {
@@ -93,7 +93,7 @@ t.test('all languages have the same texts, with the same placeholders', async (t
   }
 });
 
-t.test('what comes from outside is text, wherever it shows', async (t) => {
+t.test('external input is always shown as text', async (t) => {
   const evil = `"'><script>alert(1)</script>{{ t.email }}`;
   await change({ projectName: evil, projectLogo: `https://cdn.example.com/"><script>alert(1)</script>` });
   const query = new URLSearchParams({ lang: evil, token: evil, redirect: `/${evil}`, reason: evil, notice: evil });
@@ -105,15 +105,15 @@ t.test('what comes from outside is text, wherever it shows', async (t) => {
     t.match(
       body,
       '&#34;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;{{ t.email }}</title>',
-      `${page}: the name as it is`,
+      `${page}: the name is escaped`,
     );
     t.notMatch(body.replace(/href="\?[^"]*"/g, ''), 'token', `${page}: the token is not repeated`);
-    t.type(dataOf(body).texts, 'object', `${page}: the data can be read`);
+    t.type(dataOf(body).texts, 'object', `${page}: the data is valid`);
   }
   await change({ projectName: 'Gatehouse', projectLogo: null });
 });
 
-t.test('the logo may be loaded from where it is, and nothing else', async (t) => {
+t.test('the CSP allows images from the host of the logo, and from no other host', async (t) => {
   const images = async (projectLogo: string | null) => {
     await change({ projectLogo });
     const { headers } = await get('/account/login');
@@ -141,14 +141,14 @@ t.test('the account page offers what the settings allow', async (t) => {
   await change({ selfService: true, selfDeletion: false });
 });
 
-t.test('the page for signing in says only what it knows', async (t) => {
+t.test('the login page shows only known notices', async (t) => {
   const noticeOf = async (notice: string) => dataOf((await get(`/account/login?notice=${notice}`)).body).notice;
   t.equal(await noticeOf('signed-out'), 'signed-out');
   t.equal(await noticeOf('deleted'), 'deleted');
   t.equal(await noticeOf('anything'), undefined);
 });
 
-t.test('after signing in it goes on to one of the account pages, and nowhere else', async (t) => {
+t.test('a login redirects only to account pages', async (t) => {
   const targetOf = async (redirect: string) =>
     dataOf((await get(`/account/login?${new URLSearchParams({ redirect })}`)).body).redirect;
   for (const good of ['/account', '/account/', '/account?x=1&y=%3C#z', '/account/register', '/account/login?lang=de']) {
@@ -201,10 +201,10 @@ t.test('after signing in it goes on to one of the account pages, and nowhere els
     t.equal(await targetOf(bad), '/account', JSON.stringify(bad));
   }
   const twice = await get('/account/login?redirect=/account/a&redirect=/account/b');
-  t.equal(dataOf(twice.body).redirect, '/account', 'twice');
+  t.equal(dataOf(twice.body).redirect, '/account', 'given twice');
 });
 
-t.test('who has no session is sent to sign in, and no cookie is an obstacle', async (t) => {
+t.test('visitors without a session are sent to sign in, and unusable cookies do not prevent it', async (t) => {
   const visitor = await get('/account?lang=de');
   t.equal(visitor.statusCode, 302);
   t.equal(visitor.headers.location, '/account/login?lang=de-DE');
@@ -226,7 +226,7 @@ t.test('who has no session is sent to sign in, and no cookie is an obstacle', as
   t.equal(dataOf((await get('/account/login')).body).hasSession, false);
 });
 
-t.test('registration is offered when it is open', async (t) => {
+t.test('the pages offer registration only if it is open', async (t) => {
   const closed = await get('/account/register');
   t.equal(titleOf(closed.body), 'Registration is closed');
   t.notMatch(closed.body, '<form');
@@ -237,7 +237,7 @@ t.test('registration is offered when it is open', async (t) => {
   await change({ publicRegistration: false });
 });
 
-t.test('the page after a verification says what went wrong and what to do', async (t) => {
+t.test('the page after a verification explains what went wrong and what to do', async (t) => {
   const { pages } = textsOf('en-US');
   const shown = async (query: string) => {
     const { body } = await get(`/account/verified${query}`);
@@ -252,7 +252,7 @@ t.test('the page after a verification says what went wrong and what to do', asyn
   }
 });
 
-t.test('pages are no part of the API', async (t) => {
+t.test('the pages are not part of the API', async (t) => {
   const paths = Object.keys((app.swagger() as { paths?: object }).paths ?? {});
   t.strictSame(
     paths.filter((path) => path.startsWith('/account')),

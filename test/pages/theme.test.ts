@@ -4,9 +4,9 @@ import t from 'tap';
 import { surfaces, themeCss, themeName } from '../../plugins/pages/theme.js';
 import { type Colour, contrast, parseColour } from '../../plugins/platform/color-contrast.js';
 
-const colour = (text = '') => parseColour(text) as Colour;
+const color = (text = '') => parseColour(text) as Colour;
 
-t.test('colours are read as CSS writes them', async (t) => {
+t.test('colors are accepted in every CSS notation', async (t) => {
   for (const [text, expected] of [
     ['#36f', [51, 102, 255]],
     ['#3366FF', [51, 102, 255]],
@@ -39,7 +39,7 @@ t.test('colours are read as CSS writes them', async (t) => {
   t.equal(themeName(null), undefined);
 });
 
-t.test('whatever the project’s colour is, text in it and on it can be read', async (t) => {
+t.test('text in the project color and on it is readable, whatever the color', async (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
       const css = themeCss(themeName(`#${value.toString(16).padStart(6, '0')}`) ?? '') ?? '';
@@ -48,18 +48,18 @@ t.test('whatever the project’s colour is, text in it and on it can be read', a
         [light, surfaces.light],
         [dark, surfaces.dark],
       ] as const) {
-        const [accent, text] = [colour(found?.[1]), colour(found?.[2])];
-        for (const surface of on) if (contrast(accent, colour(surface)) < 4.5) return false;
+        const [accent, text] = [color(found?.[1]), color(found?.[2])];
+        for (const surface of on) if (contrast(accent, color(surface)) < 4.5) return false;
         if (contrast(accent, text) < 4.5) return false;
       }
       return true;
     }),
     { examples: [[0], [0xffffff], [0xffff00], [0x0000ff], [0x777777]] },
   );
-  t.match(themeCss('theme-1a237e.css'), ':root{--accent:#1a237e;--on-accent:#ffffff}', 'and is left alone if it can');
+  t.match(themeCss('theme-1a237e.css'), ':root{--accent:#1a237e;--on-accent:#ffffff}', 'a readable color is kept');
 });
 
-t.test('the surfaces are those of the style sheet', async (t) => {
+t.test('the surfaces match the style sheet', async (t) => {
   const css = readFileSync('pages/browser/account.css', 'utf8');
   const found = [...css.matchAll(/--(?:surface|ground): (#\w{6});/g)].map(([, value]) => value);
   t.strictSame(found.sort(), [...surfaces.light, ...surfaces.dark].sort());

@@ -146,7 +146,7 @@ t.test('with TRUST_EMAIL, any address from the provider is treated as verified',
     t.match(await userAfter('trusted', name), { email: `moved-${email}` });
   }
   const victim = await createAccount(app);
-  refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'address in use');
+  refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'in use');
 });
 
 t.test('REQUIRE_VERIFIED_EMAIL rejects every login without a verified address, even with TRUST_EMAIL', async (t) => {
