@@ -58,7 +58,7 @@ async function refusedAndNothingStored(
   t.equal(await digestOfAccounts(service.app), before, `${what}: nothing was stored`);
 }
 
-t.test('who it is the provider says, and nothing that the browser brings along (CVE-2026-44166)', async (t) => {
+t.test('the identity comes from the provider, never from browser parameters (CVE-2026-44166)', async (t) => {
   const victim = await createAccount(app);
   const claims = { email: victim.email, id: 'somebody-else', external_identifier: 'x', role: 'x', status: 'active' };
   const more = new URLSearchParams({ ...claims, createData: JSON.stringify(claims) }).toString();

@@ -457,7 +457,7 @@ t.test('the same identifier at two providers belongs to two users', async (t) =>
   t.not((await userOf('in-json', name)).id, (await userOf('in-session', name)).id);
 });
 
-t.test('users who are not active (CVE-2025-53942)', async (t) => {
+t.test('users who are not active cannot sign in (CVE-2025-53942)', async (t) => {
   const { name } = newPerson();
   await succeeds(t, 'in-json', name, 'active');
   const { id } = await userOf('in-json', name);
@@ -482,7 +482,7 @@ t.test('a user who cancels at the provider is not signed in', async (t) => {
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('two-factor authentication (CVE-2025-64103, CVE-2024-45042)', async (t) => {
+t.test('a login by provider requires the second factor (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   const code = () => codeOfStep(stepOf(clock.now()));
 
   /** A user who has returned from the provider and is asked for a code. */

@@ -66,7 +66,7 @@ async function doesNotBegin(t: Test, path: string, what: string): Promise<void> 
   t.equal(response.headers.location, undefined);
 }
 
-t.test('at the start (CVE-2024-28239, CVE-2024-52289)', async (t) => {
+t.test('a login starts only with an allowed redirect URL (CVE-2024-28239, CVE-2024-52289)', async (t) => {
   for (const { url, verdict, why } of redirectCorpus) {
     const what = `${shown(url)}: ${verdict}, ${why}`;
     if (verdict === 'refused') await doesNotBegin(t, asParameter(url), what);
@@ -122,7 +122,7 @@ t.test('an ambiguous redirect URL is either rejected or stays on our origin', as
   }
 });
 
-t.test('at the callback nobody is asked where to go (CVE-2026-22032)', async (t) => {
+t.test('the callback ignores a redirect parameter (CVE-2026-22032)', async (t) => {
   const targets = withVerdict('refused').filter((_, index) => index % 3 === 0);
   for (const { url } of [...targets, { url: '/account' }, { url: allowList[0] }]) {
     const what = shown(url);

@@ -74,7 +74,7 @@ t.test('a recovery code works in place of a code, but only once', async (t) => {
   t.equal(await codesLeft(app, id), 8);
 });
 
-t.test('a login that has come back is completed once (CVE-2026-34224)', async (t) => {
+t.test('a login that requires a code can be completed only once (CVE-2026-34224)', async (t) => {
   const { id, complete } = await waiting();
   isSignedIn(t, await complete(codeOfStep(nextStep(testApp))), 'the first time');
   const count = (await sessionsOf(app, id)).length;

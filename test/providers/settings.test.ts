@@ -113,7 +113,7 @@ t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', as
   );
 });
 
-t.test('a provider that was switched off signs nobody in (CVE-2025-64717)', async (t) => {
+t.test('a disabled provider signs no user in (CVE-2025-64717)', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const both = {
     PUBLIC_URL: publicUrl,

@@ -47,7 +47,7 @@ async function isRefused(t: Test, visit: () => ReturnType<Visitor['visit']>, wha
   t.equal(await digestOfAccounts(app), before, `${what}: nothing was stored`);
 }
 
-t.test('a state is good for the browser that it was made for (CVE-2023-31999)', async (t) => {
+t.test('a state is valid only in the browser that started the login (CVE-2023-31999)', async (t) => {
   const [victim, thief] = [await returned(), await returned()];
   await isRefused(t, () => newVisitor().visit(victim.callback), 'a browser that has not started a login');
   await isRefused(t, () => thief.visitor.visit(victim.callback), 'a browser that has started its own login');
@@ -77,7 +77,7 @@ t.test('the callback of another login does not end the login in progress', async
   await isRefused(t, () => second.visit(newer), 'in another browser');
 });
 
-t.test('a state is good for the provider that it was made for (GHSA-x445-f3h2-j279)', async (t) => {
+t.test('a state is valid only for the provider of its login (GHSA-x445-f3h2-j279)', async (t) => {
   const { visitor, callback, cookie, state } = await returned('alpha');
   const moved = callback.replace('/alpha/', '/beta/');
   await isRefused(t, () => visitor.visit(moved), 'at the callback of another provider');
@@ -103,7 +103,7 @@ t.test('a state is good for the provider that it was made for (GHSA-x445-f3h2-j2
   await isRefused(t, () => get(moved.slice(publicUrl.length), { cookie: renamed }), 'in a renamed cookie');
 });
 
-t.test('a state is good once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
+t.test('a state can be used only once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
   server.takesCodesAgain = true;
   t.teardown(() => {
     server.takesCodesAgain = false;
