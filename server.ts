@@ -47,6 +47,7 @@ function announce(app: FastifyInstance, address: string): void {
   const facts = {
     listening: address,
     url,
+    account: `${url}/account`,
     docs: `${url}/docs`,
     ...(app.mail.hasMailbox ? { mailbox: `${url}/mailbox?key=${app.mailbox.access.key}` } : {}),
     database: location.kind === 'embedded' ? `embedded, in ${location.dataDir}` : 'PostgreSQL',

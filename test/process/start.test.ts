@@ -31,6 +31,7 @@ t.test(
     t.match(ready[0], {
       listening: /^http:\/\/127\.0\.0\.1:\d+$/,
       url: /^http:\/\/localhost:\d+$/,
+      account: /^http:\/\/localhost:\d+\/account$/,
       docs: /^http:\/\/localhost:\d+\/docs$/,
       database: engine === 'embedded' ? 'embedded, in ./data' : 'PostgreSQL',
       administrator: email,
@@ -147,10 +148,11 @@ t.test('on a terminal, the output is readable text', { skip: noTerminal }, async
   });
   const ended = new Promise((resolve) => terminal.on('close', resolve));
   t.teardown(() => terminal.kill('SIGKILL'));
-  for (let waited = 0; !screen.includes('Keep it.') && waited < 20_000; waited += 50) await sleep(50);
+  for (let waited = 0; !screen.includes('Save it now.') && waited < 20_000; waited += 50) await sleep(50);
 
   t.match(screen, 'Gatehouse is ready.');
   t.match(screen, new RegExp(`listening +http://127\\.0\\.0\\.1:${port}\r\n`));
+  t.match(screen, new RegExp(`account +http://localhost:${port}/account\r\n`));
   t.match(screen, new RegExp(`docs +http://localhost:${port}/docs\r\n`));
   t.match(screen, new RegExp(`administrator +${email}\r\n`));
   t.match(screen, 'The password is shown only once.');
