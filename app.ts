@@ -24,8 +24,8 @@ import { type Clock, clockPlugin, systemClock } from './plugins/platform/clock.j
 import { configPlugin } from './plugins/platform/config.js';
 import { databaseLocation, databasePlugin } from './plugins/platform/database.js';
 import { localesPlugin } from './plugins/platform/locales.js';
-import { periodicPlugin } from './plugins/platform/periodic.js';
 import { redisPlugin } from './plugins/platform/redis.js';
+import { schedulerPlugin } from './plugins/platform/scheduler.js';
 import { providersPlugin } from './plugins/providers/index.js';
 import { registrationPlugin } from './plugins/registration/index.js';
 import { clientPlugin } from './plugins/server/client-info.js';
@@ -136,7 +136,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(corsPlugin);
     await app.register(unknownRoutesPlugin);
     await app.register(closingPlugin);
-    await app.register(periodicPlugin);
+    await app.register(schedulerPlugin);
     await app.register(loggingPlugin);
     await app.register(deadlinePlugin);
     await app.register(requestBodyPlugin);

@@ -1,7 +1,6 @@
 import plugin from 'fastify-plugin';
-import { createBackground } from '../platform/background.js';
 import { keysFor } from '../platform/key-derivation.js';
-import { hour } from '../platform/periodic.js';
+import { hour } from '../platform/scheduler.js';
 import { type Chain, createChain } from './chain.js';
 import { refusalsPlugin } from './denied-requests.js';
 import { createSeals } from './hmac-signatures.js';
@@ -31,17 +30,11 @@ export const activityPlugin = plugin(
     app.decorate('activityChain', chain);
     await app.register(refusalsPlugin);
 
-    const onFailure = (error: unknown) => app.log.error(error, 'the audit log could not be linked');
-    const linker = createBackground(() => chain.link(), linkInterval, onFailure);
-    app.addHook('onListen', async () => linker.start());
-    app.addHook('onClose', () => linker.stop());
-
+    app.every(linkInterval, () => chain.link(), 'the audit log could not be linked', 'error');
     const { AUDIT_RETENTION: retention } = config;
     if (retention === null) return;
-    const clear = async () => {
-      await chain.removeOlderThan(new Date(clock().getTime() - retention));
-    };
+    const clear = () => chain.removeOlderThan(new Date(clock().getTime() - retention));
     app.every(hour, clear, 'old rows of the audit log could not be removed');
   },
-  { name: 'activity', dependencies: ['config', 'database', 'clock', 'client', 'periodic', 'rate-limits'] },
+  { name: 'activity', dependencies: ['config', 'database', 'clock', 'client', 'scheduler', 'rate-limits'] },
 );

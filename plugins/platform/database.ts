@@ -41,5 +41,5 @@ export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (t
     app.decorate('maintenanceDb', connection.maintenanceDb);
     app.decorate('databaseConnection', connection);
   },
-  { name: 'database', dependencies: ['config', 'periodic', 'tracing'] },
+  { name: 'database', dependencies: ['config', 'scheduler', 'tracing'] },
 );

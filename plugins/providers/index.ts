@@ -3,7 +3,7 @@ import { deleteExpiredStates } from '../../db/queries/providers/identities.js';
 import type { ListedProvider } from '../../schemas/providers.js';
 import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
-import { hour } from '../platform/periodic.js';
+import { hour } from '../platform/scheduler.js';
 import { createAccounts } from './accounts.js';
 import { createAttempts } from './attempts.js';
 import { cookieLifetime, createProviderFlow, type ProviderFlow } from './flow.js';
@@ -90,7 +90,7 @@ export const providersPlugin = plugin(
       'config',
       'database',
       'clock',
-      'periodic',
+      'scheduler',
       'sessions',
       'second-factor',
       'cookie',

@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
-import { hour } from '../platform/periodic.js';
+import { hour } from '../platform/scheduler.js';
 import { type BrowserCookie, createBrowserCookie } from './browser-cookie.js';
 import { createRegistration, type Registration } from './service.js';
 
@@ -43,7 +43,7 @@ export const registrationPlugin = plugin(
       'config',
       'clock',
       'cookie',
-      'periodic',
+      'scheduler',
       'database',
       'mail',
       'tokens',

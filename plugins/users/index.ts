@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { sumUpUserCounts } from '../../db/queries/users/user-counts.js';
-import { hour } from '../platform/periodic.js';
+import { hour } from '../platform/scheduler.js';
 import { type ChangePassword, createChangePassword } from './change-password.js';
 import { createDisableTwoFactor, type DisableTwoFactor } from './disable-two-factor.js';
 import { createUsers, type Users } from './service.js';
@@ -50,7 +50,7 @@ export const usersPlugin = plugin(
       'config',
       'database',
       'clock',
-      'periodic',
+      'scheduler',
       'items',
       'step-up',
       'password-checks',

@@ -15,9 +15,9 @@ import { createUser } from '../helpers/records.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
 t.test('the hourly cleanup deletes expired rows and sums up the user count', async (t) => {
-  const everyHour = gatherWork(t, hour);
+  const runScheduled = gatherWork(t, hour);
   const { app, clock, post } = await startWithAdmin(t, { AUDIT_RETENTION: '1d' });
-  t.ok(everyHour.length > 0);
+  await app.listen({ host: '127.0.0.1', port: 0 });
 
   const user = await createUser(app);
   t.equal((await post('/auth/login', user)).statusCode, 200);
@@ -33,9 +33,11 @@ t.test('the hourly cleanup deletes expired rows and sums up the user count', asy
     return names;
   };
   const run = async (isDone: () => Promise<boolean>) => {
-    for (const work of everyHour) work();
     const deadline = Date.now() + 10_000;
-    while (!(await isDone()) && Date.now() < deadline) await sleep(20);
+    while (!(await isDone()) && Date.now() < deadline) {
+      runScheduled();
+      await sleep(20);
+    }
   };
 
   t.ok((await app.db.$count(userCounts)) > 1);

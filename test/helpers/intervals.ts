@@ -1,14 +1,21 @@
 import type { Test } from 'tap';
 
-/** Collects the callbacks that are passed to `setInterval` with this interval until the test ends. */
-export function gatherWork(t: Test, milliseconds: number): readonly (() => void)[] {
+/**
+ * Takes over the work that is scheduled with this delay, in milliseconds, until the test ends. The service schedules its recurring
+ * work when it listens.
+ * @returns a function that starts the work that is scheduled now
+ */
+export function gatherWork(t: Test, milliseconds: number): () => void {
   const gathered: (() => void)[] = [];
-  const { setInterval: usual } = globalThis;
-  const listening = (work: () => void, interval: number) => {
-    if (interval === milliseconds) gathered.push(work);
-    return usual(work, interval);
+  const { setTimeout: usual } = globalThis;
+  const listening = (work: () => void, delay: number) => {
+    if (delay !== milliseconds) return usual(work, delay);
+    gathered.push(work);
+    return usual(() => {}, delay);
   };
-  Object.assign(globalThis, { setInterval: listening });
-  t.teardown(() => Object.assign(globalThis, { setInterval: usual }));
-  return gathered;
+  Object.assign(globalThis, { setTimeout: listening });
+  t.teardown(() => Object.assign(globalThis, { setTimeout: usual }));
+  return () => {
+    for (const work of gathered.splice(0)) work();
+  };
 }

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { hour } from '../../platform/periodic.js';
+import { hour } from '../../platform/scheduler.js';
 import { createPasswordChecks, type PasswordChecks } from './service.js';
 
 declare module 'fastify' {
@@ -26,6 +26,6 @@ export const passwordChecksPlugin = plugin(
   },
   {
     name: 'password-checks',
-    dependencies: ['config', 'database', 'clock', 'periodic', 'passwords', 'rate-limits', 'activity'],
+    dependencies: ['config', 'database', 'clock', 'scheduler', 'passwords', 'rate-limits', 'activity'],
   },
 );

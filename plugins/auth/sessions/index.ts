@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredSessions } from '../../../db/queries/auth/sessions.js';
-import { hour } from '../../platform/periodic.js';
+import { hour } from '../../platform/scheduler.js';
 import { createOpenSessions, type OpenSessions } from './active-sessions.js';
 import { createSessions, type Sessions } from './service.js';
 import { sessionTransportPlugin } from './token-transport.js';
@@ -49,7 +49,7 @@ export const sessionsPlugin = plugin(
       'config',
       'database',
       'clock',
-      'periodic',
+      'scheduler',
       'tokens',
       'passwords',
       'password-checks',

@@ -1,6 +1,5 @@
 import plugin from 'fastify-plugin';
-import { createBackground } from '../../platform/background.js';
-import { hour } from '../../platform/periodic.js';
+import { hour } from '../../platform/scheduler.js';
 import { createSigningKeys, type SigningKeys } from './service.js';
 import { createKeyStore } from './store.js';
 
@@ -36,11 +35,8 @@ export const signingKeysPlugin = plugin(
     await store.reseal(db);
     app.decorate('signingKeys', keys);
 
-    const onFailure = (error: unknown) => log.warn(error, 'the access token keys could not be reloaded');
-    const reloading = createBackground(keys.reload, reloadInterval, onFailure);
-    app.addHook('onListen', async () => reloading.start());
-    app.addHook('onClose', () => reloading.stop());
+    app.every(reloadInterval, keys.reload, 'the access token keys could not be reloaded');
     app.every(hour, keys.tidy, 'old access token keys could not be deleted');
   },
-  { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'periodic', 'activity'] },
+  { name: 'signing-keys', dependencies: ['config', 'database', 'clock', 'scheduler', 'activity'] },
 );

@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredEmailChanges } from '../../../db/queries/auth/email-changes.js';
-import { hour } from '../../platform/periodic.js';
+import { hour } from '../../platform/scheduler.js';
 import { createEmailChanges, type EmailChanges } from './service.js';
 
 declare module 'fastify' {
@@ -33,5 +33,5 @@ export const emailChangesPlugin = plugin(
       'expired email changes could not be deleted',
     );
   },
-  { name: 'email-changes', dependencies: ['config', 'database', 'clock', 'periodic', 'mail', 'tokens', 'activity'] },
+  { name: 'email-changes', dependencies: ['config', 'database', 'clock', 'scheduler', 'mail', 'tokens', 'activity'] },
 );

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import plugin from 'fastify-plugin';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Repeats `work` from when the service listens until it is closed. Runs never overlap.
+     * @param interval from the end of one run to the start of the next, in milliseconds
+     * @param failure logged for the first of several failures in a row. The next run tries again.
+     */
+    every(interval: number, work: () => Promise<unknown>, failure: string, level?: 'warn' | 'error'): void;
+  }
+}
+
+export const hour = 3_600_000;
+
+/** Milliseconds for which closing waits for all current runs together. They may wait for a database that does not respond. */
+const maxWait = 3_000;
+
+/** `app.every`: tasks that no request depends on, such as deleting expired rows. */
+export const schedulerPlugin = plugin(
+  async (app) => {
+    let waited: Promise<void> | undefined;
+
+    app.decorate('every', (interval, work, failure, level = 'warn') => {
+      let timer: NodeJS.Timeout | undefined;
+      let current: Promise<void> | undefined;
+      let isFailing = false;
+      let isStopped = false;
+
+      const run = async () => {
+        try {
+          await work();
+          isFailing = false;
+        } catch (error) {
+          if (!isFailing) app.log[level](error, failure);
+          isFailing = true;
+        }
+        schedule();
+      };
+      const schedule = () => {
+        if (isStopped) return;
+        timer = setTimeout(() => {
+          current = run();
+        }, interval).unref();
+      };
+
+      app.addHook('onListen', async () => schedule());
+      // `onClose` hooks run in reverse order, so what the work needs, which was registered earlier, is still open.
+      app.addHook('onClose', async () => {
+        isStopped = true;
+        clearTimeout(timer);
+        waited ??= sleep(maxWait, undefined, { ref: false });
+        await Promise.race([current, waited]);
+      });
+    });
+  },
+  { name: 'scheduler' },
+);
