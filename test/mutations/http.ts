@@ -151,9 +151,9 @@ export const http: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/auth/passwords/hashing-thread.ts',
-        find: 'function answer({ number, password, stored }: HashingTask): HashingAnswer {\n',
+        find: ' ? hashSync(password, parameters) : matches(stored, password),',
         replace:
-          'function answer(task: HashingTask): HashingAnswer {\n  const { number, stored } = task;\n  const password = Buffer.from(task.password).subarray(0, 72).toString();\n',
+          ' ? hashSync(Buffer.from(password).subarray(0, 72).toString(), parameters) : matches(stored, Buffer.from(password).subarray(0, 72).toString()),',
       },
     ],
     tests: ['test/auth/passwords/rules.test.ts'],

@@ -273,8 +273,8 @@ export const writes: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/auth/password-rules/strength.ts',
-        find: 'queue.push(from, () => ask(task))',
-        replace: 'queue.push(undefined, () => ask(task))',
+        find: 'queue.push(from, () => thread.run(task))',
+        replace: 'queue.push(undefined, () => thread.run(task))',
       },
     ],
     tests: ['test/auth/passwords/strength.test.ts'],

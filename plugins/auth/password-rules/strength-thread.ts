@@ -1,10 +1,9 @@
-/** The program of the thread that evaluates passwords, one task at a time. */
-import { parentPort } from 'node:worker_threads';
+/** The program of the thread that evaluates passwords. */
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
-import { lowerThreadPriority } from '../../platform/thread-priority.js';
+import { performTasks } from '../../platform/thread-pool.js';
 import { meetsPolicy } from './policy.js';
-import type { Candidate, Evaluation, StrengthAnswer, StrengthTask } from './strength.js';
+import type { Candidate, Evaluation, StrengthTask } from './strength.js';
 
 /** Characters. The rest of a password is not evaluated, because the time grows faster than the length. */
 const maxLength = 128;
@@ -24,14 +23,4 @@ const evaluate = (candidate: Candidate, { policy, rejectWeak }: StrengthTask): E
   meetsPolicy: policy === null || meetsPolicy(policy, candidate.password),
 });
 
-function answer(task: StrengthTask): StrengthAnswer {
-  const { number, candidates } = task;
-  try {
-    return { number, evaluations: candidates.map((candidate) => evaluate(candidate, task)) };
-  } catch (error) {
-    return { number, error };
-  }
-}
-
-lowerThreadPriority();
-parentPort?.on('message', (task: StrengthTask) => parentPort?.postMessage(answer(task)));
+performTasks((task: StrengthTask) => task.candidates.map((candidate) => evaluate(candidate, task)));

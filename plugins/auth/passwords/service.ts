@@ -1,6 +1,19 @@
 import { hash, parseOptions } from '@node-rs/argon2';
+import { createThreadPool } from '../../platform/thread-pool.js';
 import { createFairQueue, type From } from './fair-queue.js';
-import { createHashingThreads } from './hashing-threads.js';
+
+/** Parameters of Argon2: memory in KiB, passes, lanes. */
+export interface HashingParameters {
+  memoryCost: number;
+  timeCost: number;
+  parallelism: number;
+}
+
+/** A password to hash or, if there is a `stored` hash, to check. */
+export interface HashingTask {
+  password: string;
+  stored?: string;
+}
 
 export interface PasswordOptions {
   /** KiB per hash. */
@@ -39,6 +52,9 @@ export interface Passwords {
   close(): Promise<void>;
 }
 
+/** MB. Small, because it does not include the memory of Argon2. */
+const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
+
 /**
  * Hashing is the only expensive work of the service. It runs on separate threads, and both the running and the waiting tasks
  * are limited, so that a burst of logins neither starves other requests nor fills the memory. Callers take turns.
@@ -52,26 +68,33 @@ export async function createPasswords({
   queue: capacity,
 }: PasswordOptions): Promise<Passwords> {
   // Argon2id is the library's default algorithm.
-  const parameters = { memoryCost: memory, timeCost: time, parallelism };
-  const threads = createHashingThreads(concurrency, parameters);
-  // The next task of each thread also counts as waiting.
-  const next = Math.min(threads.room - concurrency, capacity);
+  const parameters: HashingParameters = { memoryCost: memory, timeCost: time, parallelism };
+  const threads = createThreadPool<HashingTask, string | boolean>(new URL('./hashing-thread.js', import.meta.url), {
+    count: concurrency,
+    resourceLimits,
+    workerData: parameters,
+  });
+  // Each thread has a current and a next task, which also counts as waiting.
+  const next = Math.min(concurrency, capacity);
   const queue = createFairQueue(concurrency + next, capacity - next);
-  // Hashed without the threads, so that they start only when a request needs them.
+  // Hashed without the threads, so that they start only when a request needs them. It also loads the library on the main thread: if
+  // only threads loaded its binary, it would be unloaded when the last of them ends.
   const dummyHash = await hash('nobody’s password', parameters);
+  const hashOne = (password: string, from: From | undefined) =>
+    queue.push(from, async () => String(await threads.run({ password })));
 
   return {
-    hash: (password, from) => queue.push(from, () => threads.hash(password)),
+    hash: hashOne,
     hashMany: async (passwords, from) => {
       const hashes: string[] = [];
       let next = 0;
       const lane = async () => {
         for (let index = next++; index < passwords.length; index = next++) {
-          hashes[index] = await queue.push(from, () => threads.hash(passwords[index] as string));
+          hashes[index] = await hashOne(passwords[index] as string, from);
         }
       };
       // As many at a time as the threads accept, but no more than the share, so that a batch is not rejected because others wait.
-      const lanes = Math.min(threads.room, queue.share);
+      const lanes = Math.min(2 * concurrency, queue.share);
       try {
         await Promise.all(Array.from({ length: lanes }, lane));
       } finally {
@@ -81,8 +104,8 @@ export async function createPasswords({
       return hashes;
     },
     verify: async (stored, password, from) => {
-      const matches = await queue.push(from, () => threads.verify(stored ?? dummyHash, password));
-      return matches && stored !== null;
+      const matches = await queue.push(from, () => threads.run({ stored: stored ?? dummyHash, password }));
+      return matches === true && stored !== null;
     },
     isOutdated: (stored) => {
       const made = parseOptions(stored);

@@ -1,9 +1,6 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';
 import { sessions } from '../../../db/schema.js';
-import { createHashingThreads } from '../../../plugins/auth/passwords/hashing-threads.js';
 import { createPasswords, type PasswordOptions } from '../../../plugins/auth/passwords/service.js';
 import { userStatuses } from '../../../schemas/users.js';
 import { accountPassword, createAccount, storedUser, updateAccount } from '../../helpers/accounts.js';
@@ -207,47 +204,6 @@ t.test('work of a client who has disconnected is dropped before it starts', asyn
   t.equal(await staying, false);
   await t.rejects(passwords.hash('x', ada), /nobody waits/, 'no further work is accepted from them');
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
-});
-
-t.test('threads', async (t) => {
-  const parameters = { memoryCost: 8_192, timeCost: 1, parallelism: 1 };
-
-  t.test('a failed task is reported, and does not affect the tasks before and after it', async (t) => {
-    const others = await make({ memory: 8_192, time: 1, concurrency: 1, parallelism: 1 });
-    const threads = createHashingThreads(1, { ...parameters, memoryCost: 1 });
-    const [storedX, storedY] = [await others.hash('x'), await others.hash('y')];
-    const results = await Promise.allSettled([
-      threads.verify(storedX, 'x'),
-      threads.hash('x'),
-      threads.verify('rubbish', 'x'),
-      threads.verify(storedY, 'y'),
-    ]);
-    t.match(results, [{ value: true }, { status: 'rejected', reason: Error }, { value: false }, { value: true }]);
-    await threads.close();
-  });
-
-  t.test('tasks of a thread that exits fail, and the next task gets a new thread', async (t) => {
-    const folder = t.testdir({
-      'ending.mjs': `import { parentPort } from 'node:worker_threads';
-        parentPort.on('message', ({ number, password }) =>
-          password === 'end' ? process.exit() : parentPort.postMessage({ number, result: password }));`,
-    });
-    const threads = createHashingThreads(1, parameters, pathToFileURL(join(folder, 'ending.mjs')));
-    t.equal(await threads.hash('one'), 'one');
-    const ended = await Promise.allSettled([threads.hash('end'), threads.hash('two')]);
-    t.match(ended, [{ reason: /has ended/ }, { reason: /has ended/ }]);
-    t.equal(await threads.hash('three'), 'three');
-    await threads.close();
-  });
-
-  t.test('closing aborts running tasks', async (t) => {
-    const threads = createHashingThreads(2, { ...parameters, timeCost: 50 });
-    const tasks = Array.from({ length: 4 }, () => threads.hash('x'));
-    const settled = Promise.allSettled(tasks);
-    await threads.close();
-    for (const { status } of await settled) t.equal(status, 'rejected');
-    await t.rejects(threads.hash('x'), /has ended/, 'and no task is accepted afterwards');
-  });
 });
 
 t.test('a hash that fails frees its place', async (t) => {
