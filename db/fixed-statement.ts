@@ -1,6 +1,6 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
-import type { Executor } from './client.js';
+import { type Executor, rows } from './client.js';
 
 /** A statement whose text never changes; only its values do. */
 export type FixedStatement<Values extends Record<string, unknown>, Row> = (
@@ -13,6 +13,16 @@ const dialect = new PgDialect();
 /** The text of a statement, and its values. */
 export const writeStatement = (statement: SQL): ReturnType<PgDialect['sqlToQuery']> => dialect.sqlToQuery(statement);
 
+/** A statement whose text, with `$1`, `$2`, … in place of its values, is already written. */
+export class WrittenStatement extends SQL {
+  constructor(private readonly query: Query) {
+    super([]);
+  }
+  override toQuery(): Query {
+    return this.query;
+  }
+}
+
 /**
  * Builds the text of a statement once, on first use, instead of on every request. For statements that are on the path of every
  * request.
@@ -21,11 +31,9 @@ export const writeStatement = (statement: SQL): ReturnType<PgDialect['sqlToQuery
 export function fixedStatement<Values extends Record<string, unknown>, Row extends object>(
   write: (value: (name: keyof Values & string) => Placeholder) => SQL,
 ): FixedStatement<Values, Row> {
-  let query: ReturnType<typeof writeStatement> | undefined;
+  let query: Query | undefined;
   return async (executor, values) => {
     query ??= writeStatement(write((name) => sql.placeholder(name)));
-    const prepared = executor._.session.prepareQuery(query, undefined, undefined, false);
-    const result = (await prepared.execute(values)) as Row[] | { rows: Row[] };
-    return Array.isArray(result) ? result : result.rows;
+    return rows(executor, new WrittenStatement({ ...query, params: fillPlaceholders(query.params, values) }));
   };
 }

@@ -1,5 +1,6 @@
 import PgBoss from 'pg-boss';
-import type { DatabaseConnection, Executor } from './client.js';
+import { type DatabaseConnection, type Executor, rows } from './client.js';
+import { WrittenStatement } from './fixed-statement.js';
 import { oneAtATime } from './migrate.js';
 
 /** A task that waits in the database until a process has completed it. */
@@ -58,7 +59,9 @@ export function createJobQueue<Data extends object>(
 ): JobQueue<Data> {
   const sqlOf = (executor: Executor): PgBoss.Db => ({
     executeSql: async (text: string, values?: unknown[]) =>
-      values === undefined ? connection.runScript(text) : { rows: await runStatement(executor, text, values) },
+      values === undefined
+        ? connection.runScript(text)
+        : { rows: await rows(executor, new WrittenStatement({ sql: text, params: values.map(written) })) },
   });
   const boss = new PgBoss({
     db: sqlOf(connection.db),
@@ -102,20 +105,6 @@ export function createJobQueue<Data extends object>(
     },
     stop: () => boss.stop({ graceful: false }),
   };
-}
-
-/** What the drivers below Drizzle have in common. Drizzle itself cannot run a finished statement with its parameters. */
-interface RawClient {
-  unsafe?(text: string, values: unknown[]): Promise<unknown[]>;
-  query?(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-}
-
-/** Runs a statement that contains `$1`, `$2`, …; in a transaction if the executor is one. */
-async function runStatement(executor: Executor, text: string, values: readonly unknown[]): Promise<unknown[]> {
-  const { client } = (executor as unknown as { session: { client: RawClient } }).session;
-  const parameters = values.map(written);
-  if (client.unsafe) return [...(await client.unsafe(text, parameters))];
-  return (await client.query?.(text, parameters))?.rows ?? [];
 }
 
 /** Formats lists and objects the way PostgreSQL expects them. The only lists here contain UUIDs. */
