@@ -78,7 +78,7 @@ export const activityProperties = {
   ),
   outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
   code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
-  user: Related(Uuid('The user who performed the action. Null: an anonymous caller, or the service itself.'), 'User'),
+  user: Related('The user who performed the action. Null: an anonymous caller, or the service itself.', 'User'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
   item: Nullable(Type.String({ description: 'The ID of the affected item. Null: several items, or an unknown user.' })),
   ip: Nullable(Type.String({ description: 'The IP address of the client.' })),

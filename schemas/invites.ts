@@ -6,10 +6,9 @@ export const InviteBody = named(
   'InviteBody',
   Type.Object(
     {
-      email: Type.Union([
-        Email('The address to invite.'),
-        Type.Array(Email('An address.'), { description: 'The addresses to invite.' }),
-      ]),
+      email: Type.Union([Email('The address to invite.'), Type.Array(Email('An address.'))], {
+        description: 'The address to invite, or a list of addresses.',
+      }),
       role: Uuid('Identifier of the role that the users get.'),
       invite_url: Type.Optional(
         Type.String({

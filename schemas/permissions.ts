@@ -9,7 +9,7 @@ const object = (description: string) => Nullable(Type.Object({}, { additionalPro
 /** The fields of a permission in a response. */
 export const permissionProperties = {
   id: Type.Integer({ description: 'Identifier of the permission.' }),
-  policy: Related(Uuid('Policy that the permission belongs to.'), 'Policy'),
+  policy: Related('Policy that the permission belongs to.', 'Policy'),
   collection: Type.String({ description: 'The collection that the permission applies to.' }),
   action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
   permissions: object('Filter that an item must match.'),

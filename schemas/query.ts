@@ -3,8 +3,8 @@ import { Closed, Nullable, named } from './common.js';
 import { filterOn, isComparable, isOrdered, type Relation, relation, relationOf } from './filters.js';
 
 /** A field that refers to an item: its key or, if fields of it are requested, the item. */
-export const Related = (key: TSchema, target: string): TSchema => ({
-  ...Nullable(Type.Union([key, Type.Unsafe({ $ref: `${target}#` })])),
+export const Related = (description: string, target: string): TSchema => ({
+  ...Type.Union([Type.String({ format: 'uuid' }), Type.Unsafe({ $ref: `${target}#` }), Type.Null()], { description }),
   [relation]: { target, isList: false } satisfies Relation,
 });
 

@@ -10,7 +10,7 @@ export const roleProperties = {
   name: Type.String({ description: 'Name of the role.' }),
   icon: Nullable(Type.String({ description: 'The name of an icon.' })),
   description: Nullable(Type.String({ description: 'What the role is for.' })),
-  parent: Related(Uuid('The parent role, whose policies also apply.'), 'Role'),
+  parent: Related('The parent role, whose policies also apply.', 'Role'),
   children: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have this one as their parent.'),
   policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies of the role.'),
   users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users who have the role.'),

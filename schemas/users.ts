@@ -29,7 +29,7 @@ export const userProperties = {
     userStatuses.map((status) => Type.Literal(status)),
     { description: 'The status. Only `active` users can log in.' },
   ),
-  role: Related(Uuid('Identifier of the role of the user.'), 'Role'),
+  role: Related('Identifier of the role of the user.', 'Role'),
   token: concealed('The static token.'),
   policies: RelatedList(Uuid('Identifier of a policy.'), 'Policy', 'Policies assigned directly to the user.'),
   last_access: Nullable(Timestamp('When the user last used the API.')),

@@ -8,6 +8,7 @@ import { committedDocument, createDocumentCheck } from '../helpers/document.js';
 interface Schema {
   $ref?: string;
   type?: string;
+  description?: string;
   enum?: string[];
   anyOf?: Schema[];
   items?: Schema;
@@ -59,6 +60,26 @@ t.test('every example matches its schema', async (t) => {
     const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
     for (const example of examples) t.ok(validate(example), `${name} ${JSON.stringify(validate.errors)}`);
   }
+});
+
+t.test('a property that has alternatives is described beside them, where generators look', (t) => {
+  let properties = 0;
+  const visit = (schema: Schema, path: string) => {
+    for (const [key, property] of Object.entries(schema.properties ?? {})) {
+      if (property.description !== undefined) properties++;
+      else
+        t.notOk(
+          property.anyOf?.some(({ description }) => description !== undefined),
+          `${path}.${key}`,
+        );
+      visit(property, `${path}.${key}`);
+    }
+    for (const part of schema.anyOf ?? []) visit(part, path);
+    if (schema.items) visit(schema.items, `${path}[]`);
+  };
+  for (const [name, schema] of Object.entries(schemas)) visit(schema, name);
+  t.ok(properties > 600);
+  t.end();
 });
 
 t.test('response schemas are closed: every object declares its properties, or is free-form data', async (t) => {
