@@ -64,12 +64,18 @@ function describedReads({ one, many, properties, description, example }: ReadDef
 /** The schemas of a read-only collection. */
 export const readSchemas = (definition: ReadDefinition): ReadSchemas => describedReads(definition).schemas;
 
-/** The schema of a field that permission rules can hide: it also allows null. */
-export function orHidden(schema: TSchema): TSchema {
-  const values: TSchema[] = schema.anyOf ?? [];
-  if (values.some(({ type }) => type === 'null')) return schema;
-  return { ...Nullable(schema), [relation]: relationOf(schema) } as TSchema;
-}
+/** The same fields, for items on which permission rules can hide them: a hidden field is null, but a hidden `id` is left out. */
+export const orHidden = ({ id, ...fields }: TProperties): TProperties => ({
+  ...(id && { id }),
+  ...Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [
+      name,
+      isNullable(schema) ? schema : ({ ...Nullable(schema), [relation]: relationOf(schema) } as TSchema),
+    ]),
+  ),
+});
+
+const isNullable = ({ anyOf = [] }: TSchema): boolean => anyOf.some(({ type }: TSchema) => type === 'null');
 
 /**
  * The schemas of a collection that can be read and written.
@@ -92,8 +98,8 @@ export function collectionSchemas({
   const { one, many, example } = read;
   const { query, schemas } = describedReads({
     ...read,
-    properties: Object.fromEntries(Object.entries(read.properties).map(([name, schema]) => [name, orHidden(schema)])),
-    description: `${read.description} A field that you can read only on other items is null.`,
+    properties: orHidden(read.properties),
+    description: `${read.description} A field that you can read only on other items is null; \`id\` is then left out.`,
   });
   const { response, listResponse } = schemas;
 

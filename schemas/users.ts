@@ -183,7 +183,7 @@ export const UserUpdateResponse = named(
       ...Type.Partial(
         Closed(
           {
-            ...Object.fromEntries(Object.entries(userProperties).map(([name, schema]) => [name, orHidden(schema)])),
+            ...orHidden(userProperties),
             pending_email: text(
               'Your new address, until it is confirmed. Only in the response to an update that contains `email`.',
             ),

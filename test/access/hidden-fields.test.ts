@@ -6,7 +6,8 @@ import { refused } from '../helpers/refusals.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * A field that may be read only for some items is null for the others, whatever its type, as the OpenAPI document says.
+ * A field that may be read only for some items is null for the others, whatever its type, as the OpenAPI document says; an ID is
+ * left out, so that clients always get a key.
  */
 
 t.test('a field that may be read only for some items is null for the others', async (t) => {
@@ -56,4 +57,40 @@ t.test('a field that may be read only for some items is null for the others', as
       t.ok(field === 'id' || groups.some((group) => group[field] === null), `${name} by ${field}`);
     }
   }
+});
+
+t.test('an ID that may be read only for some items is left out for the others', async (t) => {
+  const { app, get } = await startWithAdmin(t);
+  const policy = await createPolicy(app);
+  const role = await createRole(app, { policies: [policy] });
+  const reader = await createUser(app, { token: 'the-token-of-the-reader', role });
+  await createUser(app, { role });
+  const common = { policy, action: 'read' as const };
+  await app.db.insert(permissions).values([
+    { ...common, collection: 'users', fields: ['id', 'role'], permissions: { id: { _eq: reader.id } } },
+    { ...common, collection: 'users', fields: ['first_name', 'role'] },
+    { ...common, collection: 'roles', fields: ['id'], permissions: { name: { _eq: 'none has this name' } } },
+    { ...common, collection: 'roles', fields: ['name', 'description'] },
+  ]);
+  const reading = bearer('the-token-of-the-reader');
+  const read = async (query: string) =>
+    (await get(`/users?${query}`, reading)).json().data as Record<string, unknown>[];
+
+  const seen = await read('fields=id,first_name');
+  t.ok(seen.length > 1);
+  t.strictSame(
+    seen.filter((item) => 'id' in item).map(({ id }) => id),
+    [reader.id],
+  );
+  for (const fields of ['role.id,role.name', 'role.id,role.name,role.description']) {
+    for (const { role } of await read(`fields=${fields}`)) {
+      if (role !== null) t.notOk('id' in (role as object), fields);
+    }
+  }
+  const groups = await read('aggregate[count]=*&groupBy[]=id');
+  t.strictSame(
+    groups.map((group) => group.id),
+    [reader.id, undefined],
+  );
+  t.notOk('id' in (groups[1] ?? {}));
 });

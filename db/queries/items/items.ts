@@ -226,7 +226,7 @@ async function readRows(
   // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.
   const mostBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
   const found = await rows<Item>(executor, select(mostBytes));
-  if (!hasLarge(collection, fields, found)) return found;
+  if (!hasLarge(collection, fields, found)) return withoutHiddenKeys(fields, found);
 
   found.length = 0;
   const compiler = createCompiler(access);
@@ -236,7 +236,20 @@ async function readRows(
     sql`select coalesce(sum(size), 0)::float8 as bytes from (select ${rowSize(compiler, row, fields)} as size ${rest(compiler, row)}) page`,
   );
   if ((sum?.bytes ?? 0) > limits.bytes) throw tooLarge(limits);
-  return rows<Item>(executor, select());
+  return withoutHiddenKeys(fields, await rows<Item>(executor, select()));
+}
+
+/** Removes the keys that permission rules hide. They are left out instead of null, so that an `id` is always a key. */
+function withoutHiddenKeys(fields: FieldTree, found: Item[]): Item[] {
+  for (const [name, subtree] of fields) {
+    if (name === 'id') for (const item of found) if (item.id === null) delete item.id;
+    if (!subtree?.has('id')) continue;
+    for (const item of found) {
+      const related = item[name] as Item | null;
+      if (related?.id === null) delete related.id;
+    }
+  }
+  return found;
 }
 
 /** Replaces the keys in relations with the items. @returns what that adds to each of the rows */
@@ -403,7 +416,8 @@ export async function aggregateItems(
   return found.map((record) => {
     const item: Item = {};
     groups.forEach(({ name }, index) => {
-      item[name] = record[`c${index}`];
+      const value = record[`c${index}`];
+      if (name !== 'id' || value !== null) item[name] = value;
     });
     columns.forEach(({ function: name, field }, index) => {
       const value = record[`c${groups.length + index}`];
