@@ -9,7 +9,7 @@ import {
   updateUser,
 } from '../.tmp/clients/hey-api/sdk.gen.js';
 import type { UserFilter } from '../.tmp/clients/hey-api/types.gen.js';
-import { type Administrator, expect, writeQuery } from './expect.js';
+import { type Administrator, expect, nestedFilter } from './expect.js';
 
 /** @hey-api/openapi-ts, with its client for fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {
@@ -17,7 +17,6 @@ export async function journey(baseUrl: string, { email, password }: Administrato
   const client = createClient({
     baseUrl,
     auth: ({ scheme }) => (scheme === 'bearer' ? token : undefined),
-    querySerializer: (query) => writeQuery(query),
   });
 
   const session = await login({ client, body: { email, password }, throwOnError: true });
@@ -34,10 +33,10 @@ export async function journey(baseUrl: string, { email, password }: Administrato
   if (!user || Array.isArray(user) || !user.id) throw new Error('create: no user');
   const path = { id: user.id };
 
-  const filter: UserFilter = { _or: [{ email: { _eq: address } }, { title: { _null: false } }] };
+  const filter: UserFilter = nestedFilter(address);
   const listed = await listUsers({
     client,
-    query: { filter, fields: ['id', 'email'], sort: ['-email'], meta: ['filter_count'] },
+    query: { filter: JSON.stringify(filter), fields: ['id', 'email'], sort: ['-email'], meta: ['filter_count'] },
   });
   expect(listed.data, { data: [{ id: user.id, email: address }], meta: { filter_count: 1 } }, 'list');
 

@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from '../.tmp/clients/openapi-typescript/schema.js';
-import { type Administrator, expect } from './expect.js';
+import { type Administrator, expect, nestedFilter } from './expect.js';
 
 /** openapi-typescript, with openapi-fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {
@@ -22,9 +22,7 @@ export async function journey(baseUrl: string, { email, password }: Administrato
   if (!user || Array.isArray(user) || !user.id) throw new Error('create: no user');
   const path = { id: user.id };
 
-  const filter: components['schemas']['UserFilter'] = {
-    _or: [{ email: { _eq: address } }, { title: { _null: false } }],
-  };
+  const filter: components['schemas']['UserFilter'] = nestedFilter(address);
   const listed = await client.GET('/users', {
     params: {
       query: { filter: JSON.stringify(filter), fields: ['id', 'email'], sort: ['-email'], meta: ['filter_count'] },

@@ -1,16 +1,9 @@
 import { Api, type UserFilter } from '../.tmp/clients/swagger-typescript-api/api.js';
-import { type Administrator, expect } from './expect.js';
-
-/** The client that was generated, which writes objects in a query as JSON. */
-class Client extends Api<string> {
-  protected override encodeQueryParam(key: string, value: unknown): string {
-    return super.encodeQueryParam(key, typeof value === 'object' ? JSON.stringify(value) : value);
-  }
-}
+import { type Administrator, expect, nestedFilter } from './expect.js';
 
 /** swagger-typescript-api, with its client for fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {
-  const client = new Client({
+  const client = new Api<string>({
     baseUrl,
     securityWorker: (token) => (token === null ? {} : { headers: { authorization: `Bearer ${token}` } }),
   });
@@ -24,9 +17,9 @@ export async function journey(baseUrl: string, { email, password }: Administrato
   const user = created.data?.data;
   if (!user || Array.isArray(user) || !user.id) throw new Error('create: no user');
 
-  const filter: UserFilter = { _or: [{ email: { _eq: address } }, { title: { _null: false } }] };
+  const filter: UserFilter = nestedFilter(address);
   const listed = await client.users.listUsers({
-    filter,
+    filter: JSON.stringify(filter),
     fields: ['id', 'email'],
     sort: ['-email'],
     meta: ['filter_count'],

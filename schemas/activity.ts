@@ -108,6 +108,7 @@ export const activitySchemas = readSchemas({
     request_id: 'a4d1f0c2-5a0e-4f7c-8a0e-2f1d9b6c3e58',
     changed: ['role', 'status'],
   },
+  filterExample: { action: { _eq: 'login' }, outcome: { _eq: 'failure' } },
 });
 
 export type Outcome = Static<typeof activityProperties.outcome>;

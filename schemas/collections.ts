@@ -35,11 +35,13 @@ interface ReadDefinition {
   description: string;
   /** An example of an item. */
   example: { id: string | number } & Record<string, unknown>;
+  /** An example of a filter on the items. */
+  filterExample: object;
 }
 
 /** The read schemas of a collection, and the query schemas that its write schemas are built from. */
-function describedReads({ one, many, properties, description, example }: ReadDefinition) {
-  const query = queryOn(one, properties);
+function describedReads({ one, many, properties, description, example, filterExample }: ReadDefinition) {
+  const query = queryOn(one, properties, filterExample);
   const item = named(one, { ...Type.Partial(Closed(properties, { description })), examples: [example] });
   const schemas: ReadSchemas = {
     itemQuery: query.item,
@@ -48,7 +50,7 @@ function describedReads({ one, many, properties, description, example }: ReadDef
       `Search${many}Body`,
       Type.Object(
         { query: Type.Optional(query.body) },
-        { description: 'A query.', examples: [{ query: { limit: 10 } }] },
+        { description: 'A query.', examples: [{ query: { filter: filterExample, sort: ['-id'], limit: 10 } }] },
       ),
     ),
     response: named(`${one}Response`, withMeta(item, example)),

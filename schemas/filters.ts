@@ -102,7 +102,7 @@ export function valueTypeOf(schema: TSchema): ValueType {
  * The filter on a collection: for each field, the conditions of its type; for each relation, the filter on its target; and
  * `_and` and `_or`, which combine filters.
  */
-export function filterOn(item: string, properties: TProperties): TSchema {
+export function filterOn(item: string, properties: TProperties, example: object): TSchema {
   const self = Type.Unsafe({ $ref: `${item}Filter#` });
   const fields = Object.entries(properties).map(([name, schema]) => {
     const { target, isList } = relationOf(schema) ?? {};
@@ -132,7 +132,7 @@ export function filterOn(item: string, properties: TProperties): TSchema {
           _and: Type.Array(self, { description: 'All of these filters must match.' }),
           _or: Type.Array(self, { description: 'At least one of these filters must match.' }),
         },
-        { description: 'Conditions by field. All of them must be true.' },
+        { description: 'Conditions by field. All of them must be true.', examples: [example] },
       ),
     ),
   );

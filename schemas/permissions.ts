@@ -63,6 +63,7 @@ export const permissionSchemas = collectionSchemas({
     presets: null,
     fields: ['id', 'first_name', 'last_name'],
   },
+  filterExample: { collection: { _eq: 'users' }, action: { _in: ['read', 'update'] } },
   inputExample: {
     policy: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
     collection: 'users',

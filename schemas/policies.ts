@@ -67,6 +67,7 @@ export const policySchemas = collectionSchemas({
     users: [],
     roles: ['2f24211d-d928-469a-aea3-3c8f53d4e426'],
   },
+  filterExample: { _or: [{ admin_access: true }, { enforce_tfa: true }] },
   inputExample: { name: 'Edit texts', app_access: true },
 });
 

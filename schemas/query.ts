@@ -59,8 +59,9 @@ const oneOrMore = (name: TSchema) => Type.Optional(Type.Array(name));
  * The query schemas of a collection, built from the names and types of its fields.
  * @param one the name of an item in the OpenAPI document, such as `User`
  * @param properties the fields of an item in a response
+ * @param example an example of a filter
  */
-export function queryOn(one: string, properties: TProperties) {
+export function queryOn(one: string, properties: TProperties, example: object) {
   const names = Object.keys(properties);
   const having = (matches: (schema: TSchema) => boolean) =>
     names.filter((name) => matches(properties[name] as TSchema));
@@ -106,7 +107,7 @@ export function queryOn(one: string, properties: TProperties) {
       },
     ),
   );
-  const filter = filterOn(one, properties);
+  const filter = filterOn(one, properties, example);
 
   const fields = list(field, 'The fields to return. Default: all that you can read.', ['id']);
   const parameters = {
@@ -152,7 +153,7 @@ export function queryOn(one: string, properties: TProperties) {
       `${one}Query`,
       Type.Object(parameters, {
         description: 'Which items to return, and which of their fields.',
-        examples: [{ limit: 10 }],
+        examples: [{ filter: example, sort: ['-id'], limit: 10 }],
       }),
     ),
     filter,

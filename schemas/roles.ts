@@ -48,6 +48,7 @@ export const roleSchemas = collectionSchemas({
     policies: ['c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02'],
     users: ['0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21'],
   },
+  filterExample: { name: { _contains: 'Edit' } },
   inputExample: { name: 'Editors', description: 'Who writes texts.' },
 });
 

@@ -157,6 +157,7 @@ export const userSchemas = collectionSchemas({
   key: Uuid('Identifier of the user.'),
   description: 'A user, with the requested fields.',
   example,
+  filterExample: { status: { _eq: 'active' }, role: { name: { _eq: 'Editors' } } },
   inputExample: { email: 'ada@example.com', password: 'correct horse battery staple', first_name: 'Ada' },
 });
 

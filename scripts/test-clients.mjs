@@ -10,7 +10,9 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.tmp/clients');
-const journeys = ['openapi-fetch', 'hey-api', 'swagger-typescript-api'];
+/** The clients of orval that are tested. */
+const orval = ['fetch', 'axios', 'react-query'];
+const journeys = ['openapi-fetch', 'hey-api', 'swagger-typescript-api', ...orval.map((client) => `orval-${client}`)];
 const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
 
 rmSync(folder, { recursive: true, force: true });
@@ -31,6 +33,10 @@ const generators = [
     '--generate-union-enums',
     '--silent',
   ],
+  ...orval.map((client) => [
+    bin('orval'),
+    ...['-i', 'openapi.yaml', '-o', `.tmp/clients/orval-${client}/api.ts`, '--client', client],
+  ]),
 ];
 await timed('generated', () => Promise.all(generators.map(([command, ...args]) => run(command, args))));
 await timed('compiled under strict', () => run(bin('tsc'), ['-p', 'clients']));
@@ -40,6 +46,7 @@ await build({
   entryPoints: journeys.map((name) => join(root, 'clients', `${name}.ts`)),
   outdir,
   bundle: true,
+  packages: 'external',
   format: 'esm',
   platform: 'node',
   target: 'node20.19',

@@ -18,6 +18,7 @@ interface Operation {
   summary?: string;
   tags?: string[];
   security?: Record<string, string[]>[];
+  parameters?: { name: string; schema: Schema; example?: string }[];
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, { headers: Record<string, unknown>; content?: Record<string, { schema: Schema }> }>;
 }
@@ -220,6 +221,17 @@ t.test('the OpenAPI document', async (t) => {
       );
       if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
+  });
+
+  t.test('objects in a query are text that contains JSON, which every generated client sends correctly', async (t) => {
+    const parameters = operations.flatMap(({ operation }) => operation.parameters ?? []);
+    const objects = parameters.filter(({ name }) => ['filter', 'aggregate'].includes(name));
+    t.equal(objects.length, 10);
+    for (const { schema, example = '' } of objects) {
+      t.match(schema, { type: 'string', contentMediaType: 'application/json', contentSchema: { $ref: /^#/ } });
+      t.type(JSON.parse(example), 'object');
+    }
+    t.notOk(parameters.some((parameter) => 'content' in parameter));
   });
 
   t.test('no field of a request body has a default, because generated clients would require it', async (t) => {

@@ -20,7 +20,6 @@ export interface Parameter {
   description?: string;
   example?: unknown;
   schema?: Schema;
-  content?: Record<string, MediaType>;
 }
 
 export interface Response {
@@ -42,6 +41,8 @@ export interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   examples?: unknown[];
+  contentMediaType?: string;
+  contentSchema?: Schema;
 }
 
 export interface Header {

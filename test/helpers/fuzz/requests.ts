@@ -13,8 +13,7 @@ interface Parameter {
   name: string;
   in: 'query' | 'path';
   required?: boolean;
-  schema?: Schema;
-  content?: { 'application/json': { schema: Schema } };
+  schema: Schema & { contentSchema?: Schema };
 }
 
 interface Operation {
@@ -46,7 +45,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
     const values = new Map<string, unknown>();
     for (const parameter of operation.parameters ?? []) {
       if (!parameter.required && !chance(30)) continue;
-      values.set(parameter.name, value(parameter.schema ?? parameter.content?.['application/json'].schema ?? {}));
+      values.set(parameter.name, value(parameter.schema.contentSchema ?? parameter.schema));
     }
     const bodySchema = operation.requestBody?.content['application/json']?.schema;
     let body = bodySchema && (operation.requestBody?.required || chance(70)) ? value(bodySchema) : undefined;
@@ -62,7 +61,7 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
 
     const query: string[] = [];
     let url = path;
-    for (const { name, in: place, content } of operation.parameters ?? []) {
+    for (const { name, in: place, schema } of operation.parameters ?? []) {
       if (!values.has(name)) continue;
       const given = values.get(name);
       if (place === 'path') {
@@ -71,8 +70,9 @@ export function createRequestDraw(document: OpenApiDocument, weightOf: (operatio
         url = url.replace(`{${name}}`, /^\.{0,2}$/.test(segment) ? '%20' : segment);
         continue;
       }
-      const isRepeated = Array.isArray(given) && !content && chance(50);
-      for (const one of isRepeated ? given : [given]) query.push(`${name}=${encode(one, content !== undefined)}`);
+      const isJson = schema.contentSchema !== undefined;
+      const isRepeated = Array.isArray(given) && !isJson && chance(50);
+      for (const one of isRepeated ? given : [given]) query.push(`${name}=${encode(one, isJson)}`);
     }
     if (wrong === 'query') {
       const name = pick([
