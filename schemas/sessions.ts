@@ -39,25 +39,38 @@ const examples = [{ refresh_token: exampleToken }, { mode: 'cookie' }];
 export const RefreshBody = named('RefreshBody', Type.Object(carrierProperties, { examples }));
 export const LogoutBody = named('LogoutBody', Type.Object(carrierProperties, { examples }));
 
+const expires = Type.Integer({ description: 'Lifetime of the access token in milliseconds.', examples: [900_000] });
+const access_token = Type.String({ description: 'The access token, a JWT.' });
+const refresh_token = Type.String({
+  pattern: '^[A-Za-z0-9_-]{64}$',
+  description: 'The refresh token. The next refresh replaces it.',
+});
+
+const tokensByMode = [
+  named(
+    'JsonModeTokens',
+    Closed({ expires, access_token, refresh_token }, { description: 'The tokens in mode `json`.' }),
+  ),
+  named(
+    'CookieModeTokens',
+    Closed(
+      { expires, access_token },
+      { description: 'The tokens in mode `cookie`, where the cookie contains the refresh token.' },
+    ),
+  ),
+  named(
+    'SessionModeTokens',
+    Closed({ expires }, { description: 'The response in mode `session`, where the cookie contains the access token.' }),
+  ),
+] as const;
+
+/** Exactly one of the schemas applies, so generated types can distinguish them: `'refresh_token' in tokens`. */
 export const SessionTokens = named(
   'SessionTokens',
-  Closed(
-    {
-      expires: Type.Integer({ description: 'Lifetime of the access token in milliseconds.', examples: [900_000] }),
-      access_token: Type.Optional(
-        Type.String({
-          description: 'The access token, a JWT. Absent in mode `session`, where the cookie contains it.',
-        }),
-      ),
-      refresh_token: Type.Optional(
-        Type.String({
-          pattern: '^[A-Za-z0-9_-]{64}$',
-          description: 'The refresh token. The next refresh replaces it. Only in mode `json`.',
-        }),
-      ),
-    },
-    { description: 'The tokens of a session that its mode returns in the body.' },
-  ),
+  Type.Unsafe<Static<(typeof tokensByMode)[number]>>({
+    oneOf: tokensByMode,
+    description: 'The tokens of a session that its mode returns in the body.',
+  }),
 );
 export type SessionTokens = Static<typeof SessionTokens>;
 

@@ -11,6 +11,8 @@ interface Schema {
   description?: string;
   enum?: string[];
   anyOf?: Schema[];
+  oneOf?: Schema[];
+  required?: string[];
   items?: Schema;
   properties?: Record<string, Schema>;
   additionalProperties?: unknown;
@@ -82,6 +84,19 @@ t.test('a property that has alternatives is described beside them, where generat
   t.end();
 });
 
+t.test('the tokens of each mode have a schema of their own, in which every key is required', (t) => {
+  const modes = schemas.SessionTokens?.oneOf?.map(resolve) ?? [];
+  t.strictSame(
+    modes.map(({ properties = {} }) => Object.keys(properties)),
+    [['expires', 'access_token', 'refresh_token'], ['expires', 'access_token'], ['expires']],
+  );
+  for (const { properties = {}, required, additionalProperties } of modes) {
+    t.strictSame(required, Object.keys(properties));
+    t.equal(additionalProperties, false);
+  }
+  t.end();
+});
+
 t.test('response schemas are closed: every object declares its properties, or is free-form data', async (t) => {
   const seen = new Set<string>();
   const visit = (schema: Schema, path: string) => {
@@ -94,7 +109,7 @@ t.test('response schemas are closed: every object declares its properties, or is
     if (schema.properties && Object.keys(schema.properties).length > 0)
       t.equal(schema.additionalProperties, false, path);
     for (const [key, part] of Object.entries(schema.properties ?? {})) visit(part, `${path}.${key}`);
-    for (const part of schema.anyOf ?? []) visit(part, path);
+    for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) visit(part, path);
     if (schema.items) visit(schema.items, `${path}[]`);
   };
   for (const { responses, operationId } of operations) {

@@ -44,9 +44,9 @@ t.test('breaking changes are detected, and compatible ones are not reported', as
     'a schema that was removed': ['Meta', (document) => delete document.components.schemas.Meta],
     'a response field that was removed': ['User', (document) => delete schema(document, 'User').properties?.email],
     'a response field that is now optional': [
-      'SessionTokens',
+      'JsonModeTokens',
       (document) => {
-        schema(document, 'SessionTokens').required = [];
+        schema(document, 'JsonModeTokens').required = [];
       },
     ],
     'a request field that is now required': [
