@@ -48,6 +48,7 @@ import { swaggerPlugin } from './plugins/server/swagger.js';
 import { tracingPlugin } from './plugins/server/tracing/index.js';
 import { startTracing } from './plugins/server/tracing/service.js';
 import { trustsProxyOf } from './plugins/server/trusted-proxies.js';
+import { ajvOptions } from './plugins/server/validation.js';
 import { settingsPlugin } from './plugins/settings/index.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
@@ -58,7 +59,7 @@ import { emailChangesPlugin } from './plugins/users/email-changes/index.js';
 import { usersPlugin } from './plugins/users/index.js';
 import { ownAccountPlugin } from './plugins/users/own-account/index.js';
 import { routes } from './routes/index.js';
-import { formats, namedSchemas } from './schemas/common.js';
+import { namedSchemas } from './schemas/common.js';
 import type { Config } from './schemas/config.js';
 
 /** Options that a process or a test can set in addition to the configuration. */
@@ -105,9 +106,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
       maxParamLength: 65_536,
       querystringParser: (text) => qs.parse(text, queryLimits),
     },
-    ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, formats, strictTypes: false },
-    },
+    ajv: { customOptions: ajvOptions },
     schemaController: { compilersFactory: compilers.factories },
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerBrokenRequest,

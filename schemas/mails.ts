@@ -51,10 +51,11 @@ export const Mail = named(
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
   limit: Type.Optional(
-    Type.String({
-      pattern: '^([1-9]\\d{0,2}|1000)$',
-      default: '100',
-      description: 'The maximum number of emails: 1 to 1000.',
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 100,
+      description: 'The maximum number of emails.',
     }),
   ),
 });

@@ -24,8 +24,9 @@ const isRefusal = ({ status, code, subject }: ApiError): boolean =>
 
 /** The key in the path, if it has the format of one. Any other text might be something that must not be in the audit log. */
 const keyIn = ({ params }: FastifyRequest): string | undefined => {
-  const { id } = (params ?? {}) as { id?: string };
-  return id !== undefined && (uuidPattern.test(id) || /^\d{1,9}$/.test(id)) ? id.toLowerCase() : undefined;
+  const { id } = (params ?? {}) as { id?: string | number };
+  const key = String(id ?? '').toLowerCase();
+  return uuidPattern.test(key) || /^\d{1,9}$/.test(key) ? key : undefined;
 };
 
 /** Records denied requests for every operation whose success is recorded. */

@@ -23,7 +23,7 @@ export interface ProviderFlow {
    * @returns the URL at the provider
    * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
-  begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm): Promise<string>;
+  begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm, redirect: string | undefined): Promise<string>;
   /**
    * Starts linking a provider account to the caller's account. The route must not use GET, because a link on another site could
    * start it.
@@ -55,7 +55,6 @@ interface Dependencies {
 type NewAttempt = Omit<Parameters<Attempts['begin']>[1], 'challenge'>;
 
 interface Query {
-  redirect?: unknown;
   state?: unknown;
   code?: unknown;
   error?: unknown;
@@ -150,12 +149,8 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   return {
     requireProvider: (request) => void entryOf(request),
 
-    begin: async (request, reply, form) => {
+    begin: async (request, reply, form, redirect) => {
       const entry = entryOf(request);
-      const { redirect } = request.query as Query;
-      if (redirect !== undefined && typeof redirect !== 'string') {
-        throw new ApiError('INVALID_PAYLOAD', { reason: 'redirect must be a single string' });
-      }
       const to = redirectOf(entry, redirect);
       try {
         return await start(request, reply, entry, { form, redirect: to, link: null });

@@ -8,7 +8,6 @@ import {
   setPrimaryIdentity,
 } from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/transact.js';
-import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
@@ -44,7 +43,7 @@ export function createIdentities(deps: {
         const ways = await lockWaysIn(tx, caller.userId);
         await requireLiveSession(tx, caller);
         const all = await listIdentities(tx, caller.userId);
-        const gone = uuidPattern.test(id) ? all.find((identity) => identity.id === id.toLowerCase()) : undefined;
+        const gone = all.find((identity) => identity.id === id.toLowerCase());
         if (!ways || !gone) throw new ApiError('FORBIDDEN');
         if (gone.primary && mapsRoles(gone.provider)) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {

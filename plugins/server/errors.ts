@@ -4,17 +4,13 @@ import { isCancelled, isDatabaseUnavailable } from '../../db/failures.js';
 import { ApiError } from '../../schemas/errors.js';
 import { bareHeaders } from './headers.js';
 import { findFramingFault } from './request-framing.js';
+import { toValidationError } from './validation.js';
 
 /** Converts anything that was thrown into an `ApiError`. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { validation, validationContext, statusCode, code } = error as Partial<FastifyError>;
-  if (validation) {
-    const [first] = validation;
-    const name = first?.instancePath.slice(1).replaceAll('/', '.');
-    const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'invalid'}`;
-    return new ApiError(validationContext === 'querystring' ? 'INVALID_QUERY' : 'INVALID_PAYLOAD', { reason });
-  }
+  if (validation) return toValidationError(validation, validationContext);
   // Requests that Fastify itself rejects before a handler runs: an oversized or truncated body, broken framing, a malformed URL.
   // This check must come before the one for the database: a disconnect of either the client or the database has the same code.
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { AjvCompiler } from '@fastify/ajv-compiler';
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
+import { createValidatorFactory } from './validation.js';
 
 type Compile = (route: never) => Compiled;
 type Factory = (...options: unknown[]) => Compile;
@@ -50,7 +50,7 @@ export function createLazyCompilers() {
 
   return {
     /** For Fastify's `schemaController`. */
-    factories: { buildValidator: lazy(AjvCompiler()), buildSerializer: buildSerializer as Serializers },
+    factories: { buildValidator: lazy(createValidatorFactory()), buildSerializer: buildSerializer as Serializers },
 
     /** Compiles the rest, one at a time, so that requests do not have to wait for it. @throws if a schema is invalid */
     async compileAll(): Promise<void> {

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import plugin from 'fastify-plugin';
+import { documentedSchema } from '../../schemas/validation.js';
 import { completeDocument } from './openapi/document.js';
 
 const tags = [
@@ -36,6 +37,10 @@ const contentSecurityPolicy = {
   'script-src': ["'self'"],
   'style-src': ["'self'", "'unsafe-inline'"],
 };
+
+/** The schemas of a route as the document shows them. */
+const documented = (schema: object = {}) =>
+  Object.fromEntries(Object.entries(schema).map(([part, value]) => [part, documentedSchema(value)]));
 
 /** The OpenAPI document, generated from the schemas of the routes, and a page to read it and try out the API. */
 export const swaggerPlugin = plugin<{ version: string }>(
@@ -79,6 +84,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           },
         },
       },
+      transform: ({ schema, url }) => ({ schema: documented(schema), url }),
       transformObject: (made) => ('openapiObject' in made ? completeDocument(made.openapiObject) : made.swaggerObject),
       refResolver: {
         buildLocalReference: (schema, _baseUri, _fragment, index) =>

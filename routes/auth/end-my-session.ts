@@ -3,7 +3,6 @@ import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { clearedCookieHeaders } from '../../schemas/sessions.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function endMySession(app: App): void {
   app.delete(
@@ -22,7 +21,6 @@ export function endMySession(app: App): void {
           ...errorResponses(),
         },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       const isCurrent = await app.openSessions.endOwn(request.currentUser, request.params.id);

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function endSessionOfUser(app: App): void {
   app.delete(
@@ -17,7 +16,6 @@ export function endSessionOfUser(app: App): void {
         params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
         response: { 204: noContent('The session has ended.'), ...errorResponses() },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       const { id, session } = request.params;

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function endSessionsOfUser(app: App): void {
   app.delete(
@@ -18,7 +17,6 @@ export function endSessionsOfUser(app: App): void {
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       await app.openSessions.endAllOf(request.currentUser, request.params.id);

@@ -3,7 +3,6 @@ import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { SessionsResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function listSessionsOfUser(app: App): void {
   app.get(
@@ -19,7 +18,6 @@ export function listSessionsOfUser(app: App): void {
         params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request) => ({ data: await app.openSessions.listOf(request.currentUser, request.params.id) }),
   );

@@ -20,8 +20,8 @@ export function listMails(app: App): void {
       },
     },
     async (request) => {
-      const { state = null, limit = '100' } = request.query;
-      return { data: await app.mail.list(request.currentUser, state, Number(limit)) };
+      const { state = null, limit = 100 } = request.query;
+      return { data: await app.mail.list(request.currentUser, state, limit) };
     },
   );
 }

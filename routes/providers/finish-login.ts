@@ -3,7 +3,6 @@ import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '
 import { browserSession } from '../../schemas/security.js';
 import { cookieHeaders } from '../../schemas/sessions.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
@@ -50,7 +49,6 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
           ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
         },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       const end = await app.providerFlow.finish(request, reply);

@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProvidersQuery, ProvidersResponse } from '../../schemas/providers.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function listProviders(app: App): void {
   app.get(
@@ -17,7 +16,6 @@ export function listProviders(app: App): void {
         querystring: ProvidersQuery,
         response: { 200: { ...ProvidersResponse, description: 'The providers.' }, ...errorResponses() },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async ({ query }) => ({
       data: app.listProviders({ sessionOnly: query.sessionOnly !== undefined }),

@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProviderParams, redirectHeaders, StartLoginQuery } from '../../schemas/providers.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
 
@@ -10,6 +9,8 @@ export function startProviderLogin(app: App): void {
   app.get(
     '/login/:provider',
     {
+      // Runs before the query is validated, so that an unknown provider returns ROUTE_NOT_FOUND whatever the query contains.
+      onRequest: async (request) => app.providerFlow.requireProvider(request),
       config: { access: 'anonymous', deadline: deadlineOfProviders, headers: inPopup, beforeTfa: true },
       schema: {
         operationId: 'startProviderLogin',
@@ -24,8 +25,8 @@ export function startProviderLogin(app: App): void {
           ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_PROVIDER_CONFIG'),
         },
       },
-      validatorCompiler: checkedByTheDomain,
     },
-    async (request, reply) => reply.redirect(await app.providerFlow.begin(request, reply, 'login')),
+    async (request, reply) =>
+      reply.redirect(await app.providerFlow.begin(request, reply, 'login', request.query.redirect)),
   );
 }

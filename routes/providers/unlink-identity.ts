@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain } from '../items/definition.js';
 
 export function unlinkIdentity(app: App): void {
   app.delete(
@@ -21,7 +20,6 @@ export function unlinkIdentity(app: App): void {
           ...errorResponses('UNPROCESSABLE_CONTENT'),
         },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       await app.identities.unlink(request.currentUser, request.params.id);

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 
@@ -19,7 +20,7 @@ export function disableTfaOfUser(app: App): void {
         summary: 'Turn off two-factor authentication of a user',
         description:
           'Available to administrators, and to callers who can update `tfa_secret` of the user if the user has no rights that the caller lacks. Ends all sessions of the user. If the user is an administrator, the session of the caller must be fresh. For your own account, use `POST /users/me/tfa/disable`.',
-        params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
+        params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: {
           204: noContent('Two-factor authentication is off.'),
           ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),

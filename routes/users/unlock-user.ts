@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 
@@ -17,7 +18,7 @@ export function unlockUser(app: App): void {
         summary: 'Unlock a user',
         description:
           'Resets the number of wrong passwords for the account, from all networks, so that the user can log in again immediately. Available to administrators, and to callers who can update `status` of the user if the user has no rights that the caller lacks. You cannot unlock your own account. If the user is an administrator, your session must be fresh. Does not change `status`; to reactivate a suspended user, update `status` instead.',
-        params: Type.Object({ id: Type.String({ description: 'Identifier of the user.' }) }),
+        params: Type.Object({ id: Uuid('Identifier of the user.') }),
         response: {
           204: noContent('The account is unlocked.'),
           ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),

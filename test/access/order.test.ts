@@ -73,6 +73,47 @@ t.test('a caller who may not call an operation gets the same error, whatever the
   }
 });
 
+t.test('a malformed key in a path gets the same response as a key that does not exist', async (t) => {
+  const { app, post, request } = await startTestApp(t);
+  const headers = bearer((await post('/auth/login', admin)).json().data.access_token);
+  // The key of a provider is any text.
+  const byKey = (id: string) =>
+    allOperations({ id: encodeURIComponent(id) }).filter(
+      ({ operationId, url }) => url.includes(`/${encodeURIComponent(id)}`) && operationId !== 'linkIdentity',
+    );
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  const responsesTo = async (id: string, sent: object) => {
+    const found: Record<string, unknown> = {};
+    for (const { operationId, method, url } of byKey(id)) {
+      const { statusCode, body } = await request({ method, url, headers: sent });
+      found[operationId] = [statusCode, body];
+    }
+    return found;
+  };
+  for (const [who, sent] of Object.entries({ anonymous: {}, administrator: headers })) {
+    const expected = await responsesTo(unknown, sent);
+    t.ok(Object.keys(expected).length >= 20, `${Object.keys(expected).length} operations`);
+    await leavesAlone(t, app, who, async () => {
+      for (const id of [
+        'x',
+        '1.5',
+        '1e3',
+        '0x1',
+        'null',
+        ' ',
+        "1' OR 1=1",
+        `${unknown}0`,
+        `{${unknown}}`,
+        '9'.repeat(30),
+      ]) {
+        t.strictSame(await responsesTo(id, sent), expected, `${who}: ${id}`);
+      }
+    });
+    if (who === 'administrator')
+      for (const response of Object.values(expected)) t.match(response, [403, /"FORBIDDEN"/]);
+  }
+});
+
 t.test('also over a socket, before the body has arrived', async (t) => {
   const { app } = await startTestApp(t);
   const port = await listen(app);

@@ -218,10 +218,12 @@ t.test('a failed email is stored; administrators can list it and retry it', asyn
   refused(t, await get('/mails', member.headers), 'FORBIDDEN', 'a user who is not an administrator');
   refused(t, await get('/mails'), 'INVALID_CREDENTIALS', 'an anonymous caller');
   refused(t, await get('/mails?state=lost', admin.headers), 'INVALID_QUERY', 'an unknown state');
-  refused(t, await get('/mails?limit=0', admin.headers), 'INVALID_QUERY', 'an invalid limit');
+  for (const limit of ['0', '1001', '-1', '1.5', '1e2', '0x1', 'all', '1&limit=2', '99999999999999999999']) {
+    refused(t, await get(`/mails?limit=${limit}`, admin.headers), 'INVALID_QUERY', `a limit of ${limit}`);
+  }
   refused(t, await post(`/mails/${mail.id}/retry`, {}, member.headers), 'FORBIDDEN', 'no administrator');
   refused(t, await post(`/mails/${user.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'an unknown email');
-  refused(t, await post('/mails/x/retry', {}, admin.headers), 'INVALID_PAYLOAD', 'an invalid id');
+  refused(t, await post('/mails/x/retry', {}, admin.headers), 'FORBIDDEN', 'an invalid id');
 
   const smtp = await startSmtp(t, port);
   t.equal((await post(`/mails/${mail.id}/retry`, {}, admin.headers)).statusCode, 204);

@@ -7,7 +7,6 @@ import {
 } from '../../../db/queries/auth/sessions.js';
 import { userExists } from '../../../db/queries/users/users.js';
 import { transact } from '../../../db/transact.js';
-import { uuidPattern } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Session } from '../../../schemas/sessions.js';
 import type { Activity } from '../../activity/service.js';
@@ -52,8 +51,7 @@ export function createOpenSessions(deps: {
 
   const end = (caller: Principal, userId: string, id: string): Promise<void> =>
     db.transaction(async (tx) => {
-      const isEnded = uuidPattern.test(id) && (await deleteSessionOf(tx, userId, id, clock()));
-      if (!isEnded) throw new ApiError('FORBIDDEN');
+      if (!(await deleteSessionOf(tx, userId, id, clock()))) throw new ApiError('FORBIDDEN');
       const item = id.toLowerCase();
       await activity.record(tx, caller, [{ action: 'session_end', collection: 'sessions', item }]);
     });
@@ -66,8 +64,7 @@ export function createOpenSessions(deps: {
 
   /** The error does not reveal whether the user does not exist, or the caller may not see them. */
   const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
-    const isAllowed = admin && uuidPattern.test(userId) && (await userExists(db, userId));
-    if (!isAllowed) throw new ApiError('FORBIDDEN');
+    if (!admin || !(await userExists(db, userId))) throw new ApiError('FORBIDDEN');
   };
 
   return {

@@ -1,0 +1,95 @@
+import { AjvCompiler } from '@fastify/ajv-compiler';
+import type { FastifySchemaValidationError, FastifyServerOptions } from 'fastify';
+import { formats, isObject } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import { refusalOf } from '../../schemas/validation.js';
+
+interface Properties {
+  properties?: Record<string, { type?: string }>;
+  [keyword: string]: unknown;
+}
+
+/** Converts a value to the type of its schema. A value that cannot be converted stays as it is, and the schema rejects it. */
+const converters: Record<string, (value: unknown) => unknown> = {
+  integer: (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+  string: (value) => (typeof value === 'number' ? String(value) : value),
+  array: (value) => {
+    const parts = [value].flat();
+    if (!parts.every((part) => typeof part === 'string')) return value;
+    return parts.flatMap((part) => part.split(',').map((name) => name.trim())).filter((name) => name !== '');
+  },
+  object: (value) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return value;
+    }
+  },
+};
+
+/** Converts the properties of an object. Empty values are treated as absent, except in a string. */
+function convert(values: unknown, { properties = {} }: Properties): void {
+  if (!isObject(values)) return;
+  for (const [name, { type = '' }] of Object.entries(properties)) {
+    const { [name]: value } = values;
+    const convertTo = converters[type];
+    if (value === undefined || !convertTo) continue;
+    if (value === null || (value === '' && type !== 'string')) delete values[name];
+    else values[name] = convertTo(value);
+  }
+}
+
+/**
+ * The options of the validator. Its own conversion is off: it would accept `1e3` and `0x10` as integers, and a list of one as its
+ * item. `convertsText` marks the objects whose properties arrive as text, such as the query in a URL.
+ */
+export const ajvOptions: NonNullable<FastifyServerOptions['ajv']>['customOptions'] & object = {
+  coerceTypes: false,
+  removeAdditional: false,
+  allErrors: false,
+  // Errors refer to their schema, which can define the response.
+  verbose: true,
+  formats,
+  strictTypes: false,
+  keywords: [
+    {
+      keyword: 'convertsText',
+      modifying: true,
+      errors: false,
+      compile: (_value, schema: Properties) => (values: unknown) => {
+        convert(values, schema);
+        return true;
+      },
+    },
+  ],
+};
+
+type Factory = ReturnType<typeof AjvCompiler>;
+
+/** Creates the validators. The parameters in a query and in a path arrive as text; in a body, types must match exactly. */
+export function createValidatorFactory(): Factory {
+  const create = AjvCompiler();
+  return ((...options: Parameters<Factory>) => {
+    const compile = create(...options) as (route: { schema: object; httpPart?: string }) => unknown;
+    return (route: { schema: object; httpPart?: string }) =>
+      compile(route.httpPart === 'body' ? route : { ...route, schema: { ...route.schema, convertsText: true } });
+  }) as Factory;
+}
+
+/** Converts the errors of the validator to the error of the API. This is the only place that does so. */
+export function toValidationError(
+  errors: readonly (FastifySchemaValidationError & { parentSchema?: object })[],
+  part: string | undefined,
+): ApiError {
+  // A malformed key gets the same response as one that does not exist.
+  if (part === 'params') return new ApiError('FORBIDDEN');
+  for (const { parentSchema = {} } of errors) {
+    const { code, reason } = refusalOf(parentSchema) ?? {};
+    if (code) return new ApiError(code, { reason: reason ?? '' });
+  }
+  const [first] = errors;
+  const name = first?.instancePath.slice(1).replaceAll('/', '.');
+  const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'invalid'}`;
+  return new ApiError(part === 'querystring' ? 'INVALID_QUERY' : 'INVALID_PAYLOAD', { reason });
+}

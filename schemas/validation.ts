@@ -1,0 +1,30 @@
+import type { TSchema } from '@sinclair/typebox';
+
+/** The error for a value that a schema rejects. Without one, the message of the validator is returned. */
+export interface Refusal {
+  code: 'INVALID_PAYLOAD' | 'INVALID_QUERY';
+  reason: string;
+}
+
+const refusal = Symbol('refusal');
+
+/** Returns this error to clients whose value does not match the schema. */
+export const refusedWith = <T extends TSchema>(code: Refusal['code'], reason: string, schema: T): T => ({
+  ...schema,
+  [refusal]: { code, reason } satisfies Refusal,
+});
+
+/** The error of `refusedWith`, if the schema has one. */
+export const refusalOf = (schema: object): Refusal | undefined => (schema as { [refusal]?: Refusal })[refusal];
+
+const documentation = Symbol('documentation');
+
+/** Validates with one schema and shows another, more detailed one in the OpenAPI document. The service validates the details. */
+export const documentedAs = <T extends TSchema>(documented: TSchema, schema: T): T => ({
+  ...schema,
+  [documentation]: documented,
+});
+
+/** The schema to show in the OpenAPI document. */
+export const documentedSchema = <T>(schema: T): T =>
+  (schema as { [documentation]?: T } | undefined)?.[documentation] ?? schema;
