@@ -1,6 +1,7 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, Nullable, named } from './common.js';
 import { filterOn, isComparable, isOrdered, type Relation, relation, relationOf } from './filters.js';
+import { paging } from './item-requests.js';
 
 /** A field that refers to an item: its key or, if fields of it are requested, the item. */
 export const Related = (description: string, target: string): TSchema => ({
@@ -121,23 +122,7 @@ export function queryOn(one: string, properties: TProperties, example: object) {
       }),
     ),
     sort: list(sortKey, 'The fields to sort by, in order of priority.', ['-id']),
-    limit: Type.Optional(
-      Type.Integer({ minimum: -1, description: 'The maximum number of items; -1 for all.', examples: [10] }),
-    ),
-    offset: Type.Optional(Type.Integer({ minimum: 0, description: 'The number of items to skip.', examples: [20] })),
-    page: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description: 'The page to return, starting at 1, with `limit` items each. Takes precedence over `offset`.',
-        examples: [1],
-      }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        description:
-          'The `next_cursor` of the previous page: the list continues after its last item. The sort must be the same; `offset` and `page` are not allowed.',
-      }),
-    ),
+    ...paging,
     aggregate: Type.Optional(aggregation),
     groupBy: list(comparable, 'With `aggregate`: the fields to group by.', ['id']),
     meta,

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Nullable, named, Uuid } from './common.js';
+import { NameList } from './item-requests.js';
 
 const properties = {
   project_name: Type.String({ minLength: 1, maxLength: 100, description: 'Name of the project.' }),
@@ -53,12 +54,10 @@ export const Settings = named(
 );
 
 export const SettingsQuery = Type.Object({
-  fields: Type.Optional(
-    Type.Union([Type.String(), Type.Array(Type.String())], {
-      description: 'The settings to return. Default: all that you can read.',
-      examples: ['project_name,default_language'],
-    }),
-  ),
+  fields: NameList('fields', {
+    description: 'The settings to return. Default: all that you can read.',
+    examples: [['project_name', 'default_language']],
+  }),
 });
 
 export const SettingsResponse = named(

@@ -19,26 +19,11 @@ const through = (lists: Lists, { kind, target }: Field): Lists =>
   kind === 'list' && target !== undefined ? [...lists, target] : lists;
 const isBounded = (lists: Lists) => lists.length <= mostLists && lists.filter((name) => name === 'users').length <= 1;
 
-/** Names in a parameter that is CSV or occurs several times; empty names are dropped. */
-export function parseNames(parameter: string, input: unknown): string[] {
-  if (input === undefined || input === null) return [];
-  const parts = Array.isArray(input) ? input : [input];
-  if (!parts.every((part) => typeof part === 'string'))
-    throw invalidQuery(`${parameter} must be a comma-separated string or a list of names`);
-  const names = parts
-    .flatMap((part: string) => part.split(','))
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  if (names.length > mostNodes) throw invalidQuery(`${parameter} can have at most ${mostNodes} names`);
-  return names;
-}
-
 /**
- * Parses a `fields` parameter. Absent or empty means `*`: all fields that the caller may read.
+ * Parses a list of fields. Absent or empty means `*`: all fields that the caller may read.
  * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that does not exist or may not be read
  */
-export function parseFields(input: unknown, collection: Collection, access: AccessView): FieldTree {
-  const names = parseNames('fields', input);
+export function parseFields(names: readonly string[] = [], collection: Collection, access: AccessView): FieldTree {
   const tree: FieldTree = new Map();
   const nodes = { count: 0 };
   for (const name of names.length === 0 ? ['*'] : names) add(tree, name.split('.'), collection, access, nodes, []);

@@ -1,25 +1,14 @@
+import type { ListQuery } from '../../schemas/item-requests.js';
 import type { AccessView } from './access-view.js';
 import { isReadable } from './access-view.js';
 import { type Collection, collections } from './collections.js';
-import { type FieldTree, parseFields, parseNames } from './fields.js';
+import { type FieldTree, parseFields } from './fields.js';
 import { type Filter, type FilterLimits, parseFilter } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import type { Variables } from './variables.js';
 
-/** The raw parameters of a query, from the query string or from the body of a SEARCH request. */
-export interface QueryInput {
-  fields?: unknown;
-  filter?: unknown;
-  search?: unknown;
-  sort?: unknown;
-  limit?: unknown;
-  offset?: unknown;
-  page?: unknown;
-  cursor?: unknown;
-  meta?: unknown;
-  aggregate?: unknown;
-  groupBy?: unknown;
-}
+/** The parameters of a query, from the query string or from a body. */
+export type QueryInput = { [Name in keyof ListQuery]?: ListQuery[Name] | undefined };
 
 export interface SortKey {
   /** A field, preceded by the keys that lead to it. */
@@ -77,7 +66,7 @@ export interface QueryLimits {
 }
 
 /**
- * Parses and validates a query for one caller.
+ * Validates a query for one caller, and parses its filter and its names.
  * @throws {ApiError} INVALID_QUERY; FORBIDDEN for a field that does not exist or may not be read
  */
 export function parseQuery(
@@ -87,72 +76,52 @@ export function parseQuery(
   variables: Variables,
   limits: QueryLimits,
 ): Query {
-  const limit = parseLimit(input.limit, limits);
+  const limit = limitOf(input, limits);
   const aggregate = parseAggregate(input, collection, access, limits.columns);
   return {
     fields: aggregate ? new Map() : parseFields(input.fields, collection, access),
     filter: isAbsent(input.filter) ? null : parseFilter(input.filter, collection, access, variables, limits.filter),
-    search: parseSearch(input.search),
+    search: searchOf(input.search),
     sort: parseSort(input.sort, collection, access),
     limit,
-    isAll: Number(input.limit) === -1,
-    offset: parseOffset(input, limit),
-    cursor: parseCursor(input, aggregate),
-    meta: parseMeta(input.meta, aggregate),
+    isAll: input.limit === -1,
+    offset: offsetOf(input, limit),
+    cursor: cursorOf(input, aggregate),
+    meta: metaOf(input.meta, aggregate),
     aggregate,
   };
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 
-function parseInteger(name: string, value: unknown, minimum: number): number {
-  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value.trim()) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < minimum) {
-    throw invalidQuery(`${name} must be an integer of at least ${minimum}`);
-  }
-  return number;
-}
-
-function parseLimit(value: unknown, { default: standard, maximum }: QueryLimits): number | null {
-  if (isAbsent(value)) return maximum === null ? standard : Math.min(standard, maximum);
-  const limit = parseInteger('limit', value, -1);
+function limitOf({ limit }: QueryInput, { default: standard, maximum }: QueryLimits): number | null {
+  if (limit === undefined) return maximum === null ? standard : Math.min(standard, maximum);
   if (limit === -1) return maximum;
   if (maximum !== null && limit > maximum) throw invalidQuery(`limit can be at most ${maximum}`);
   return limit;
 }
 
-function parseOffset(input: QueryInput, limit: number | null): number {
-  const offset = isAbsent(input.offset) ? 0 : parseInteger('offset', input.offset, 0);
-  if (isAbsent(input.page)) return offset;
-  const page = parseInteger('page', input.page, 0);
+function offsetOf({ offset = 0, page }: QueryInput, limit: number | null): number {
+  if (page === undefined) return offset;
   // Without a limit, the first page contains everything, and the following pages are empty.
   return Math.min(Math.max(page - 1, 0) * (limit ?? Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
-function parseCursor({ cursor, offset, page }: QueryInput, aggregate: Aggregate | null): string | null {
-  if (isAbsent(cursor)) return null;
-  if (typeof cursor !== 'string') throw invalidQuery('cursor must be the next_cursor of another response');
-  if (!isAbsent(offset) || !isAbsent(page)) throw invalidQuery('cursor cannot be combined with offset or page');
+function cursorOf({ cursor, offset, page }: QueryInput, aggregate: Aggregate | null): string | null {
+  if (!cursor) return null;
+  if (offset !== undefined || page !== undefined) throw invalidQuery('cursor cannot be combined with offset or page');
   if (aggregate) throw invalidQuery('cursor cannot be combined with aggregate');
   return cursor;
 }
 
-function parseMeta(value: unknown, aggregate: Aggregate | null): Query['meta'] {
-  const counts = ['total_count', 'filter_count'] as const;
-  const known = [...counts, 'cursor'] as const;
-  const names = parseNames('meta', value).flatMap((name) => (name === '*' ? counts : [name]));
-  for (const name of names) {
-    if (!known.includes(name as (typeof known)[number]))
-      throw invalidQuery(`meta can contain only ${known.join(', ')} or *`);
-  }
+function metaOf(asked: QueryInput['meta'] = [], aggregate: Aggregate | null): Query['meta'] {
+  const names = asked.flatMap((name) => (name === '*' ? (['total_count', 'filter_count'] as const) : [name]));
   if (aggregate && names.includes('cursor')) throw invalidQuery('meta=cursor cannot be combined with aggregate');
-  return new Set(names as (typeof known)[number][]);
+  return new Set(names);
 }
 
-function parseSearch(value: unknown): string | null {
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'string' && typeof value !== 'number') throw invalidQuery('search must be a string');
-  const term = String(value).trim();
+function searchOf(value = ''): string | null {
+  const term = value.trim();
   if (term.length > 255 || term.includes('\0'))
     throw invalidQuery('search can have at most 255 characters, and no NUL character');
   return term === '' ? null : term;
@@ -161,8 +130,7 @@ function parseSearch(value: unknown): string | null {
 const mostSortKeys = 20;
 const deepestSort = 6;
 
-function parseSort(value: unknown, collection: Collection, access: AccessView): SortKey[] {
-  const names = parseNames('sort', value);
+function parseSort(names: readonly string[] = [], collection: Collection, access: AccessView): SortKey[] {
   if (names.length > mostSortKeys) throw invalidQuery(`sort can have at most ${mostSortKeys} fields`);
   return names.map((name) => {
     const descending = name.startsWith('-');
@@ -192,19 +160,15 @@ function parseAggregate(
   access: AccessView,
   mostColumns: number | null,
 ): Aggregate | null {
-  const groupBy = [...new Set(parseNames('groupBy', input.groupBy))];
-  if (isAbsent(input.aggregate)) {
+  const groupBy = [...new Set(input.groupBy)];
+  if (input.aggregate === undefined) {
     if (groupBy.length > 0) throw invalidQuery('groupBy requires aggregate');
     return null;
   }
-  const aggregate = typeof input.aggregate === 'string' ? parseJson(input.aggregate) : input.aggregate;
-  if (typeof aggregate !== 'object' || aggregate === null || Array.isArray(aggregate)) {
-    throw invalidQuery('aggregate must contain functions with their fields, such as aggregate[count]=*');
-  }
-  const columns = Object.entries(aggregate).flatMap(([name, fields]) => {
+  const columns = Object.entries(input.aggregate).flatMap(([name, fields]) => {
     const known = aggregateFunctions.find((candidate) => candidate === name);
     if (!known) throw invalidQuery(`aggregate supports only the functions ${aggregateFunctions.join(', ')}`);
-    return [...new Set(parseNames(`aggregate[${known}]`, fields))].map((field) => {
+    return [...new Set(fields)].map((field) => {
       if (field === '*' && known === 'count') return { function: known, field: null };
       checkAggregated(known, field, collection, access);
       return { function: known, field };
@@ -217,14 +181,6 @@ function parseAggregate(
   }
   for (const field of groupBy) checkAggregated('countDistinct', field, collection, access);
   return { groupBy, columns };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidQuery('aggregate is not valid JSON');
-  }
 }
 
 function checkAggregated(name: AggregateFunction, field: string, collection: Collection, access: AccessView): void {

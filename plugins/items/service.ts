@@ -48,7 +48,7 @@ export interface Items {
    * One item by its key.
    * @throws {ApiError} INVALID_QUERY; FORBIDDEN when it does not exist or the caller may not read it
    */
-  read(caller: Caller, name: CollectionName, key: string, input: QueryInput): Promise<{ data: Item; meta?: Meta }>;
+  read(caller: Caller, name: CollectionName, key: Key, input: QueryInput): Promise<{ data: Item; meta?: Meta }>;
   /** The items with these keys that the caller may read, in the order of the keys. */
   readMany(
     caller: Caller,

@@ -5,8 +5,8 @@ import type { Key } from '../../db/queries/items/writes.js';
 import { collections, type WritableCollection } from '../../db/query-language/collections.js';
 import { invalidQuery } from '../../db/query-language/invalid-query.js';
 import { parseQuery, type QueryInput } from '../../db/query-language/query.js';
-import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { CreateBody, DeleteBody, UpdateManyBody } from '../../schemas/item-requests.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
 import type { Clock } from '../platform/clock.js';
 import type { Caller } from '../server/caller.js';
@@ -20,17 +20,27 @@ export type Written<Data> = { data: Data; meta?: Meta } | null;
 
 /** Creates, updates and deletes items, with every form of request body that the API accepts. */
 export interface Mutations {
-  create(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item | Item[]>>;
+  create(
+    caller: Caller,
+    name: WritableCollection,
+    body: CreateBody,
+    query: QueryInput,
+  ): Promise<Written<Item | Item[]>>;
   updateOne(
     caller: Caller,
     name: WritableCollection,
-    key: string,
-    body: unknown,
+    key: Key,
+    body: Record<string, unknown>,
     query: QueryInput,
   ): Promise<Written<Item>>;
-  updateMany(caller: Caller, name: WritableCollection, body: unknown, query: QueryInput): Promise<Written<Item[]>>;
-  removeOne(caller: Caller, name: WritableCollection, key: string): Promise<void>;
-  removeMany(caller: Caller, name: WritableCollection, body: unknown): Promise<void>;
+  updateMany(
+    caller: Caller,
+    name: WritableCollection,
+    body: UpdateManyBody,
+    query: QueryInput,
+  ): Promise<Written<Item[]>>;
+  removeOne(caller: Caller, name: WritableCollection, key: Key): Promise<void>;
+  removeMany(caller: Caller, name: WritableCollection, body: DeleteBody): Promise<void>;
 }
 
 export function createMutations(deps: {
@@ -56,14 +66,11 @@ export function createMutations(deps: {
     return key;
   };
 
-  const keysOf = (name: WritableCollection, list: unknown): Key[] => {
-    if (!Array.isArray(list)) throw invalidPayload('keys must be a list of keys');
-    return limited(list).map((key) => keyOf(name, key));
-  };
+  const keysOf = (name: WritableCollection, list: readonly unknown[]): Key[] =>
+    limited(list).map((key) => keyOf(name, key));
 
   /** The keys of the items that a query in the body selects. It selects only items that the caller may read. */
-  const keysByQuery = async (caller: Caller, name: WritableCollection, input: unknown): Promise<Key[]> => {
-    if (!isObject(input)) throw invalidPayload('query must be an object');
+  const keysByQuery = async (caller: Caller, name: WritableCollection, input: QueryInput): Promise<Key[]> => {
     const now = clock();
     const view = accessViewOf(caller, now);
     if (view(name).length === 0) throw new ApiError('FORBIDDEN');
@@ -82,6 +89,18 @@ export function createMutations(deps: {
       );
     }
     return limited(found.map(({ id }) => id as Key)).slice();
+  };
+
+  const keysIn = async (caller: Caller, name: WritableCollection, form: { keys: unknown[] } | { query: QueryInput }) =>
+    'keys' in form ? keysOf(name, form.keys) : keysByQuery(caller, name, form.query);
+
+  const updatesOf = async (
+    caller: Caller,
+    name: WritableCollection,
+    form: UpdateManyBody,
+  ): Promise<{ keys: Key[]; input: object }[]> => {
+    if (Array.isArray(form)) return limited(form).map((item) => ({ keys: [keyOf(name, item.id)], input: item }));
+    return [{ keys: [...new Set(await keysIn(caller, name, form))], input: form.data }];
   };
 
   /** Rejects a query that the response could not satisfy. Called before anything is written. */
@@ -110,8 +129,8 @@ export function createMutations(deps: {
   return {
     create: async (caller, name, body, query) => {
       checkAnswer(caller, name, query);
-      const isWrapped = isObject(body) && Object.keys(body).length === 1 && Array.isArray(body.data);
-      const list = Array.isArray(body) ? body : isWrapped ? (body.data as unknown[]) : undefined;
+      const wrapped = !Array.isArray(body) && Object.keys(body).length === 1 ? body.data : undefined;
+      const list = [body, wrapped].find((value): value is unknown[] => Array.isArray(value));
       const keys = await writes.create(caller, name, limited(list ?? [body]), { isBatch: list !== undefined });
       const found = await answer(caller, name, keys, query);
       return list === undefined ? first(found) : (found ?? { data: [] });
@@ -128,52 +147,24 @@ export function createMutations(deps: {
 
     updateMany: async (caller, name, body, query) => {
       checkAnswer(caller, name, query);
-      const updates = await readUpdates(body);
+      const updates = await updatesOf(caller, name, body);
       await writes.update(caller, name, updates);
       const keys = [...new Set(updates.flatMap((update) => update.keys))];
       return (await answer(caller, name, keys, query)) ?? null;
-
-      async function readUpdates(form: unknown) {
-        if (Array.isArray(form)) {
-          return limited(form).map((item: unknown) => {
-            if (!isObject(item) || item.id === undefined) throw invalidPayload('Each item of a list must have an id');
-            return { keys: [keyOf(name, item.id)], input: item as unknown };
-          });
-        }
-        if (!isObject(form) || !isObject(form.data))
-          throw invalidPayload('An update must be {keys, data}, {query, data}, or a list of items');
-        const { data, ...selectors } = form;
-        const [selector, ...others] = Object.keys(selectors);
-        if (others.length > 0 || (selector !== 'keys' && selector !== 'query')) {
-          throw invalidPayload('An update must consist of data and exactly one of keys and query');
-        }
-        const keys = selector === 'keys' ? keysOf(name, form.keys) : await keysByQuery(caller, name, form.query);
-        return [{ keys: [...new Set(keys)], input: data as unknown }];
-      }
     },
 
     removeOne: async (caller, name, key) => writes.remove(caller, name, [keyOf(name, key)]),
 
     removeMany: async (caller, name, body) => {
-      const keys = await readKeys(body);
+      const keys = Array.isArray(body) ? keysOf(name, body) : await keysIn(caller, name, body);
       await writes.remove(caller, name, [...new Set(keys)]);
-
-      async function readKeys(form: unknown): Promise<Key[]> {
-        if (Array.isArray(form)) return keysOf(name, form);
-        const names = isObject(form) ? Object.keys(form) : [];
-        if (!isObject(form) || names.length !== 1)
-          throw invalidPayload('A deletion must be a list of keys, {keys}, or {query}');
-        if (names[0] === 'keys') return keysOf(name, form.keys);
-        if (names[0] === 'query') return keysByQuery(caller, name, form.query);
-        throw invalidPayload('A deletion must be a list of keys, {keys}, or {query}');
-      }
     },
   };
 }
 
 /** Separates the current password, which users can send with an update of their own row. It is not a field and is not stored. */
-function takeCurrentPassword(body: unknown): { input: unknown; currentPassword?: string } {
-  if (!isObject(body) || !Object.hasOwn(body, 'current_password')) return { input: body };
+function takeCurrentPassword(body: Record<string, unknown>): { input: object; currentPassword?: string } {
+  if (!Object.hasOwn(body, 'current_password')) return { input: body };
   const { current_password: currentPassword, ...input } = body;
   if (typeof currentPassword !== 'string' || currentPassword === '') {
     throw invalidPayload('current_password must be a non-empty string');

@@ -11,7 +11,7 @@ interface Properties {
 
 /** Converts a value to the type of its schema. A value that cannot be converted stays as it is, and the schema rejects it. */
 const converters: Record<string, (value: unknown) => unknown> = {
-  integer: (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+  integer: (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
   string: (value) => (typeof value === 'number' ? String(value) : value),
   array: (value) => {
     const parts = [value].flat();

@@ -4,7 +4,6 @@ import { existingKeys } from '../../db/queries/items/writes.js';
 import { readSettings, writeSettings } from '../../db/queries/settings/settings.js';
 import type { AccessView } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
-import { parseNames } from '../../db/query-language/fields.js';
 import { parseFilter } from '../../db/query-language/filter.js';
 import { forbiddenField } from '../../db/query-language/invalid-query.js';
 import { transact } from '../../db/transact.js';
@@ -16,13 +15,13 @@ import { isPolicy } from '../auth/password-rules/policy.js';
 import type { Caller } from '../server/caller.js';
 
 export interface ProjectSettings {
-  /** The requested settings, all of which the caller must be allowed to read. @throws {ApiError} FORBIDDEN, INVALID_QUERY */
-  read(caller: Caller, fields: unknown): Promise<SettingsInput>;
+  /** The requested settings, all of which the caller must be allowed to read. @throws {ApiError} FORBIDDEN */
+  read(caller: Caller, fields?: readonly string[]): Promise<SettingsInput>;
   /**
    * Writes settings, and returns the requested settings. Null: the caller may not read settings.
    * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT
    */
-  update(caller: Caller, input: SettingsInput, fields: unknown): Promise<SettingsInput | null>;
+  update(caller: Caller, input: SettingsInput, fields?: readonly string[]): Promise<SettingsInput | null>;
 }
 
 /** Settings that callers with a permission can change. All other settings control access, and only administrators can change them. */
@@ -40,10 +39,10 @@ export function createSettings({
   activity: Pick<Activity, 'record'>;
 }): ProjectSettings {
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
-  const wantedBy = (caller: Caller, fields: unknown): ReadonlySet<string> => {
+  const wantedBy = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');
     if (readable.size === 0) throw new ApiError('FORBIDDEN');
-    const asked = parseNames('fields', fields).flatMap((name) => (name === '*' ? [...readable] : [name]));
+    const asked = fields.flatMap((name) => (name === '*' ? [...readable] : [name]));
     for (const name of asked) if (!readable.has(name as SettingName)) throw forbiddenField('settings', name);
     return new Set<string>(asked.length === 0 ? readable : asked);
   };

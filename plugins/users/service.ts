@@ -16,7 +16,7 @@ export interface Users {
    * the id.
    * @throws {ApiError} INVALID_QUERY
    */
-  readMe(caller: Principal, input: { fields?: unknown; meta?: unknown }): Promise<{ data: Item; meta?: Meta }>;
+  readMe(caller: Principal, input: QueryInput): Promise<{ data: Item; meta?: Meta }>;
   /**
    * Stores the page that the caller is on.
    * @throws {ApiError} VALUE_TOO_LONG

@@ -1,7 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery } from '../../schemas/item-requests.js';
 import { roleSchemas } from '../../schemas/roles.js';
+import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
+import { itemSerializer } from '../items/definition.js';
 
 export function readMyRoles(app: App): void {
   app.get(
@@ -14,15 +16,14 @@ export function readMyRoles(app: App): void {
         summary: 'Read your roles',
         description:
           'Returns your role and all of its parent roles. Without permission to read roles, you get only their IDs.',
-        querystring: roleSchemas.itemQuery,
+        querystring: documentedAs(roleSchemas.itemQuery, ItemQuery),
         response: {
           200: { ...roleSchemas.listResponse, description: 'The roles.' },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.users.readMyRoles(request.currentUser, request.query ?? {}),
+    async (request) => app.users.readMyRoles(request.currentUser, request.query),
   );
 }

@@ -1,8 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { CreateBody, ItemQuery } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
-  checkedByTheDomain,
   configOf,
   deadlineOfWrites,
   isForAdministrators,
@@ -25,8 +26,8 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         summary: `Create one or many ${collection}`,
         description:
           'Creates one item from an object, or several from a list (or `{"data": […]}`). If one of them fails, no item is created. The response contains only what you can read.',
-        querystring: schemas.itemQuery,
-        body: schemas.createBody,
+        querystring: documentedAs(schemas.itemQuery, ItemQuery),
+        body: documentedAs(schemas.createBody, CreateBody),
         response: {
           200: { ...schemas.createResponse, description: 'The created items.' },
           ...unseen,
@@ -34,10 +35,9 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
-      const written = await app.mutations.create(request.caller, collection, request.body, request.query ?? {});
+      const written = await app.mutations.create(request.caller, collection, request.body, request.query);
       return written ?? reply.code(204).send();
     },
   );

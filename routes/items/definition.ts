@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
-import { type TSchema, Type } from '@sinclair/typebox';
+import { type TInteger, type TSchema, type TString, Type } from '@sinclair/typebox';
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import type { CollectionSchemas, ReadSchemas } from '../../schemas/collections.js';
-import { isObject } from '../../schemas/common.js';
-import { ApiError, type WriteErrors } from '../../schemas/errors.js';
+import type { WriteErrors } from '../../schemas/errors.js';
 import type { Need } from '../../schemas/needs.js';
 import type { App } from '../app.js';
 
@@ -15,8 +14,8 @@ export interface ReadRoutes {
   many: string;
   tag: string;
   schemas: ReadSchemas;
-  /** The schema of the key in the OpenAPI document. */
-  key: TSchema;
+  /** The schema of the key. */
+  key: TString | TInteger;
   /** What only administrators may do with its items, whatever the permissions. */
   administratorsOnly?: readonly Action[];
 }
@@ -58,12 +57,6 @@ export function configOf(definition: ReadRoutes, action: Action): FastifyContext
  */
 export const itemSerializer = () => (payload: unknown) => JSON.stringify(payload);
 
-/**
- * Turns off schema validation: the domain validates keys, queries and items itself, because each fault has its own error
- * code. The schemas only document what it accepts.
- */
-export const checkedByTheDomain = () => () => true;
-
 /** Milliseconds. Generous, because writing many items can mean hashing a password for each of them. */
 export const deadlineOfWrites = 300_000;
 
@@ -96,13 +89,3 @@ function continued(url: string, cursor: string): string {
   );
   return `${path}?${new URLSearchParams([...repeated, ['cursor', cursor]])}`;
 }
-
-/** Validates only the outer shape of a SEARCH body. The domain validates the query in it, with the same errors as in a URL. */
-export const queryCheckedByTheDomain = () => (body: unknown) =>
-  isObject(body) && (body.query === undefined || isObject(body.query))
-    ? true
-    : {
-        error: new ApiError('INVALID_PAYLOAD', {
-          reason: 'The body must be an object, and its query, if any, must be an object.',
-        }),
-      };

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, configOf } from './definition.js';
+import { type CollectionRoutes, configOf } from './definition.js';
 
 /** DELETE of one item. */
 export function deleteItem(app: App, definition: CollectionRoutes): void {
@@ -21,10 +21,9 @@ export function deleteItem(app: App, definition: CollectionRoutes): void {
           ...errorResponses(...errors.remove.filter((code) => code !== 'INVALID_QUERY')),
         },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
-      await app.mutations.removeOne(request.caller, collection, String(request.params.id));
+      await app.mutations.removeOne(request.caller, collection, request.params.id);
       return reply.code(204).send();
     },
   );

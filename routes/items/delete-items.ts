@@ -1,6 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { DeleteBody } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, checkedByTheDomain, configOf, deadlineOfWrites } from './definition.js';
+import { type CollectionRoutes, configOf, deadlineOfWrites } from './definition.js';
 
 /** DELETE of many items. */
 export function deleteItems(app: App, definition: CollectionRoutes): void {
@@ -15,10 +17,9 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
         summary: `Delete many ${collection}`,
         description:
           'Deletes the items with the given keys, or the items that a query selects. If one of them cannot be deleted, no item is deleted.',
-        body: schemas.deleteBody,
+        body: documentedAs(schemas.deleteBody, DeleteBody),
         response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },
       },
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       await app.mutations.removeMany(request.caller, collection, request.body);

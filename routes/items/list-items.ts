@@ -1,6 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { ListQuery } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
+import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
 /** GET of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
@@ -15,16 +17,15 @@ export function listItems(app: App, definition: ReadRoutes): void {
         summary: `List ${collection}`,
         description:
           'Returns the items that match the query and that you can read. With `aggregate`, returns the results of the aggregation instead.',
-        querystring: schemas.listQuery,
+        querystring: documentedAs(schemas.listQuery, ListQuery),
         response: {
           200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) =>
-      sendList(app, request, reply, await app.items.list(request.caller, collection, request.query ?? {})),
+      sendList(app, request, reply, await app.items.list(request.caller, collection, request.query)),
   );
 }

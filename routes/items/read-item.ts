@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, configOf, itemSerializer, type ReadRoutes } from './definition.js';
+import { configOf, itemSerializer, type ReadRoutes } from './definition.js';
 
 /** GET of one item. */
 export function readItem(app: App, definition: ReadRoutes): void {
@@ -16,15 +18,14 @@ export function readItem(app: App, definition: ReadRoutes): void {
         summary: `Read one ${one.toLowerCase()}`,
         description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot read.',
         params: Type.Object({ id: key }),
-        querystring: schemas.itemQuery,
+        querystring: documentedAs(schemas.itemQuery, ItemQuery),
         response: {
           200: { ...schemas.response, description: 'The item.' },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.items.read(request.caller, collection, String(request.params.id), request.query ?? {}),
+    async (request) => app.items.read(request.caller, collection, request.params.id, request.query),
   );
 }

@@ -1,13 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { SearchBody } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
-import {
-  configOf,
-  itemSerializer,
-  listHeaders,
-  queryCheckedByTheDomain,
-  type ReadRoutes,
-  sendList,
-} from './definition.js';
+import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
 /** SEARCH of a collection: the query is in the body, where it can be longer than in a URL. */
 export function searchItems(app: App, definition: ReadRoutes): void {
@@ -22,16 +17,15 @@ export function searchItems(app: App, definition: ReadRoutes): void {
       summary: `Search ${collection}`,
       description:
         'The same as the list operation, with the query in the body. Use it for queries that are too long for a URL.',
-      body: schemas.searchBody,
+      body: documentedAs(schemas.searchBody, SearchBody),
       response: {
         200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
         ...errorResponses('INVALID_QUERY'),
       },
     },
     serializerCompiler: itemSerializer,
-    validatorCompiler: queryCheckedByTheDomain,
     handler: async (request, reply) => {
-      const { query = {} } = request.body as { query?: object };
+      const { query = {} } = request.body;
       return sendList(app, request, reply, await app.items.list(request.caller, collection, query));
     },
   });

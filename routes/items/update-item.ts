@@ -1,14 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
-import {
-  type CollectionRoutes,
-  checkedByTheDomain,
-  configOf,
-  isForAdministrators,
-  itemSerializer,
-} from './definition.js';
+import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer } from './definition.js';
 
 /** PATCH of one item. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
@@ -26,8 +22,8 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         summary: `Update one ${one.toLowerCase()}`,
         description: `Changes only the given fields.${updated ? ` ${updated.description}` : ''}`,
         params: Type.Object({ id: key }),
-        querystring: schemas.itemQuery,
-        body: schemas.updateBody,
+        querystring: documentedAs(schemas.itemQuery, ItemQuery),
+        body: documentedAs(schemas.updateBody, UpdateBody),
         response: {
           200: { ...(updated?.response ?? schemas.response), description: 'The updated item.' },
           ...unseen,
@@ -35,18 +31,13 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
-      const { id } = request.params;
-      const written = await app.mutations.updateOne(
-        request.caller,
-        collection,
-        String(id),
-        request.body,
-        request.query ?? {},
-      );
-      const completed = updated ? await updated.complete(request as FastifyRequest, String(id), written) : written;
+      const { caller, params, body, query } = request;
+      const written = await app.mutations.updateOne(caller, collection, params.id, body, query);
+      const completed = updated
+        ? await updated.complete(request as FastifyRequest, String(params.id), written)
+        : written;
       return completed ?? reply.code(204).send();
     },
   );

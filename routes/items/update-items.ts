@@ -1,8 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery, UpdateManyBody } from '../../schemas/item-requests.js';
+import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
-  checkedByTheDomain,
   configOf,
   deadlineOfWrites,
   isForAdministrators,
@@ -25,8 +26,8 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         summary: `Update many ${collection}`,
         description:
           'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. If one update fails, no item is updated.',
-        querystring: schemas.itemQuery,
-        body: schemas.updateManyBody,
+        querystring: documentedAs(schemas.itemQuery, ItemQuery),
+        body: documentedAs(schemas.updateManyBody, UpdateManyBody),
         response: {
           200: { ...schemas.listResponse, description: 'The updated items.' },
           ...unseen,
@@ -34,10 +35,9 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
-      const written = await app.mutations.updateMany(request.caller, collection, request.body, request.query ?? {});
+      const written = await app.mutations.updateMany(request.caller, collection, request.body, request.query);
       return written ?? reply.code(204).send();
     },
   );

@@ -1,7 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery } from '../../schemas/item-requests.js';
 import { userSchemas } from '../../schemas/users.js';
+import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
-import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
+import { itemSerializer } from '../items/definition.js';
 
 export function readMe(app: App): void {
   app.get(
@@ -14,15 +16,14 @@ export function readMe(app: App): void {
         summary: 'Read the current user',
         description:
           'Returns the user that the credential belongs to. If you have no permission to read your own user, or one of the requested fields, you get only `id`.',
-        querystring: userSchemas.itemQuery,
+        querystring: documentedAs(userSchemas.itemQuery, ItemQuery),
         response: {
           200: { ...userSchemas.response, description: 'The current user.' },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
-    async (request) => app.users.readMe(request.currentUser, request.query ?? {}),
+    async (request) => app.users.readMe(request.currentUser, request.query),
   );
 }

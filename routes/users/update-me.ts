@@ -1,7 +1,9 @@
 import { errorResponses } from '../../schemas/errors.js';
+import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
-import { checkedByTheDomain, itemSerializer } from '../items/definition.js';
+import { itemSerializer } from '../items/definition.js';
 
 export function updateMe(app: App): void {
   app.patch(
@@ -21,8 +23,8 @@ export function updateMe(app: App): void {
           'A new password or email address ends your other sessions. Changing the password, the email address or the static token requires a fresh session or, for users without two-factor authentication, `current_password`. A request with a static token cannot change them.',
           ownEmailChange,
         ].join(' '),
-        querystring: userSchemas.itemQuery,
-        body: userSchemas.updateBody,
+        querystring: documentedAs(userSchemas.itemQuery, ItemQuery),
+        body: documentedAs(userSchemas.updateBody, UpdateBody),
         response: {
           200: { ...UserUpdateResponse, description: 'The updated user.' },
           204: noContent('Updated. You cannot read the result.'),
@@ -30,11 +32,10 @@ export function updateMe(app: App): void {
         },
       },
       serializerCompiler: itemSerializer,
-      validatorCompiler: checkedByTheDomain,
     },
     async (request, reply) => {
       const { currentUser, body, query } = request;
-      const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query ?? {});
+      const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query);
       return (await app.emailChanges.shownIn(written, currentUser, currentUser.userId, body)) ?? reply.code(204).send();
     },
   );

@@ -82,7 +82,7 @@ t.test('a malformed key in a path gets the same response as a key that does not 
       ({ operationId, url }) => url.includes(`/${encodeURIComponent(id)}`) && operationId !== 'linkIdentity',
     );
   const unknown = '00000000-0000-4000-8000-000000000000';
-  const responsesTo = async (id: string, sent: object) => {
+  const responsesTo = async (id: string, sent: Record<string, string>) => {
     const found: Record<string, unknown> = {};
     for (const { operationId, method, url } of byKey(id)) {
       const { statusCode, body } = await request({ method, url, headers: sent });

@@ -73,8 +73,107 @@ t.test('limit, offset and page', async (t) => {
   }
   t.strictSame(await at('offset=1000'), []);
   t.strictSame(await at('page=1000'), []);
-  await invalid(t, 'limit=-2', 'limit=1.5', 'limit=x', 'limit=1&limit=2', 'limit[]=1', 'limit[a]=1');
-  await invalid(t, 'offset=-1', 'offset=1.5', 'offset=x', 'offset=1&offset=1', 'page=-1', 'page=x', 'page=1.5');
+});
+
+t.test('limit, offset and page must be integers, in a URL and in a body', async (t) => {
+  const huge = '9'.repeat(20);
+  const noIntegers = ['abc', '1.5', '1.0', '1e3', '0x10', '--1', 'true', 'null', 'NaN', 'Infinity', huge, `-${huge}`];
+  for (const [name, minimum] of Object.entries({ limit: -1, offset: 0, page: 0 })) {
+    const reason = `${name} must be an integer of at least ${minimum}`;
+    const urls = [...noIntegers, minimum - 1].map((value) => `${name}=${value}`);
+    for (const query of [...urls, `${name}[]=1`, `${name}[a]=1`, `${name}=1&${name}=1`]) {
+      const response = await get(query);
+      refused(t, response, 'INVALID_QUERY', query);
+      t.equal(response.json().errors[0].extensions.reason, reason, query);
+    }
+    for (const value of [...noIntegers, minimum - 1, 1.5, 1e20, true, [1], { a: 1 }, {}, []]) {
+      const response = await search({ [name]: value });
+      refused(t, response, 'INVALID_QUERY', `${name}: ${JSON.stringify(value)}`);
+      t.equal(response.json().errors[0].extensions.reason, reason);
+      const query = { filter: { last_name: 'nobody' }, [name]: value };
+      for (const [method, payload] of [
+        ['PATCH', { query, data: { title: 'changed' } }],
+        ['DELETE', { query }],
+      ] as const) {
+        const write = await request({ method, url: '/users', headers, payload });
+        refused(t, write, 'INVALID_QUERY', `${method} ${name}: ${JSON.stringify(value)}`);
+        t.equal(write.json().errors[0].extensions.reason, reason);
+      }
+    }
+    for (const value of ['', null]) {
+      t.equal((await search({ [name]: value })).json().data.length, 5, `${name}: ${value} is the default`);
+    }
+    t.equal((await get(`${name}=`)).json().data.length, 5, `${name}= is the default`);
+  }
+});
+
+t.test('an invalid query is rejected even if the caller may read nothing', async (t) => {
+  await createUser(capped.app, { token: 'token-of-a-reader-of-nothing' });
+  for (const path of ['/users/me', '/roles/me']) {
+    const ask = (query: string) =>
+      capped.request({ url: `${path}?${query}`, headers: bearer('token-of-a-reader-of-nothing') });
+    t.equal((await ask('fields=name&meta=*')).statusCode, 200);
+    for (const query of ['fields[a]=id', 'meta=count', 'meta[]=total_count&meta[]=count']) {
+      refused(t, await ask(query), 'INVALID_QUERY', `${path}: ${query}`);
+    }
+  }
+});
+
+t.test('a body that selects items must have one of the documented forms', async (t) => {
+  const keys = 'keys must be a list of keys';
+  const query = 'query must be an object';
+  const id = 'Each item of a list must have an id';
+  const update = 'An update must be {keys, data}, {query, data}, or a list of items';
+  const deletion = 'A deletion must be a list of keys, {keys}, or {query}';
+  const search = 'The body must be an object, and its query, if any, must be an object.';
+  const cases: ['PATCH' | 'DELETE' | 'SEARCH', payload: object, reason: string][] = [
+    ['PATCH', {}, update],
+    ['PATCH', { keys: ids }, update],
+    ['PATCH', { data: {} }, update],
+    ['PATCH', { keys: ids, data: [] }, update],
+    ['PATCH', { keys: ids, query: {}, data: {} }, update],
+    ['PATCH', { keys: ids[0], data: {} }, keys],
+    ['PATCH', { query: null, data: {} }, query],
+    ['PATCH', { query: [], data: {} }, query],
+    ['PATCH', [{ title: 'x' }], id],
+    ['PATCH', [null], id],
+    ['DELETE', {}, deletion],
+    ['DELETE', { keys: ids, query: {} }, deletion],
+    ['DELETE', { keys: ids[0] }, keys],
+    ['DELETE', { query: 'all' }, query],
+    ['SEARCH', [], search],
+    ['SEARCH', { query: [] }, search],
+  ];
+  for (const [method, payload, reason] of cases) {
+    const response = await request({ method: method as 'PATCH', url: '/users', headers, payload });
+    refused(t, response, 'INVALID_PAYLOAD', `${method} ${JSON.stringify(payload)}`);
+    t.equal(response.json().errors[0].extensions.reason, reason, `${method} ${JSON.stringify(payload)}`);
+  }
+});
+
+t.test('a body accepts values in the form that they have in a URL', async (t) => {
+  const expected = (await get('fields=id,email&sort=-email,id&limit=3&page=2&search=example&meta=*')).json();
+  t.equal(expected.data.length, 3);
+  for (const query of [
+    { fields: ['id', 'email'], sort: ['-email', 'id'], limit: 3, page: 2, search: 'example', meta: ['*'] },
+    {
+      fields: 'id,email',
+      sort: '-email, id',
+      limit: '3',
+      page: '2',
+      search: ' example ',
+      meta: 'total_count,filter_count',
+    },
+    { fields: ['id,email'], sort: ['-email,id', ''], limit: 3, page: 2, offset: null, search: 'example', meta: '*' },
+  ]) {
+    t.strictSame((await search(query)).json(), expected, JSON.stringify(query));
+  }
+  t.strictSame((await search({ search: 1 })).json(), (await get('search=1')).json());
+  const counted = (await get('aggregate[count]=id,*&groupBy=title&filter[last_name]=Tester')).json();
+  for (const aggregate of [{ count: ['id', '*'] }, { count: 'id,*' }, '{"count":["id","*"]}']) {
+    const query = { aggregate, groupBy: 'title', filter: { last_name: 'Tester' } };
+    t.strictSame((await search(query)).json(), counted, JSON.stringify(aggregate));
+  }
 });
 
 t.test('QUERY_LIMIT_MAX', async (t) => {

@@ -38,8 +38,8 @@ export const queryCost: readonly Mutation[] = [
     edits: [
       {
         file: 'db/query-language/query.ts',
-        find: 'return [...new Set(parseNames(`aggregate[${known}]`, fields))].map(',
-        replace: 'return parseNames(`aggregate[${known}]`, fields).map(',
+        find: 'return [...new Set(fields)].map(',
+        replace: 'return fields.map(',
       },
     ],
     tests: ['test/items/cost.test.ts'],
