@@ -17,7 +17,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
   const permission: number = made.json().data.id;
   const rowWithRule = await post('/permissions', { ...right, permissions: { email: { _eq: 'x' } } }, asAdmin);
 
-  t.test('a permission has only the given fields; the prefix is dropped', async (t) => {
+  t.test('a new permission stores only the given fields, and the directus_ prefix is dropped', async (t) => {
     const { id, ...rest } = made.json().data;
     t.type(id, 'number');
     const empty = { permissions: null, validation: null, presets: null, fields: null };
@@ -29,7 +29,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     }
   });
 
-  t.test('roles and policies have their defaults, and can be read with the query language', async (t) => {
+  t.test('new roles and policies get default values, and callers can query them', async (t) => {
     const role = (await post('/roles', { name: 'R', parent: a.toUpperCase(), policies: [policy] }, asAdmin)).json()
       .data;
     t.strictSame(role, {
@@ -140,7 +140,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
     t.strictSame(
       racing.map(({ statusCode }) => statusCode).sort(),
       [200, 400],
-      'two simultaneous requests cannot create one either',
+      'two simultaneous requests cannot create a cycle either',
     );
   });
 
@@ -153,24 +153,24 @@ t.test('roles, policies, permissions and settings', async (t) => {
     const { id } = await createUser(app, { token: 'may-write-everything', policies: [policy] });
     const headers = bearer('may-write-everything');
     const attempts: [string, () => ReturnType<typeof patch>][] = [
-      ['a permission', () => post('/permissions', right, headers)],
-      ['a permission changed', () => patch(service, `/permissions/${permission}`, { fields: ['*'] }, headers)],
-      ['a permission deleted', () => remove(service, `/permissions/${permission}`, undefined, headers)],
-      ['admin_access', () => patch(service, `/policies/${policy}`, { admin_access: true }, headers)],
-      ['a policy with admin_access', () => post('/policies', { name: 'x', admin_access: true }, headers)],
-      ['ip_access', () => patch(service, `/policies/${policy}`, { ip_access: null }, headers)],
-      ['a policy deleted', () => remove(service, `/policies/${policy}`, undefined, headers)],
-      ['a role with a parent', () => post('/roles', { name: 'x', parent: a }, headers)],
-      ['policies of a role', () => patch(service, `/roles/${a}`, { policies: [policy] }, headers)],
-      ['a role deleted', () => remove(service, '/roles', [a], headers)],
-      ['the public policy', () => patch(service, '/settings', { public_policy: policy }, headers)],
-      ['own role', () => patch(service, `/users/${id}`, { role: a }, headers)],
+      ['create a permission', () => post('/permissions', right, headers)],
+      ['update a permission', () => patch(service, `/permissions/${permission}`, { fields: ['*'] }, headers)],
+      ['delete a permission', () => remove(service, `/permissions/${permission}`, undefined, headers)],
+      ['set admin_access', () => patch(service, `/policies/${policy}`, { admin_access: true }, headers)],
+      ['create a policy with admin_access', () => post('/policies', { name: 'x', admin_access: true }, headers)],
+      ['clear ip_access', () => patch(service, `/policies/${policy}`, { ip_access: null }, headers)],
+      ['delete a policy', () => remove(service, `/policies/${policy}`, undefined, headers)],
+      ['create a role with a parent', () => post('/roles', { name: 'x', parent: a }, headers)],
+      ['change the policies of a role', () => patch(service, `/roles/${a}`, { policies: [policy] }, headers)],
+      ['delete a role', () => remove(service, '/roles', [a], headers)],
+      ['change the public policy', () => patch(service, '/settings', { public_policy: policy }, headers)],
+      ['change their own role', () => patch(service, `/users/${id}`, { role: a }, headers)],
     ];
     for (const [what, send] of attempts) await refusedUnchanged(t, service, send, ['FORBIDDEN'], what);
     t.equal((await post('/roles', { name: 'harmless' }, headers)).statusCode, 204);
   });
 
-  t.test('settings are a single item, and each field has its type', async (t) => {
+  t.test('settings are a single item, and the type of each field is validated', async (t) => {
     const wrong: [payload: object, readonly [ErrorCode, Extensions?]][] = [
       [{ nickname: 'x' }, ['INVALID_PAYLOAD']],
       [{ id: 2 }, ['INVALID_PAYLOAD']],
@@ -198,10 +198,10 @@ t.test('roles, policies, permissions and settings', async (t) => {
     t.match((await patch(service, '/settings', given)).json().data, given);
     t.match((await get('/settings', asAdmin)).json().data, { ...given, public_registration: false });
     t.equal((await patch(service, '/settings', { public_policy: null })).statusCode, 200);
-    await refusedUnchanged(t, service, () => get('/settings'), ['FORBIDDEN'], 'private by default');
+    await refusedUnchanged(t, service, () => get('/settings'), ['FORBIDDEN'], 'settings are private by default');
   });
 
-  t.test('a user’s own rights and roles', async (t) => {
+  t.test('users can read their own rights and roles', async (t) => {
     const own = await createPolicy(app, { appAccess: true, read: ['id'] });
     const role = await createRole(app, { parent: a });
     await createUser(app, { token: 'an-app-user', role, policies: [own] });

@@ -14,7 +14,7 @@ import { rfcSecret } from '../helpers/totp.js';
 const { app, clock, post, get } = await startTestApp(t);
 const key = accessTokenKey(app);
 
-/** Logs in and returns the access token, from the place where the mode puts it. */
+/** Logs in and returns the access token, which the mode puts either in the body or in a cookie. */
 async function accessTokenOf(account: { email: string; password: string }, mode = 'json'): Promise<string> {
   const response = await post('/auth/login', { ...account, mode });
   return response.json().data.access_token ?? setCookies(response).gatehouse_session_token?.value ?? '';
@@ -34,7 +34,7 @@ async function accepted(t: Test, presented: string, what: string) {
 const fails = async (t: Test, presented: string, code: ErrorCode, what: string) =>
   refused(t, await me(presented), code, what);
 
-t.test('a token has exactly these claims', async (t) => {
+t.test('an access token contains the expected claims and no others', async (t) => {
   const makeRole = async (policy: typeof policies.$inferInsert) => {
     const [[role], [made]] = await Promise.all([
       app.db.insert(roles).values({ name: policy.name }).returning(),
@@ -101,30 +101,30 @@ t.test('a token has exactly these claims', async (t) => {
   const { refresh_token } = (await post('/auth/login', withTfa)).json().data;
   await updateAccount(app, withTfa.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, withTfa.id) });
   const refreshed = (await post('/auth/refresh', { refresh_token })).json().data;
-  t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'not required once it is set up');
+  t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'no enforce_tfa claim once TFA is set up');
 });
 
 t.test('rights come from the database, never from the token', async (t) => {
   t.equal(claims.admin_access, false);
   const boastful = signJwt(key, { ...claims, admin_access: true, app_access: true, role: randomUUID() });
-  t.strictSame((await me(boastful)).json(), { data: { id: account.id } }, 'only the id may be read');
+  t.strictSame((await me(boastful)).json(), { data: { id: account.id } }, 'only the id is readable');
   t.strictSame(
     (await get('/server/health', bearer(boastful))).json(),
     { status: 'ok' },
-    'no details for administrators',
+    'no administrator details',
   );
   const details = await get('/server/health', bearer(await accessTokenOf(admin)));
-  t.ok(details.json().checks, 'which a real administrator gets');
+  t.ok(details.json().checks, 'a real administrator gets the details');
 });
 
-t.test('a token signed by the tests with the right key is accepted', async (t) => {
+t.test('a token that the test signs with the correct key is accepted', async (t) => {
   await accepted(t, token, 'the issued token');
   await accepted(t, signJwt(key, claims), 'the same claims, signed by the test');
   await accepted(t, signJwt(key, { ...claims, extra: 'ignored' }), 'an additional claim');
   t.equal(signJwt(key, JSON.stringify(claims)).split('.')[1], encodePart(claims));
 });
 
-t.test('a token with any character changed is rejected', async (t) => {
+t.test('a token is rejected if any character has changed', async (t) => {
   const signature = token.lastIndexOf('.') + 1;
   for (let index = 0; index < token.length; index++) {
     for (const other of [token[index] === 'A' ? 'B' : 'A', '.']) {
@@ -134,7 +134,7 @@ t.test('a token with any character changed is rejected', async (t) => {
       const code = response.json().errors?.[0]?.extensions.code;
       const isJwt = other !== '.' && token[index] !== '.';
       const expected = !isJwt ? ['INVALID_CREDENTIALS'] : index >= signature ? ['INVALID_TOKEN'] : null;
-      // A change in the header or the claims may produce something that is no JWT of ours.
+      // Changing the header or the claims can result in something that is not one of our JWTs.
       if (!(expected ?? ['INVALID_TOKEN', 'INVALID_CREDENTIALS']).includes(code))
         t.fail(`${index} as ${other}: ${code}`);
     }
@@ -142,7 +142,7 @@ t.test('a token with any character changed is rejected', async (t) => {
   t.pass('all rejected');
 });
 
-t.test('a token in any other spelling of the same bytes is rejected', async (t) => {
+t.test('a token is rejected in any other encoding of the same bytes', async (t) => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = token.at(-1) ?? '';
   const bytesOf = (text: string) => Buffer.from(text, 'base64url').toString('hex');
@@ -167,7 +167,7 @@ t.test('a token in any other spelling of the same bytes is rejected', async (t) 
   }
 });
 
-t.test('a token cut, doubled, or with too few or too many segments is rejected', async (t) => {
+t.test('a token that is truncated, extended, or has the wrong number of segments is rejected', async (t) => {
   const [header, body, signature = ''] = token.split('.');
   for (const length of [0, 1, 16, 21, 22, 42]) {
     await fails(
@@ -274,7 +274,7 @@ t.test('headers that name another key or an extension are rejected (CVE-2026-350
   }
 });
 
-t.test('a claim that is missing or has another type', async (t) => {
+t.test('a token with a missing claim, or with a claim of the wrong type, is rejected', async (t) => {
   const required = ['id', 'role', 'app_access', 'admin_access', 'session', 'iat', 'exp'];
   for (const name of required) {
     const { [name]: _, ...others } = claims;
@@ -300,7 +300,7 @@ t.test('a claim that is missing or has another type', async (t) => {
   }
   const endless = JSON.stringify(claims).replace(`"exp":${exp}`, '"exp":1e999');
   t.match(endless, '1e999');
-  await fails(t, signJwt(key, endless), 'INVALID_TOKEN', 'exp greater than any number');
+  await fails(t, signJwt(key, endless), 'INVALID_TOKEN', 'exp too large for a number');
   await accepted(t, signJwt(key, { ...claims, exp: 99_999_999_999 }), 'exp in the year 5138');
 });
 
@@ -319,7 +319,7 @@ t.test('a JWT of another issuer is treated as an unknown static token (CVE-2025-
   }
 });
 
-t.test('of duplicate claims the last one applies, also for the choice of the key', async (t) => {
+t.test('if a claim is duplicated, the last value applies, also when the service selects the key', async (t) => {
   const other = await createAccount(app);
   const text = JSON.stringify(claims).slice(1);
   await accepted(t, signJwt(key, `{"id":"${other.id}","iss":"other","exp":1,${text}`), 'other values before ours');
@@ -330,13 +330,13 @@ t.test('of duplicate claims the last one applies, also for the choice of the key
   await fails(t, signJwt('x', `{"iss":"other",${text}`), 'INVALID_TOKEN', 'another key');
 });
 
-t.test('prototypes are not claims', async (t) => {
+t.test('claims are not read from the prototype', async (t) => {
   const { id: _, ...others } = claims;
   const nested = JSON.stringify({ ...others, nested: { id: account.id } }).replace('"nested"', '"__proto__"');
-  await fails(t, signJwt(key, nested), 'INVALID_TOKEN', 'id by __proto__');
+  await fails(t, signJwt(key, nested), 'INVALID_TOKEN', 'id set through __proto__');
 });
 
-t.test('the user and the session of a token belong together', async (t) => {
+t.test('a token is rejected if its user and its session do not match', async (t) => {
   const other = await createAccount(app);
   const theirs = decodeJwt(await accessTokenOf(other)).claims;
   const cases = {
@@ -359,7 +359,7 @@ t.test('an invalid token is rejected as invalid even if it has expired', async (
   await fails(t, signJwt(key, { ...old, role: undefined }), 'INVALID_TOKEN', 'expired and incomplete');
 });
 
-t.test('a token expires exactly at its exp', async (t) => {
+t.test('a token expires exactly at the time in its exp claim', async (t) => {
   const exp = 2_000_000_000;
   const signing = { jwt: app.jwt, keys: app.signingKeys, issuer: 'gatehouse' };
   const at = (ms: number) => createAccessTokens({ ...signing, clock: () => new Date(ms) });
@@ -368,22 +368,22 @@ t.test('a token expires exactly at its exp', async (t) => {
     new Date(exp * 1000),
   );
   t.match(decodeJwt(issued).claims, { iat: exp - 900, exp });
-  t.equal((await at((exp - 1) * 1000).verify(issued))?.exp, exp, 'a second before');
-  t.equal((await at(exp * 1000 - 1).verify(issued))?.exp, exp, 'a millisecond before');
-  await t.rejects(at(exp * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'at that moment');
-  await t.rejects(at((exp + 1) * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'a second after');
+  t.equal((await at((exp - 1) * 1000).verify(issued))?.exp, exp, 'one second before');
+  t.equal((await at(exp * 1000 - 1).verify(issued))?.exp, exp, 'one millisecond before');
+  await t.rejects(at(exp * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'at exactly that time');
+  await t.rejects(at((exp + 1) * 1000).verify(issued), { code: 'TOKEN_EXPIRED' }, 'one second after');
 
   const now = Math.floor(clock.now().getTime() / 1000);
-  await accepted(t, signJwt(key, { ...claims, exp: now + 30 }), 'half a minute left');
+  await accepted(t, signJwt(key, { ...claims, exp: now + 30 }), '30 seconds before it expires');
   await fails(t, signJwt(key, { ...claims, exp: now }), 'TOKEN_EXPIRED', 'now');
-  await fails(t, signJwt(key, { ...claims, exp: now - 1 }), 'TOKEN_EXPIRED', 'a second ago');
-  await fails(t, signJwt(key, { ...claims, exp: 0 }), 'TOKEN_EXPIRED', 'in 1970');
-  await fails(t, signJwt(key, { ...claims, exp: -1 }), 'TOKEN_EXPIRED', 'before 1970');
+  await fails(t, signJwt(key, { ...claims, exp: now - 1 }), 'TOKEN_EXPIRED', 'expired one second ago');
+  await fails(t, signJwt(key, { ...claims, exp: 0 }), 'TOKEN_EXPIRED', 'expired in 1970');
+  await fails(t, signJwt(key, { ...claims, exp: -1 }), 'TOKEN_EXPIRED', 'expired before 1970');
 });
 
 t.test('a token is never valid for longer than its session', async (t) => {
   const late = signJwt(key, { ...claims, exp: 99_999_999_999 });
   await accepted(t, late, 'while the session exists');
   clock.advance(7 * 24 * 3_600_000 + 1000);
-  await fails(t, late, 'INVALID_CREDENTIALS', 'when the session has expired');
+  await fails(t, late, 'INVALID_CREDENTIALS', 'after the session has expired');
 });

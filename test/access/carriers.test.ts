@@ -21,7 +21,7 @@ async function createTokenHolder(columns: Parameters<typeof createAccount>[1] = 
   return { ...(await createAccount(app, { ...columns, tokenHash: hashToken(token) })), token };
 }
 
-/** Creates new sessions in mode `json` and in mode `session`. */
+/** Logs in once in mode `json` and once in mode `session`, and returns the tokens. */
 async function logIn(account: { email: string; password: string }) {
   const json = await post('/auth/login', account);
   const session = await post('/auth/login', { ...account, mode: 'session' });
@@ -40,7 +40,7 @@ interface Presented {
   headers?: Record<string, string>;
 }
 
-/** A route for users only, and public ones, with and without a body. */
+/** A route that requires a user, and public routes with and without a body. */
 const routes = {
   'GET /users/me': ({ query = '', headers }: Presented) => get(`/users/me${query}`, headers),
   'POST /auth/login': ({ query = '', headers }: Presented) => post(`/auth/login${query}`, admin, headers),
@@ -48,13 +48,13 @@ const routes = {
 };
 const isPublic = (name: string) => name !== 'GET /users/me';
 
-/** Sends credentials to every route, and expects them to authenticate this user (null: nobody). */
+/** Sends credentials to every route, and expects them to authenticate the given user (null: no user). */
 async function seenAs(t: Test, presented: Presented, user: { id: string } | null, what: string) {
   for (const [name, ask] of Object.entries(routes)) {
     const response = await ask(presented);
     if (user === null && !isPublic(name)) refused(t, response, 'INVALID_CREDENTIALS', `${what}: ${name}`);
     else t.equal(response.statusCode, 200, `${what}: ${name}`);
-    if (user && !isPublic(name)) t.equal(response.json().data?.id, user.id, `${what}: who`);
+    if (user && !isPublic(name)) t.equal(response.json().data?.id, user.id, `${what}: the user`);
     t.strictSame(clearedCookies(response), [], `${what}: clears no cookie`);
   }
 }
@@ -69,7 +69,7 @@ async function refusedEverywhere(t: Test, presented: Presented, code: ErrorCode,
   }
 }
 
-/** Sends unusable cookies: public routes ignore them, others reject them. */
+/** Sends unusable cookies. Public routes ignore them, and other routes reject them. */
 async function ignoredOnPublicRoutes(
   t: Test,
   headers: Record<string, string>,
@@ -86,7 +86,7 @@ async function ignoredOnPublicRoutes(
   }
 }
 
-/** The token of a session with the same claims, but expired. */
+/** A token with the same claims that has already expired. */
 function expired(token: string): string {
   const now = Math.floor(clock.now().getTime() / 1000);
   return signJwt(accessTokenKey(app), { ...decodeJwt(token).claims, iat: now - 1000, exp: now - 10 });
@@ -96,16 +96,16 @@ const forged = (token: string) => `${token.slice(0, -10)}AAAAAAAAAA`;
 
 t.test('a request without credentials is anonymous', (t) => seenAs(t, {}, null, 'nothing'));
 
-t.test('a token in the header', async (t) => {
+t.test('a token in the Authorization header authenticates its user', async (t) => {
   const { access, session } = annTokens;
   for (const [what, token] of Object.entries({ access, session, static: ann.token })) {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
-      await seenAs(t, { headers: { authorization: `${scheme} ${token}` } }, ann, `${what} by ${scheme}`);
+      await seenAs(t, { headers: { authorization: `${scheme} ${token}` } }, ann, `${what} with ${scheme}`);
     }
   }
 });
 
-t.test('a header that is not a scheme and one token is ignored', async (t) => {
+t.test('an Authorization header without a supported scheme and exactly one token is ignored', async (t) => {
   const { access } = annTokens;
   const headers = [
     '',
@@ -130,16 +130,16 @@ t.test('a header that is not a scheme and one token is ignored', async (t) => {
   }
 });
 
-t.test('a token in the query', async (t) => {
+t.test('a token in the query authenticates its user', async (t) => {
   const { access, session } = annTokens;
   for (const [what, token] of Object.entries({ access, session, static: ann.token })) {
     await seenAs(t, { query: `?access_token=${token}` }, ann, what);
   }
-  await seenAs(t, { query: `?fields=id&access_token=${access}&x=1` }, ann, 'among others');
+  await seenAs(t, { query: `?fields=id&access_token=${access}&x=1` }, ann, 'among other parameters');
   await seenAs(t, { query: `?ACCESS_TOKEN=${access}&token=${access}&accessToken=${access}` }, null, 'other names');
 });
 
-t.test('access_token given twice, or not as text, is rejected', async (t) => {
+t.test('an access_token that is repeated or is not a string is rejected', async (t) => {
   const { access } = annTokens;
   const queries = [
     `?access_token=${access}&access_token=${access}`,
@@ -151,16 +151,16 @@ t.test('access_token given twice, or not as text, is rejected', async (t) => {
   for (const query of queries) await refusedEverywhere(t, { query }, 'INVALID_PAYLOAD', query.slice(0, 20));
 });
 
-t.test('a token in the session cookie', async (t) => {
+t.test('a token in the session cookie authenticates its user', async (t) => {
   await seenAs(t, { headers: sessionCookie(annTokens.session) }, ann, 'session');
   const among = `other=1; gatehouse_session_token=${annTokens.session}; gatehouse_refresh_token=x`;
-  await seenAs(t, { headers: { cookie: among } }, ann, 'among others');
+  await seenAs(t, { headers: { cookie: among } }, ann, 'among other cookies');
   const others = `gatehouse_refresh_token=${annTokens.session}; access_token=${annTokens.access}; Gatehouse_Session_Token=x`;
   await seenAs(t, { headers: { cookie: others } }, null, 'under another name');
   await seenAs(t, { headers: { cookie: 'gatehouse_session_token=' } }, null, 'empty');
 });
 
-t.test('the query and the header together are rejected, whatever they contain', async (t) => {
+t.test('credentials in both the query and the header are rejected, whatever they contain', async (t) => {
   const tokens = [annTokens.access, ann.token, 'rubbish'];
   for (const inQuery of tokens) {
     for (const inHeader of tokens) {
@@ -173,7 +173,7 @@ t.test('the query and the header together are rejected, whatever they contain', 
   await refusedEverywhere(t, { query, headers: all }, 'INVALID_PAYLOAD', 'three carriers');
 });
 
-t.test('an empty access_token, or a header of another scheme, counts as missing', async (t) => {
+t.test('an empty access_token or a header with another scheme is treated as missing', async (t) => {
   const { access, session } = annTokens;
   const basic = { authorization: 'Basic YTpi' };
   for (const empty of ['?access_token=', '?access_token', '?access_token=&fields=id']) {
@@ -185,7 +185,7 @@ t.test('an empty access_token, or a header of another scheme, counts as missing'
   await seenAs(t, { headers: { ...basic, ...sessionCookie(session) } }, ann, 'another scheme and a cookie');
 });
 
-t.test('the cookie is used only without the other carriers, and is ignored otherwise', async (t) => {
+t.test('the session cookie is ignored if the query or the header contains a credential', async (t) => {
   const carriers: Presented[] = [{ query: `?access_token=${bobTokens.access}` }, { headers: bearer(bobTokens.access) }];
   for (const cookie of [annTokens.session, 'rubbish', expired(annTokens.session)]) {
     for (const { query, headers } of carriers) {
@@ -198,7 +198,7 @@ t.test('the cookie is used only without the other carriers, and is ignored other
   await refusedEverywhere(t, { headers: { ...bearer('rubbish'), ...usable } }, 'INVALID_CREDENTIALS', 'bad header');
 });
 
-t.test('a static token authenticates its user while they are active', async (t) => {
+t.test('a static token is valid only while its user is active', async (t) => {
   for (const status of userStatuses) {
     const { token, id } = await createTokenHolder({ status });
     for (const presented of [{ headers: bearer(token) }, { query: `?access_token=${token}` }]) {
@@ -214,32 +214,32 @@ t.test('a static token authenticates its user while they are active', async (t) 
     t,
     { headers: bearer(holder.token) },
     'INVALID_CREDENTIALS',
-    'suspended: on the next request',
+    'suspended: rejected on the next request',
   );
   await updateAccount(app, holder.id, { status: 'active', tokenHash: hashToken('another-token') });
-  await refusedEverywhere(t, { headers: bearer(holder.token) }, 'INVALID_CREDENTIALS', 'replaced: on the next request');
+  await refusedEverywhere(t, { headers: bearer(holder.token) }, 'INVALID_CREDENTIALS', 'replaced: now rejected');
   await updateAccount(app, holder.id, { tokenHash: null });
   await refusedEverywhere(t, { headers: bearer('another-token') }, 'INVALID_CREDENTIALS', 'removed');
 
   const external = await createTokenHolder({ provider: 'github', password: null });
-  await seenAs(t, { headers: bearer(external.token) }, external, 'of another provider');
+  await seenAs(t, { headers: bearer(external.token) }, external, 'a user of another provider');
 });
 
-t.test('a static token works only in its exact spelling, and its hash does not work (CVE-2022-31142)', async (t) => {
+t.test('a static token must match exactly, and its hash is not accepted (CVE-2022-31142)', async (t) => {
   const { token } = ann;
   const others = [token.toUpperCase(), `${token}x`, token.slice(0, -1), hashToken(token), 'null', 'undefined', '0'];
   for (const other of others) await refusedEverywhere(t, { headers: bearer(other) }, 'INVALID_CREDENTIALS', other);
 });
 
-t.test('anything else is treated as an unknown static token', async (t) => {
+t.test('any other text is treated as an unknown static token', async (t) => {
   const tokens = {
     'a refresh token': annTokens.refresh,
     'two dots': '..',
     'three parts': 'a.b.c',
     quotes: "'or'1'='1",
     percent: '%25',
-    'a long one': 'x'.repeat(8000),
-    'a character of Latin-1': '\xe9',
+    'a long text': 'x'.repeat(8000),
+    'a Latin-1 character': '\xe9',
   };
   for (const [what, token] of Object.entries(tokens)) {
     await refusedEverywhere(t, { headers: bearer(token) }, 'INVALID_CREDENTIALS', `${what}, in the header`);
@@ -251,7 +251,7 @@ t.test('anything else is treated as an unknown static token', async (t) => {
   }
 });
 
-t.test('an unusable session cookie is cleared, unless it has merely expired; public routes ignore it', async (t) => {
+t.test('an unusable session cookie is cleared unless it has only expired, and public routes ignore it', async (t) => {
   const cleared = ['gatehouse_session_token'];
   const { session } = annTokens;
   await ignoredOnPublicRoutes(t, sessionCookie('rubbish'), 'INVALID_CREDENTIALS', 'rubbish', cleared);
@@ -272,7 +272,7 @@ t.test('an unusable session cookie is cleared, unless it has merely expired; pub
   for (const [presented, what] of carriers) await refusedEverywhere(t, presented, 'INVALID_CREDENTIALS', what);
 });
 
-t.test('a cookie is cleared with the attributes that it was set with', async (t) => {
+t.test('the service clears a cookie with the attributes that it used to set it', async (t) => {
   const attributesOf = (response: LightMyRequestResponse) =>
     setCookies(response).gatehouse_session_token?.attributes.filter((text) => !/^(Max-Age|Expires)/.test(text));
   const given = attributesOf(await post('/auth/login', { ...admin, mode: 'session' }));
@@ -291,9 +291,9 @@ t.test('a login replaces an unusable cookie', async (t) => {
   t.match(setCookies(response).gatehouse_session_token?.value, /^[\w-]+\.[\w-]+\.[\w-]+$/);
 });
 
-t.test('of several session cookies a valid one is used, wherever it is', async (t) => {
+t.test('if a request has several session cookies, the valid one is used, whatever their order', async (t) => {
   const own = `gatehouse_session_token=${annTokens.session}`;
-  // What a page of a neighboring host can set: garbage, tokens that look like ours, and several of each.
+  // Cookies that a page on a sibling domain can set: garbage, and tokens that look like ours.
   const planted = [
     'x',
     '',
@@ -310,17 +310,17 @@ t.test('of several session cookies a valid one is used, wherever it is', async (
       await seenAs(t, { headers: { cookie } }, ann, cookie.slice(0, 60));
     }
   }
-  await seenAs(t, { headers: { cookie: [...planted, own].join('; ') } }, ann, 'all of them');
+  await seenAs(t, { headers: { cookie: [...planted, own].join('; ') } }, ann, 'all of them together');
   const many = Array.from({ length: 19 }, (_, index) => `gatehouse_session_token=a.b.${index}`);
-  await seenAs(t, { headers: { cookie: [...many, own].join(';') } }, ann, 'many');
+  await seenAs(t, { headers: { cookie: [...many, own].join(';') } }, ann, 'many cookies');
   const others = 'xgatehouse_session_token=x; gatehouse_session_token_2=x';
   await seenAs(t, { headers: { cookie: `${others}; ${own}; ${others}` } }, ann, 'similar names');
 });
 
-t.test('of several invalid session cookies, only a few cost a statement', async (t) => {
+t.test('a request with many invalid session cookies causes only a few SQL statements', async (t) => {
   const cookie = Array.from({ length: 100 }, (_, index) => `gatehouse_session_token=nobody-${index}`).join('; ');
   const count = countStatements(app);
-  refused(t, await get('/users/me', { cookie }), 'INVALID_CREDENTIALS', 'refused');
+  refused(t, await get('/users/me', { cookie }), 'INVALID_CREDENTIALS', 'rejected');
   t.ok(count() <= 4, `${count()}`);
 });
 
@@ -337,19 +337,19 @@ t.test('expired and forged access tokens are rejected on every route', async (t)
 t.test('the credential is checked before the body', async (t) => {
   refused(t, await post('/auth/login', {}, bearer('rubbish')), 'INVALID_CREDENTIALS', 'body without fields');
   const headers = { 'content-type': 'application/json', ...bearer('rubbish') };
-  const broken = await request({ method: 'POST', url: '/auth/login', headers, payload: '{' });
-  refused(t, broken, 'INVALID_CREDENTIALS', 'broken JSON');
-  refused(t, await post('/auth/login', {}, bearer(ann.token)), 'INVALID_PAYLOAD', 'good credential');
+  const malformed = await request({ method: 'POST', url: '/auth/login', headers, payload: '{' });
+  refused(t, malformed, 'INVALID_CREDENTIALS', 'malformed JSON');
+  refused(t, await post('/auth/login', {}, bearer(ann.token)), 'INVALID_PAYLOAD', 'valid credential');
 });
 
-t.test('a usable credential does not replace the one in the login', async (t) => {
+t.test('a valid credential in the request does not replace the login credentials', async (t) => {
   const response = await post('/auth/login', admin, bearer(annTokens.access));
   const { claims } = decodeJwt(response.json().data.access_token);
   t.not(claims.id, ann.id);
   t.equal(claims.admin_access, true);
 });
 
-t.test('of two Authorization headers on a real connection the first applies, as in other HTTP servers', async (t) => {
+t.test('if a real connection sends two Authorization headers, the first applies, as in other servers', async (t) => {
   const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const lines = [`authorization: Bearer ${ann.token}`, `authorization: Bearer ${bob.token}`];
   const answer = await new Promise<string>((resolve, reject) => {
@@ -367,7 +367,7 @@ t.test('of two Authorization headers on a real connection the first applies, as 
   t.notOk(answer.includes(bob.id));
 });
 
-t.test('tokens expire 15 minutes and a day after login, according to the clock', async (t) => {
+t.test('access tokens expire 15 minutes after login, and session tokens after a day', async (t) => {
   const account = await createAccount(app);
   const { access, session } = await logIn(account);
   clock.advance(14 * minute);
@@ -381,7 +381,7 @@ t.test('tokens expire 15 minutes and a day after login, according to the clock',
   await ignoredOnPublicRoutes(t, sessionCookie(session), 'TOKEN_EXPIRED', 'session');
 });
 
-t.test('ADMIN_TOKEN must be a valid header value', async (t) => {
+t.test('ADMIN_TOKEN must be a valid header value of at least 32 characters', async (t) => {
   const load = (ADMIN_TOKEN: string) => loadConfig({ SECRET: 'x'.repeat(32), ADMIN_TOKEN });
   for (const token of [
     'with a space somewhere in the middle of it',

@@ -10,7 +10,7 @@ import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
 
-/** The cost of a rejected request: no hash, no email, and a few statements, however many items it contains. */
+/** A rejected request causes no hash, no email, and only a few statements, however many items it contains. */
 
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '0', MAX_BATCH_MUTATION: '300' });
 const { app, request } = service;
@@ -64,7 +64,7 @@ const refusedWrites: Case[] = [
   ['the row of another user', member, 'PATCH', `/users/${first}`, { password }, 'FORBIDDEN'],
   ['a row that does not exist', member, 'PATCH', `/users/${randomUUID()}`, { password }, 'FORBIDDEN'],
   [
-    'the caller’s own row among others',
+    'the caller’s own row among other rows',
     member,
     'PATCH',
     '/users',
@@ -75,17 +75,17 @@ const refusedWrites: Case[] = [
   ['creating', member, 'POST', '/users', news(200), 'FORBIDDEN'],
   ['an administrator', creator, 'PATCH', `/users/${administrator.id}`, { password }, 'FORBIDDEN'],
   ['a field of administrators', creator, 'PATCH', `/users/${first}`, { password, role: first }, 'FORBIDDEN'],
-  ['a row outside of the rule', archivist, 'PATCH', '/users/me', { password, current_password: 'x' }, 'FORBIDDEN'],
+  ['a row outside the rule', archivist, 'PATCH', '/users/me', { password, current_password: 'x' }, 'FORBIDDEN'],
   ['an unknown key', creator, 'POST', '/users', news(5, { unknown: 1 }), 'INVALID_PAYLOAD'],
   ['an unknown key of a row', creator, 'PATCH', `/users/${first}`, { password, unknown: 1 }, 'INVALID_PAYLOAD'],
   ['eleven passwords', creator, 'POST', '/users', news(11), 'INVALID_PAYLOAD'],
   ['eleven rows', creator, 'PATCH', '/users', others.slice(0, 11).map((id) => ({ id, password })), 'INVALID_PAYLOAD'],
   ['eleven keys', creator, 'PATCH', '/users', { keys: others.slice(0, 11), data: { password } }, 'INVALID_PAYLOAD'],
-  ['an address twice', creator, 'POST', '/users', [...news(3), ...news(1)], 'RECORD_NOT_UNIQUE'],
+  ['a duplicate address', creator, 'POST', '/users', [...news(3), ...news(1)], 'RECORD_NOT_UNIQUE'],
   ['a taken address', creator, 'POST', '/users', [...news(3), { email: taken, password }], 'RECORD_NOT_UNIQUE'],
-  ['a taken address of a row', creator, 'PATCH', `/users/${first}`, { password, email: taken }, 'RECORD_NOT_UNIQUE'],
-  ['a validation', creator, 'POST', '/users', [{ email: 'a@theirs.example', password }], 'FAILED_VALIDATION'],
-  ['a validation of a row', creator, 'PATCH', `/users/${first}`, { password, title: 'x' }, 'FAILED_VALIDATION'],
+  ['a taken address for a row', creator, 'PATCH', `/users/${first}`, { password, email: taken }, 'RECORD_NOT_UNIQUE'],
+  ['a failed rule', creator, 'POST', '/users', [{ email: 'a@theirs.example', password }], 'FAILED_VALIDATION'],
+  ['a failed rule for a row', creator, 'PATCH', `/users/${first}`, { password, title: 'x' }, 'FAILED_VALIDATION'],
   ['an unknown role', administrator, 'POST', '/users', news(20, { role: randomUUID() }), 'INVALID_FOREIGN_KEY'],
   [
     'an unknown policy',
@@ -111,7 +111,7 @@ t.test('a rejected write hashes no password', async (t) => {
   }
 });
 
-t.test('an allowed write hashes each password once', async (t) => {
+t.test('an allowed write hashes each different password once', async (t) => {
   const create = () => request({ method: 'POST', url: '/users', headers: creator.headers, payload: news(10) });
   const [created, ofCreated] = await costOf(app, create);
   t.equal(created.statusCode, 200);
@@ -119,15 +119,15 @@ t.test('an allowed write hashes each password once', async (t) => {
   const login = { email: 'new-9@ours.example', password };
   t.equal((await service.post('/auth/login', login)).statusCode, 200);
   const keys = others.slice(0, 10);
-  const alike = { keys, data: { password } };
+  const samePassword = { keys, data: { password } };
   const [updated, ofUpdated] = await costOf(app, () =>
-    request({ method: 'PATCH', url: '/users', headers: creator.headers, payload: alike }),
+    request({ method: 'PATCH', url: '/users', headers: creator.headers, payload: samePassword }),
   );
   t.equal(updated.statusCode, 204);
   t.equal(ofUpdated.hashes, 1, 'identical passwords are hashed once');
 });
 
-t.test('a link that is void, and a registration that is switched off, cost no hash', async (t) => {
+t.test('invalid links and a disabled registration cost no hash', async (t) => {
   const token = (scope: LinkTokenScope) =>
     app.linkTokens.issue({ scope, userId: first, state: ['another state'] }, day);
   const cases: [url: string, payload: object, status: number][] = [
@@ -145,7 +145,7 @@ t.test('a link that is void, and a registration that is switched off, cost no ha
   }
 });
 
-/** Something that a field takes. */
+/** An example value for a field. */
 const exampleOf = (name: string, { format }: BodySchema): unknown => {
   if (name.includes('password')) return password;
   if (name.includes('email') || format === 'email') return 'someone@example.com';

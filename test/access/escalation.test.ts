@@ -61,7 +61,7 @@ const callers = {
   nobody: { id: '', headers: {} as Record<string, string> },
 };
 
-/** Every field that a row has, or that an attacker might try, with its most harmful value. */
+/** Every field of a user, and every other field that an attacker might try, with the most harmful values. */
 const hostile: [string, unknown][] = [
   ['role', adminRole],
   ['role', belowAdmin],
@@ -98,7 +98,8 @@ const hostile: [string, unknown][] = [
 ];
 
 /**
- * Fields that give access to an account: a caller may change them only for users with no more rights than their own.
+ * Fields that give access to an account. A caller may change them only for users whose rights do not exceed the
+ * caller’s own.
  */
 const ways: [string, unknown][] = [
   ['password', 'a password that the caller knows'],
@@ -111,7 +112,7 @@ const ways: [string, unknown][] = [
 let made = 0;
 const newEmail = () => `made-${++made}@example.com`;
 
-/** All ways to create a user with a field. */
+/** Every way to create a user with the given fields. */
 const creations = (body: object): [Method, string, object][] => {
   const item = () => ({ email: newEmail(), password: 'the password of one who is made', ...body });
   return [
@@ -122,7 +123,7 @@ const creations = (body: object): [Method, string, object][] => {
   ];
 };
 
-/** All ways to update a user. */
+/** Every way to update a user. */
 const updates = (id: string, data: object): [Method, string, object][] => [
   ['PATCH', `/users/${id}`, data],
   ['PATCH', '/users', { keys: [id], data }],
@@ -130,19 +131,19 @@ const updates = (id: string, data: object): [Method, string, object][] => [
   ['PATCH', '/users', [{ id, ...data }]],
 ];
 
-/** What must not change: the rights of all users, and how the powerful ones log in. */
+/** What must not change: the rights of all users, and the credentials of the powerful ones. */
 async function standing() {
   const rights = await rightsOfEverybody(app);
-  const doors = [];
+  const credentials = [];
   for (const { id } of [chief, heir, strong, sleeping]) {
     const { password, email, tokenHash, provider, externalIdentifier, status, tfaSecret } = await storedUser(app, id);
-    doors.push({ password, email, tokenHash, provider, externalIdentifier, status, tfaSecret });
+    credentials.push({ password, email, tokenHash, provider, externalIdentifier, status, tfaSecret });
   }
   const [project] = await app.db.select().from(settings);
-  return { rights, doors, project };
+  return { rights, credentials, project };
 }
 
-/** Sends requests one by one. All of them must be rejected, or select nothing, and none may change anything. */
+/** Sends requests one by one. Each one must be rejected or select nothing, and must change nothing. */
 const areRefused = (
   t: Test,
   who: string,
@@ -153,20 +154,20 @@ const areRefused = (
   leavesAlone(t, app, `${who}: ${what}`, async () => {
     for (const [method, url, payload] of requests) {
       const { statusCode, body } = await request({ method, url, headers, payload });
-      // A query that selects no row that the caller may write is not an error: it writes nothing.
+      // A query that matches no row that the caller may write is not an error. It writes nothing.
       const isNothing = statusCode === 200 && 'query' in payload && body === '{"data":[]}';
       if (!isNothing && (statusCode < 400 || statusCode >= 500)) {
-        t.fail(`${who}: ${what}: ${method} ${url} ${JSON.stringify(payload)} answers ${statusCode} ${body}`);
+        t.fail(`${who}: ${what}: ${method} ${url} ${JSON.stringify(payload)} returns ${statusCode} ${body}`);
       }
     }
   });
 
 t.test(
-  'no caller but an administrator can write a hostile value to any column on any route that writes users',
+  'only an administrator can write a hostile value to any column, on any of the routes that write users',
   async (t) => {
     const before = await standing();
     for (const [who, caller] of Object.entries(callers)) {
-      // These callers have fewer rights than another one in the list, and can do no more.
+      // These callers have fewer rights than another caller in the list, so testing them adds nothing.
       if (['user manager', 'app user', 'without a role'].includes(who)) continue;
       const writesUsers = who === 'all but admin access' || who === 'own row';
       const targets = writesUsers ? [plain.id, chief.id, caller.id] : [plain.id];
@@ -209,7 +210,7 @@ t.test(
     }
     t.strictSame((await standing()).doors, before.doors);
 
-    t.test('except the account of a user who has no more rights', async (t) => {
+    t.test('a caller can change the account of a user who has no additional rights', async (t) => {
       const rest = [
         { collection: 'users', action: 'read', fields: ['id', 'email'] },
         { collection: 'users', action: 'update', fields: ['*'], permissions: own },
@@ -237,7 +238,7 @@ t.test(
       }
     });
 
-    t.test('rules are compared with their variables resolved', async (t) => {
+    t.test('rules are compared after their variables are resolved', async (t) => {
       const sameTeam = { role: { _eq: '$CURRENT_ROLE' } };
       const leads = await policyWith(app, [
         { collection: 'users', action: 'read', fields: ['*'] },
@@ -251,9 +252,9 @@ t.test(
       const headers = await openSession(app, lead.id);
       const reset = async (id: string) =>
         (await request({ method: 'PATCH', url: `/users/${id}`, headers, payload })).statusCode;
-      t.equal(await reset(mate.id), 200, 'the same rule for the same role is the same right');
-      t.equal(await reset(other.id), 403, 'the same rule for another role is not');
-      t.equal(await reset(lead.id), 200, 'their own password');
+      t.equal(await reset(mate.id), 200, 'the same rule for the same role grants the same right');
+      t.equal(await reset(other.id), 403, 'the same rule for another role grants another right');
+      t.equal(await reset(lead.id), 200, 'users can change their own password');
     });
 
     t.test('a narrower field list, rule or validation is not sufficient', async (t) => {
@@ -283,7 +284,7 @@ t.test(
       }
     });
 
-    t.test('such users can be suspended and deleted by permission, because that grants no rights', async (t) => {
+    t.test('a permission is sufficient to suspend and delete users who have more rights', async (t) => {
       const target = await createUser(app, { role: strongRole });
       const payload = { status: 'suspended' };
       const url = `/users/${target.id}`;
@@ -308,7 +309,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     service.post('/users/invite', { email, role }, headers);
   const password = 'a password that the desk knows';
 
-  t.test('an active user with more rights cannot be changed to an invited one', async (t) => {
+  t.test('the desk cannot change the status of an active user with more rights to invited', async (t) => {
     const richer = await createUser(app, { role: strongRole });
     for (const status of ['invited', 'unverified', 'active']) {
       await areRefused(t, 'desk', desk.headers, status, updates(richer.id, { status }));
@@ -318,7 +319,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     await areRefused(t, 'desk', desk.headers, 'password', updates(richer.id, { password, status: 'active' }));
   });
 
-  t.test('nor can one that the desk has suspended', async (t) => {
+  t.test('the desk cannot reactivate or invite a suspended user with more rights', async (t) => {
     const richer = await createUser(app, { role: strongRole });
     for (const status of ['suspended', 'archived', 'draft']) {
       const url = `/users/${richer.id}`;
@@ -345,7 +346,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
       await leavesAlone(t, app, email, async () => {
         for (const role of [plainRole, strongRole, adminRole]) {
           refused(t, await invite(email, role), 'FORBIDDEN', role);
-          refused(t, await invite([newEmail(), email.toUpperCase()], role), 'FORBIDDEN', `${role}, among others`);
+          refused(t, await invite([newEmail(), email.toUpperCase()], role), 'FORBIDDEN', `${role}, in a list`);
         }
       });
       await areRefused(t, 'desk', desk.headers, 'password', updates(id, { password, status: 'active' }));
@@ -353,19 +354,19 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     }
   });
 
-  t.test('a user with no more rights can be invited again, and keeps the role', async (t) => {
+  t.test('the desk can invite a user without additional rights again, but cannot change the role', async (t) => {
     const { id, email } = await createUser(app, { role: plainRole, status: 'invited', password: null });
     const other = await createRole(app);
     t.equal((await invite(email, other)).statusCode, 204);
-    t.equal((await storedUser(app, id)).role, plainRole, 'the desk does not change it');
+    t.equal((await storedUser(app, id)).role, plainRole, 'the desk does not change the role');
     t.equal((await mailsTo(app, email)).length, 1);
     t.equal((await invite(email, other, chief.headers)).statusCode, 204);
-    t.equal((await storedUser(app, id)).role, other, 'an administrator does');
+    t.equal((await storedUser(app, id)).role, other, 'an administrator changes the role');
     t.equal((await mailsTo(app, email)).length, 2);
   });
 });
 
-t.test('administrators cannot be changed or deleted by others in any form', async (t) => {
+t.test('only an administrator can change or delete an administrator, in any form of the request', async (t) => {
   for (const who of ['all but admin access', 'user manager', 'own row', 'nobody'] as const) {
     const { headers } = callers[who];
     for (const { id } of [chief, heir]) {
@@ -384,7 +385,7 @@ t.test('administrators cannot be changed or deleted by others in any form', asyn
   t.pass();
 });
 
-t.test('anything that determines rights can be changed only by administrators, whatever permissions say', async (t) => {
+t.test('only administrators can change anything that determines rights, whatever the permissions', async (t) => {
   const before = await standing();
   const { id: permission } = (await app.db.select().from(permissions).where(eq(permissions.policy, ownRow)))[0] ?? {};
   const item = (url: string, id: unknown, data: object): [Method, string, object][] => [
@@ -459,7 +460,7 @@ t.test('anything that determines rights can be changed only by administrators, w
   t.strictSame(await standing(), before);
 });
 
-t.test('the fields of roles, policies and settings that a permission may grant carry no rights', async (t) => {
+t.test('permissions can grant access to the fields of roles, policies and settings that carry no rights', async (t) => {
   const before = await standing();
   const { headers } = callers['all but admin access'];
   const send = async (method: Method, url: string, payload: object) => {
@@ -473,7 +474,7 @@ t.test('the fields of roles, policies and settings that a permission may grant c
   t.strictSame((await standing()).rights, before.rights);
 });
 
-t.test('a chosen id brings none of the rights of the user who had it before (GHSA-8xq9-g7ch-35hg)', async (t) => {
+t.test('a new user with a reused id gets none of the former user’s rights (GHSA-8xq9-g7ch-35hg)', async (t) => {
   const gone = await createUser(app, { role: adminRole, policies: [adminPolicy] });
   const session = await logIn(service, 'json', gone);
   t.equal((await request({ method: 'DELETE', url: `/users/${gone.id}`, headers: chief.headers })).statusCode, 204);
@@ -487,13 +488,13 @@ t.test('a chosen id brings none of the rights of the user who had it before (GHS
   }
   const { isAdmin, role, policies } = (await rightsOfEverybody(app)).get(gone.id) ?? {};
   t.strictSame({ isAdmin, role, policies }, { isAdmin: false, role: null, policies: [] });
-  t.equal((await get('/users/me', session.headers)).statusCode, 401, 'nor the sessions');
+  t.equal((await get('/users/me', session.headers)).statusCode, 401, 'the former sessions stay invalid');
   for (const id of [chief.id, chief.id.toUpperCase()]) {
     await areRefused(t, 'user manager', callers['user manager'].headers, 'an id in use', creations({ id }));
   }
 });
 
-t.test('presets grant no rights either', async (t) => {
+t.test('presets cannot grant rights', async (t) => {
   const before = await rightsOfEverybody(app);
   for (const presets of [
     { role: adminRole },
@@ -515,7 +516,7 @@ t.test('presets grant no rights either', async (t) => {
   for (const [id, rights] of before) t.strictSame(after.get(id), rights);
 });
 
-t.test('secrets cannot be presets, because anyone who may read permissions would read them', async (t) => {
+t.test('presets cannot contain secrets, because anyone who can read permissions would see them', async (t) => {
   for (const presets of [{ password: 'x' }, { token: 'x' }, { tfa_secret: 'x' }, { title: 'x', token: null }]) {
     const data = { policy: usersOnly, collection: 'users', action: 'create', presets };
     await areRefused(t, 'administrator', chief.headers, JSON.stringify(presets), [['POST', '/permissions', data]]);
@@ -523,7 +524,7 @@ t.test('secrets cannot be presets, because anyone who may read permissions would
   t.pass();
 });
 
-t.test('users may suspend themselves, but cannot undo it', async (t) => {
+t.test('users can suspend themselves but cannot undo it', async (t) => {
   const self = await tokenHolder(app, { policies: [ownRow], role: plainRole });
   const set = (status: string) =>
     request({ method: 'PATCH', url: '/users/me', headers: self.headers, payload: { status } });
@@ -533,7 +534,7 @@ t.test('users may suspend themselves, but cannot undo it', async (t) => {
   t.equal((await storedUser(app, self.id)).status, 'suspended');
 });
 
-t.test('users may change their own token by permission, but not the token of another user', async (t) => {
+t.test('a permission lets users change their own token, but not the token of another user', async (t) => {
   const self = await tokenHolder(app, { policies: [ownRow, usersOnly], role: plainRole });
   const payload = { token: 'a-token-of-my-own-that-is-long-enough' };
   const session = await openSession(app, self.id);
@@ -569,7 +570,7 @@ t.test('an anonymous caller has only the rights of the public policy', async (t)
 
 t.test('no role can become its own ancestor, not even through one bulk update by an administrator', async (t) => {
   const [one, two, three] = [await createRole(app), await createRole(app), await createRole(app)];
-  await areRefused(t, 'administrator', chief.headers, 'a circle', [
+  await areRefused(t, 'administrator', chief.headers, 'a cycle', [
     ['PATCH', `/roles/${one}`, { parent: one }],
     ['PATCH', '/roles', { keys: [one, two], data: { parent: two } }],
     [

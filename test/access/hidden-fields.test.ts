@@ -6,11 +6,11 @@ import { refused } from '../helpers/refusals.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * A field that may be read only for some items is null for the others, whatever its type, as the OpenAPI document says; an ID is
- * left out, so that clients always get a key.
+ * A field that a caller can read only for some items is null for the other items, whatever its type, as the OpenAPI
+ * document says. An ID is left out, so that clients always get a key.
  */
 
-t.test('a field that may be read only for some items is null for the others', async (t) => {
+t.test('a field that the caller can read only for some items is null for the others', async (t) => {
   const { app, get, post } = await startWithAdmin(t);
   const own = await createPolicy(app);
   const role = await createRole(app, { policies: [own] });
@@ -45,7 +45,7 @@ t.test('a field that may be read only for some items is null for the others', as
       const { id: shown, ...hidden } = item;
       t.equal(shown, all[index]?.id, `${name}: the readable field`);
       t.strictSame(new Set(Object.values(hidden)), new Set([null]), `${name}: the other fields are hidden`);
-      t.strictSame(Object.keys(item), Object.keys(all[index] ?? {}), 'but present');
+      t.strictSame(Object.keys(item), Object.keys(all[index] ?? {}), 'but their keys are present');
     }
     for (const field of Object.keys(all[0] ?? {})) {
       const grouped = await get(`/${name}?aggregate[count]=*&groupBy=${field}`, reading);

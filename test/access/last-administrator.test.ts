@@ -12,7 +12,7 @@ import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writ
 
 const last = ['UNPROCESSABLE_CONTENT'] as const;
 
-/** The first administrator, and the role and policy that make them one. */
+/** The first administrator, with the role and the policy that grant admin access. */
 async function administratorOf({ app }: TestApp) {
   const [user] = await app.db.select().from(users).where(eq(users.email, admin.email));
   const [link] = await app.db
@@ -36,13 +36,13 @@ t.test('the last active administrator cannot be removed', async (t) => {
 
   const attempts: [what: string, send: () => ReturnType<typeof patch>][] = [
     ['deleted', () => remove(service, `/users/${id}`)],
-    ['deleted among others', () => remove(service, '/users', [bystander.id, id])],
+    ['deleted together with another user', () => remove(service, '/users', [bystander.id, id])],
     ['deleted by a query', () => remove(service, '/users', { query: { limit: -1 } })],
     ['deactivated', () => patch(service, `/users/${id}`, { status: 'suspended' })],
-    ['deactivated by themselves', () => patch(service, '/users/me', { status: 'draft' })],
-    ['deactivated with all', () => patch(service, '/users', { query: {}, data: { status: 'invited' } })],
+    ['deactivated by their own request', () => patch(service, '/users/me', { status: 'draft' })],
+    ['deactivated with all users', () => patch(service, '/users', { query: {}, data: { status: 'invited' } })],
     ['role removed', () => patch(service, `/users/${id}`, { role: null })],
-    ['another role', () => patch(service, '/users', [{ id, role: plain }])],
+    ['role replaced', () => patch(service, '/users', [{ id, role: plain }])],
     ['role deleted', () => remove(service, `/roles/${role}`)],
     ['all roles deleted', () => remove(service, '/roles', { query: {} })],
     ['policy deleted', () => remove(service, `/policies/${policy}`)],
@@ -51,12 +51,12 @@ t.test('the last active administrator cannot be removed', async (t) => {
   ];
   for (const [what, send] of attempts) await refusedUnchanged(t, service, send, last, what);
 
-  t.test('also when admin access comes from the parent of the role', async (t) => {
+  t.test('the last administrator is protected if admin access comes from a parent role', async (t) => {
     const child = await createRole(app, { parent: role });
     t.equal((await patch(service, `/users/${id}`, { role: child })).statusCode, 200);
     for (const [what, send] of [
       ['parent removed', () => patch(service, `/roles/${child}`, { parent: null })],
-      ['another parent', () => patch(service, `/roles/${child}`, { parent: plain })],
+      ['parent replaced', () => patch(service, `/roles/${child}`, { parent: plain })],
       ['parent deleted', () => remove(service, `/roles/${role}`)],
       ['child deleted', () => remove(service, `/roles/${child}`)],
     ] as const) {
@@ -65,7 +65,7 @@ t.test('the last active administrator cannot be removed', async (t) => {
     t.equal((await patch(service, `/users/${id}`, { role })).statusCode, 200);
   });
 
-  t.test('or from the user’s own policy', async (t) => {
+  t.test('the last administrator is protected if admin access comes from their own policy', async (t) => {
     const own = await createPolicy(app, { adminAccess: true });
     t.equal((await patch(service, `/users/${id}`, { policies: [own], role: null })).statusCode, 200);
     for (const [what, send] of [
@@ -81,7 +81,7 @@ t.test('the last active administrator cannot be removed', async (t) => {
     t.equal((await patch(service, `/users/${id}`, { policies: [], role })).statusCode, 200);
   });
 
-  t.test('all of this is allowed if there is another administrator', async (t) => {
+  t.test('all of these changes are allowed if there is another administrator', async (t) => {
     const own = await createPolicy(app, { adminAccess: true });
     await createUser(app, { policies: [own] });
     const spare = async () => (await createUser(app, { role })).id;
@@ -93,14 +93,14 @@ t.test('the last active administrator cannot be removed', async (t) => {
       200,
       'an administrator removes their own rights',
     );
-    t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'immediately');
+    t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'with immediate effect');
   });
 });
 
-t.test('of two simultaneous requests that would remove the last two administrators, one is rejected', async (t) => {
+t.test('if two simultaneous requests would remove the last two administrators, one is rejected', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
-  // Directly in the database: only the two users of each round are administrators.
+  // Written directly to the database, so that only the two users of each round are administrators.
   await app.db.delete(users);
   const administrator = async (token: string) => {
     const policy = await createPolicy(app, { adminAccess: true });
@@ -133,7 +133,7 @@ t.test('of two simultaneous requests that would remove the last two administrato
   }
 });
 
-/** Sends requests so that all of them have been authorized before the first of them can remove an administrator. */
+/** Sends requests so that all of them have been authorized before any of them can remove an administrator. */
 async function heldUp<T>(app: FastifyInstance, send: () => T[]): Promise<T[]> {
   return app.db.transaction(async (tx) => {
     await lockAdministrators(tx);

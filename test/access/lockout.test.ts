@@ -9,14 +9,14 @@ t.test('the last administrator cannot be locked out', async (t) => {
   const [policy] = (await get('/policies?fields=id', token)).json().data;
   const [role] = (await get('/roles?fields=id', token)).json().data;
 
-  t.test('the policy cannot be restricted to addresses', async (t) => {
+  t.test('the administrator’s policy cannot be restricted to IP addresses', async (t) => {
     for (const ranges of [['10.0.0.0/8'], []]) {
       t.equal(codeOf(await patch(`/policies/${policy.id}`, { ip_access: ranges })), 'UNPROCESSABLE_CONTENT');
     }
     t.equal((await get('/users', token)).statusCode, 200);
   });
 
-  t.test('another administrator who cannot log in does not count', async (t) => {
+  t.test('an administrator who cannot log in does not replace the last one', async (t) => {
     const ghost = await post('/users', { email: 'ghost@example.com', role: role.id }, token);
     t.equal(ghost.statusCode, 200);
     t.equal(codeOf(await patch('/users/me', { role: null })), 'UNPROCESSABLE_CONTENT');

@@ -10,7 +10,7 @@ import { sameStored } from '../helpers/same-stored.js';
 const service = await startTestApp(t);
 const { app, request } = service;
 
-/** Conditions on users: a predicate, and the equivalent rule of a permission. */
+/** Conditions on users, each as a predicate and as the equivalent permission rule. */
 const red = { means: (user: Person) => user.first_name === 'red', rule: { first_name: { _eq: 'red' } } };
 const blue = { means: (user: Person) => user.last_name === 'blue', rule: { last_name: { _eq: 'blue' } } };
 const self = {
@@ -38,7 +38,7 @@ interface Right {
 const fields = ['title', 'location', 'description'] as const;
 type Field = (typeof fields)[number];
 
-/** The table from which the tests below are derived: each caller’s rights to users. */
+/** Each caller’s rights to users. The tests below are derived from this table. */
 const table: Record<string, { rights: Right[]; kind?: 'admin' | 'app' | 'public' | 'roleless' }> = {
   administrator: { kind: 'admin', rights: [] },
   'own row': {
@@ -119,7 +119,7 @@ async function callerOf(name: string): Promise<Caller> {
   return { id, headers, rights, isAdmin: false };
 }
 
-/** Every user as stored, except their last access. Read as one value, because it is needed thousands of times. */
+/** Every stored user, without the last access. Read as one value, because the tests need it thousands of times. */
 async function people(): Promise<Map<string, Person & Record<string, unknown>>> {
   const [found] = await rows<{ people: (Person & Record<string, unknown>)[] }>(
     app.db,
@@ -129,9 +129,9 @@ async function people(): Promise<Map<string, Person & Record<string, unknown>>> 
 }
 
 /**
- * The expectations from the table: rights for an action, restricted to those that apply to an item and include a field.
+ * What the table allows: the caller’s rights for an action, limited to those that apply to an item and include a field.
  */
-function judge(caller: Caller) {
+function expectationsFor(caller: Caller) {
   const having = (action: Right['action']) => caller.rights.filter((right) => right.action === action);
   const on = (action: Right['action'], user: Person) => having(action).filter(({ of }) => of.means(user, caller.id));
   const naming = (rights: Right[], field: string) =>
@@ -150,7 +150,7 @@ function judge(caller: Caller) {
 }
 
 async function checkReads(t: Test, who: string, caller: Caller) {
-  const { has, names, sees, shows } = judge(caller);
+  const { has, names, sees, shows } = expectationsFor(caller);
   const everyone = [...(await people()).values()];
   const shown = (user: Person, field: Field) => (shows(user, field) ? user[field] : null);
   const { headers } = caller;
@@ -210,7 +210,7 @@ const flat = (query: object) =>
   );
 
 async function checkUpdates(t: Test, who: string, caller: Caller) {
-  const { has, sees, mayUpdate } = judge(caller);
+  const { has, sees, mayUpdate } = expectationsFor(caller);
   const { headers } = caller;
   let expected = await people();
   const sets: Field[][] = [['title'], ['location'], ['title', 'location'], ['description'], []];
@@ -227,7 +227,7 @@ async function checkUpdates(t: Test, who: string, caller: Caller) {
           query: ['/users', { query: { filter: { id: { _eq: id } } }, data }] as const,
           list: ['/users', [{ id, ...data }]] as const,
         }[form];
-        const isNamed = written.every((field) => judge(caller).names('update', field));
+        const isNamed = written.every((field) => expectationsFor(caller).names('update', field));
         const isSelected: boolean = form !== 'query' || (has('read') && sees(user));
         const isAllowed: boolean = has('update') && isNamed && (isSelected ? mayUpdate(user, written) : has('read'));
         const answered: boolean = form === 'one' ? sees(user) : has('read');
@@ -242,7 +242,7 @@ async function checkUpdates(t: Test, who: string, caller: Caller) {
 }
 
 async function checkCreations(t: Test, who: string, caller: Caller) {
-  const { has, names } = judge(caller);
+  const { has, names } = expectationsFor(caller);
   for (const field of [...fields, 'id', 'status', 'language']) {
     const written = {
       title: 'x',
@@ -259,7 +259,7 @@ async function checkCreations(t: Test, who: string, caller: Caller) {
     const before = await people();
     const response = await request({ method: 'POST', url: '/users', payload: item, headers: caller.headers });
     const what = `${who} creates a user with ${field}: ${response.body}`;
-    // Without the right to read the new user, the response is 204.
+    // The response is 204 if the caller cannot read the new user.
     t.ok(isAllowed ? [200, 204].includes(response.statusCode) : response.statusCode === 403, what);
     const made = [...(await people()).values()].filter(({ id }) => !before.has(id));
     t.equal(made.length, isAllowed ? 1 : 0, what);
@@ -271,7 +271,7 @@ async function checkCreations(t: Test, who: string, caller: Caller) {
 }
 
 async function checkDeletions(t: Test, who: string, caller: Caller) {
-  const { has, sees, mayDelete } = judge(caller);
+  const { has, sees, mayDelete } = expectationsFor(caller);
   const create = {
     red: () => createUser(app, { firstName: 'red' }),
     blue: () => createUser(app, { lastName: 'blue' }),
@@ -308,20 +308,20 @@ const checkAll = async (t: Test, who: string, caller: Caller) => {
 };
 
 for (const who of Object.keys(table)) {
-  t.test(`users × ${who} (CVE-2025-27089)`, async (t) => checkAll(t, who, await callerOf(who)));
+  t.test(`access to users: ${who} (CVE-2025-27089)`, async (t) => checkAll(t, who, await callerOf(who)));
 }
 
 for (const who of ['anonymous', 'no role', 'no rights']) {
-  t.test(`users × ${who}, with a public policy`, async (t) => {
+  t.test(`access to users: ${who}, with a public policy`, async (t) => {
     await setPublicPolicy(app, await policyWith(app, stored(publicRights)));
     const caller = await callerOf(who);
-    // It applies to anonymous callers and to users without a role, and to no others.
+    // The public policy applies only to anonymous callers and to users without a role.
     await checkAll(t, who, { ...caller, rights: who === 'no rights' ? [] : publicRights });
     await setPublicPolicy(app, null);
   });
 }
 
-t.test('roles, policies, permissions and settings × caller (GHSA-p623-wgx3-wxp8)', async (t) => {
+t.test('access to roles, policies, permissions and settings for each caller (GHSA-p623-wgx3-wxp8)', async (t) => {
   const [keptRole, keptPolicy] = [await createRole(app), await createPolicy(app)];
   const [permission] = await app.db
     .insert(permissions)
@@ -351,7 +351,7 @@ t.test('roles, policies, permissions and settings × caller (GHSA-p623-wgx3-wxp8
   type Who = keyof typeof everybody;
   const roleId = keptRole;
   const made = { policy: keptPolicy, collection: 'roles', action: 'read', fields: ['id'] };
-  // The requests, and the callers to whom they are granted; all others get 403, and nothing changes.
+  // Each request, and the callers who are allowed to send it. All others get 403, and nothing changes.
   const cells: [
     what: string,
     method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE',
@@ -399,13 +399,13 @@ t.test('roles, policies, permissions and settings × caller (GHSA-p623-wgx3-wxp8
     ['update', 'PATCH', '/settings', { project_color: 'red' }, ['administrator']],
     ['update', 'PATCH', '/settings', { auth_password_policy: '^.{15}' }, ['administrator']],
     [
-      'a response that may not be read',
+      'an unreadable field in the response',
       'PATCH',
       '/settings?fields=project_color',
       { project_name: 'Y' },
       ['administrator'],
     ],
-    ['a response that may not be read', 'PATCH', '/settings?fields=nothing', { project_name: 'Z' }, []],
+    ['an unreadable field in the response', 'PATCH', '/settings?fields=nothing', { project_name: 'Z' }, []],
   ];
   for (const [what, method, url, payload, granted] of cells) {
     // Callers who are rejected come first: once an update has been written, repeating it would change nothing.
@@ -413,7 +413,7 @@ t.test('roles, policies, permissions and settings × caller (GHSA-p623-wgx3-wxp8
     const order = (Object.keys(everybody) as Who[]).sort((a, b) => Number(isGranted(a)) - Number(isGranted(b)));
     for (const who of order) {
       const { headers } = everybody[who];
-      // Other tests cover deletion by an administrator, which would leave nothing to request here.
+      // Other tests cover deletion by an administrator, which would leave no items for the requests below.
       if (method === 'DELETE' && who === 'administrator') continue;
       const ask = async () => {
         const { statusCode, body } = await request({ method, url, headers, ...(payload ? { payload } : {}) });

@@ -10,7 +10,7 @@ import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /**
- * A caller who may not call an operation is rejected before the service reads what they have sent. Tests every
+ * The service rejects a caller without access to an operation before it reads the input. These tests cover every
  * operation, every caller without rights, and every kind of error in a body or a query.
  */
 
@@ -30,11 +30,11 @@ const malformed: Record<string, { payload?: string | Buffer; headers?: Record<st
   'nested too deeply': { payload: `${'['.repeat(100)}${']'.repeat(100)}`, headers: json },
 };
 
-/** Operations that are for every user, or for everyone. */
+/** Whether an operation is open to all users, or to everyone. */
 const isOpenTo = ({ access, needs }: FastifyContextConfig, caller: 'anonymous' | 'member') =>
   access === 'anonymous' || needs === 'nothing' || (caller === 'member' && needs === undefined);
 
-t.test('a caller who may not call an operation gets the same error, whatever they send', async (t) => {
+t.test('a caller without access to an operation gets the same error, whatever they send', async (t) => {
   const { app, request } = await startTestApp(t);
   const member = await tokenHolder(app);
   const callers = [
@@ -114,7 +114,7 @@ t.test('a malformed key in a path gets the same response as a key that does not 
   }
 });
 
-t.test('also over a socket, before the body has arrived', async (t) => {
+t.test('over a real socket, a caller without access is rejected before the body has arrived', async (t) => {
   const { app } = await startTestApp(t);
   const port = await listen(app);
   for (const [path, status] of [
@@ -183,7 +183,7 @@ t.test('operations that are not part of the Directus API reject unknown keys', a
   });
 });
 
-t.test('the error mentions a body that was ignored because of its media type', async (t) => {
+t.test('the error says that the body was ignored because of its media type', async (t) => {
   const { request } = await startTestApp(t, { ADMIN_TOKEN: adminToken });
   const reasonOf = (response: LightMyRequestResponse): string => response.json().errors[0].extensions.reason;
   let count = 0;
@@ -200,5 +200,5 @@ t.test('the error mentions a body that was ignored because of its media type', a
     const none = await request({ method, url, headers: asAdmin });
     if (none.statusCode === 400) t.notMatch(none.body, /Content-Type/, `${operationId}: no body was sent`);
   }
-  t.ok(count >= 30, `${count} refusals`);
+  t.ok(count >= 30, `${count} rejected requests`);
 });

@@ -19,7 +19,7 @@ const readUsers = (more: Partial<Permission> = {}): Permission => ({
 });
 const plainRole = await createRole(app);
 
-/** The ids of the users that a caller can see; null if they may not read users at all. */
+/** The ids of the users that a caller can see, or null if the caller cannot read users at all. */
 async function seen(headers: Record<string, string>, path = '/users?fields=id', ask: TestApp['request'] = request) {
   const response = await ask({ method: 'GET', url: path, headers });
   if (response.statusCode === 403) return null;
@@ -141,7 +141,7 @@ t.test('a rule with a variable that has no value matches nothing (CVE-2024-39701
   }
 });
 
-t.test('rules with variables select by the values of these variables (CVE-2025-67717)', async (t) => {
+t.test('variables in rules are replaced by their values (CVE-2025-67717)', async (t) => {
   const above = await createRole(app);
   const role = await createRole(app, { parent: above });
   const [mate, boss, stranger] = [
@@ -180,7 +180,7 @@ t.test('rules with variables select by the values of these variables (CVE-2025-6
   }
 });
 
-t.test('an invalid rule grants nothing, for any action', async (t) => {
+t.test('an invalid rule grants nothing for any action', async (t) => {
   const target = await createUser(app);
   const broken: Record<string, unknown>[] = [
     { no_such_field: { _eq: 1 } },
@@ -233,7 +233,7 @@ t.test(
         permissions: { first_name: { _eq: 'red' } },
         validation: isDraft,
       },
-      // Another permission, for other items, has no validation. It does not affect the red ones.
+      // A second permission, for other items, has no validation. It does not affect the red users.
       {
         collection: 'users',
         action: 'update',
@@ -258,7 +258,7 @@ t.test(
       await createUser(app, { firstName: 'blue' }),
     ];
     await leavesAlone(t, app, 'validation', async () => {
-      t.equal(await patch(active, { title: 'x' }), 400, 'a field that is not even written');
+      t.equal(await patch(active, { title: 'x' }), 400, 'the invalid field is not part of the update');
       t.equal(await patch(draft, { status: 'archived' }), 400);
       const many = { keys: [draft.id, active.id], data: { title: 'x' } };
       t.equal(
@@ -284,7 +284,7 @@ t.test(
   },
 );
 
-t.test('a failed validation says what it requires', async (t) => {
+t.test('the error of a failed validation says what is required', async (t) => {
   const target = await createUser(app, { role: await createRole(app) });
   const cases: [rule: Record<string, unknown>, payload: object, says: object][] = [
     [{ title: { _eq: 'a' } }, { title: 'b' }, { field: 'title', path: [], type: 'eq', valid: 'a' }],
@@ -368,7 +368,7 @@ t.test('every change of rights takes effect with the next request, on every inst
   };
   const { db } = app;
   const steps: [string, boolean, () => Promise<unknown>][] = [
-    ['no rights yet', false, async () => {}],
+    ['no rights at first', false, async () => {}],
     ['a policy of the user', true, () => db.insert(userPolicies).values({ user: user.id, policy })],
     ['removed', false, () => db.delete(userPolicies).where(eq(userPolicies.user, user.id))],
     ['a policy of the role', true, () => db.insert(rolePolicies).values({ role, policy })],
@@ -389,8 +389,8 @@ t.test('every change of rights takes effect with the next request, on every inst
           .where(eq(policies.id, policy)),
     ],
     ['anywhere', true, () => db.update(policies).set({ ipAccess: null }).where(eq(policies.id, policy))],
-    ['TFA', false, () => db.update(policies).set({ enforceTfa: true }).where(eq(policies.id, policy))],
-    ['set up', true, () => changeUser(app, user.id, { tfaSecret: 'sealed' })],
+    ['TFA required', false, () => db.update(policies).set({ enforceTfa: true }).where(eq(policies.id, policy))],
+    ['TFA set up', true, () => changeUser(app, user.id, { tfaSecret: 'sealed' })],
     [
       'another action',
       false,
@@ -403,8 +403,8 @@ t.test('every change of rights takes effect with the next request, on every inst
     ['no role', false, () => changeUser(app, user.id, { role: null })],
     ['the public policy', true, () => setPublicPolicy(app, policy)],
     ['no longer public', false, () => setPublicPolicy(app, null)],
-    ['the role that has it', true, () => changeUser(app, user.id, { role: parent })],
-    ['the policy is gone', false, () => db.delete(policies).where(eq(policies.id, policy))],
+    ['the role with the policy', true, () => changeUser(app, user.id, { role: parent })],
+    ['the policy deleted', false, () => db.delete(policies).where(eq(policies.id, policy))],
   ];
   for (const [what, may, change] of steps) {
     await change();
@@ -412,7 +412,7 @@ t.test('every change of rights takes effect with the next request, on every inst
   }
 });
 
-t.test('a permission without an existing field shows nothing, not even keys', async (t) => {
+t.test('a permission that names no existing field reveals nothing, not even keys', async (t) => {
   for (const fields of [[], ['password'], ['no_such_field'], ['token_hash']]) {
     const policy = await policyWith(app, [readUsers({ fields })]);
     const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });

@@ -11,18 +11,18 @@ import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * The public policy applies to everyone, and anyone who registers gets the registration role: neither may grant
+ * The public policy applies to everyone, and everyone who registers gets the registration role. Neither may grant
  * administrative rights.
  */
 
-t.test('the public policy grants neither admin_access nor app_access, whichever is written last', async (t) => {
+t.test('the public policy cannot grant admin_access or app_access, whichever is written last', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;
   for (const right of ['admin_access', 'app_access'] as const) {
     const policy = (await post('/policies', { name: 'Public', [right]: true }, asAdmin)).json().data.id;
     const set = (id: string | null) => patch(service, '/settings', { public_policy: id });
     await refusedUnchanged(t, service, () => set(policy), ['UNPROCESSABLE_CONTENT'], `${right}, then the setting`);
-    await refusedUnchanged(t, service, () => set(policy.toUpperCase()), ['UNPROCESSABLE_CONTENT'], 'in capitals');
+    await refusedUnchanged(t, service, () => set(policy.toUpperCase()), ['UNPROCESSABLE_CONTENT'], 'in upper case');
     t.equal((await patch(service, `/policies/${policy}`, { [right]: false })).statusCode, 200);
     t.equal((await set(policy)).statusCode, 200);
     for (const [what, send] of [
@@ -75,7 +75,7 @@ t.test('the registration role never grants admin_access', async (t) => {
   );
 });
 
-t.test('of two simultaneous requests that would together grant such rights, one is rejected', async (t) => {
+t.test('if two simultaneous requests would together grant administrative rights, one is rejected', async (t) => {
   const service = await startWithAdmin(t);
   const { app } = service;
   for (let round = 0; round < 10; round++) {
@@ -97,7 +97,7 @@ t.test('of two simultaneous requests that would together grant such rights, one 
     const [first, second] = pairs[round % 2] ?? [];
     if (!first || !second) throw new Error('There is no such pair.');
     const send = () => (round % 4 < 2 ? [first(), second()] : [second(), first()]);
-    // On PostgreSQL, both are authorized before either of them can change anything.
+    // On PostgreSQL, both requests are authorized before either can change anything.
     const answers = await Promise.all(
       engine === 'postgres'
         ? await app.db.transaction(async (tx) => {

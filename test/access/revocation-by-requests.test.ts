@@ -41,11 +41,11 @@ const update = ({ id }: Somebody, data: object) => patch(service, `/users/${id}`
 const password = 'another password, long enough';
 const others: readonly Name[] = ['cookie', 'session'];
 
-/** A request to the first instance, and its effect on the credentials. Credentials that are not listed stay valid. */
+/** A request to the first instance and its effect on credentials. Credentials that are not listed stay valid. */
 interface Act {
   send(who: Somebody): Promise<LightMyRequestResponse>;
   dead?: readonly Name[];
-  /** Valid, but with fewer rights. */
+  /** Credentials that stay valid but have fewer rights. */
   powerless?: readonly Name[];
   hasTfa?: boolean;
 }
@@ -70,65 +70,65 @@ const acts: Record<string, Act> = {
     dead: ['cookie'],
   },
   'all sessions ended by an administrator': { send: ({ id }) => remove(service, `/users/${id}/sessions`), dead: modes },
-  suspended: { send: (who) => update(who, { status: 'suspended' }), dead: names },
-  'suspended among others': {
+  'user suspended': { send: (who) => update(who, { status: 'suspended' }), dead: names },
+  'user archived in a bulk update': {
     send: ({ id }) => patch(service, '/users', { keys: [id], data: { status: 'archived' } }),
     dead: names,
   },
-  deleted: { send: ({ id }) => remove(service, `/users/${id}`), dead: names },
-  'another password': { send: (who) => update(who, { password }), dead: modes },
-  'another password, set by the user': {
+  'user deleted': { send: ({ id }) => remove(service, `/users/${id}`), dead: names },
+  'password changed': { send: (who) => update(who, { password }), dead: modes },
+  'password changed by the user': {
     send: ({ held }) => patch(service, '/users/me', { password }, held.json.headers),
     dead: others,
   },
-  'another password, by a reset email': {
+  'password reset by email': {
     send: async ({ email }) => {
       await post('/auth/password/request', { email });
       return post('/auth/password/reset', { token: await tokenFor(app, email), password });
     },
     dead: modes,
   },
-  'another address': { send: (who) => update(who, { email: `${randomUUID()}@example.com` }), dead: modes },
-  'another token': { send: (who) => update(who, { token: `another-${randomUUID()}` }), dead: ['static token'] },
-  'no token': { send: (who) => update(who, { token: null }), dead: ['static token'] },
-  'a second factor, set up': {
+  'email address changed': { send: (who) => update(who, { email: `${randomUUID()}@example.com` }), dead: modes },
+  'token replaced': { send: (who) => update(who, { token: `another-${randomUUID()}` }), dead: ['static token'] },
+  'token removed': { send: (who) => update(who, { token: null }), dead: ['static token'] },
+  'second factor set up': {
     send: ({ held }) =>
       post('/users/me/tfa/enable', { secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }, held.json.headers),
     dead: others,
   },
-  'a second factor, turned off': {
+  'second factor turned off': {
     send: ({ held }) => post('/users/me/tfa/disable', { otp: codeOfStep(nextStep(service)) }, held.json.headers),
     dead: others,
     hasTfa: true,
   },
-  'a second factor, turned off by an administrator': {
+  'second factor turned off by an administrator': {
     send: ({ id }) => post(`/users/${id}/tfa/disable`, undefined, asAdmin),
     dead: modes,
     hasTfa: true,
   },
-  'no role': { send: (who) => update(who, { role: null }), powerless: names },
-  'another role': { send: async (who) => update(who, { role: await createRole(app) }), powerless: names },
-  'a role without its policy': {
+  'role removed': { send: (who) => update(who, { role: null }), powerless: names },
+  'role replaced': { send: async (who) => update(who, { role: await createRole(app) }), powerless: names },
+  'policy removed from the role': {
     send: ({ role }) => patch(service, `/roles/${role}`, { policies: [] }),
     powerless: names,
   },
-  'a role that is deleted': { send: ({ role }) => remove(service, `/roles/${role}`), powerless: names },
-  'a policy for other addresses': {
+  'role deleted': { send: ({ role }) => remove(service, `/roles/${role}`), powerless: names },
+  'policy restricted to other addresses': {
     send: ({ policy }) => patch(service, `/policies/${policy}`, { ip_access: ['192.0.2.7'] }),
     powerless: names,
   },
-  'a policy that requires a second factor': {
+  'policy that now requires a second factor': {
     send: ({ policy }) => patch(service, `/policies/${policy}`, { enforce_tfa: true }),
     powerless: names,
   },
-  'a policy without permissions': {
+  'permissions of the policy deleted': {
     send: ({ policy }) =>
       remove(service, '/permissions', { query: { filter: { policy: { _eq: policy } }, limit: -1 } }),
     powerless: names,
   },
-  'a policy that is deleted': { send: ({ policy }) => remove(service, `/policies/${policy}`), powerless: names },
-  'an irrelevant field': { send: (who) => update(who, { title: 'Dr.' }) },
-  'an additional policy of the user': {
+  'policy deleted': { send: ({ policy }) => remove(service, `/policies/${policy}`), powerless: names },
+  'irrelevant field changed': { send: (who) => update(who, { title: 'Dr.' }) },
+  'policy added to the user': {
     send: async (who) => update(who, { policies: [await createPolicy(app)] }),
   },
 };
@@ -182,7 +182,7 @@ t.test('a refresh can be repeated on an instance with a newer SECRET', async (t)
   }
 });
 
-t.test('a token has one successor, across all instances (CVE-2026-1035)', async (t) => {
+t.test('a refreshed token has exactly one successor across all instances (CVE-2026-1035)', async (t) => {
   for (const mode of modes) {
     const { held } = await somebody();
     const { carrier } = held[mode];

@@ -102,7 +102,7 @@ t.test('the credentials of a deleted user are rejected (GHSA-2vg6-77g8-24mp)', a
   t.strictSame(await app.db.select().from(sessions).where(eq(sessions.user, user.id)), []);
 });
 
-t.test('another user with the same email address is not the same user', async (t) => {
+t.test('credentials of a deleted user do not work for a new user with the same email address', async (t) => {
   const { user, held, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db.delete(users).where(eq(users.id, user.id));
@@ -111,7 +111,7 @@ t.test('another user with the same email address is not the same user', async (t
   await noneRefreshes(t, held);
 });
 
-t.test('logging out a session revokes its own tokens, and no others (CVE-2024-34709, CVE-2024-31999)', async (t) => {
+t.test('a logout revokes the tokens of its own session and no others (CVE-2024-34709, CVE-2024-31999)', async (t) => {
   for (const mode of modes) {
     const { user, held, staticWays } = await userWithEverything();
     for (const session of held) await allWork(t, waysOf(session), user);
@@ -125,7 +125,7 @@ t.test('logging out a session revokes its own tokens, and no others (CVE-2024-34
   }
 });
 
-t.test('so does deleting the row of a session (CVE-2025-29928)', async (t) => {
+t.test('deleting a session from the database revokes its tokens (CVE-2025-29928)', async (t) => {
   for (const mode of modes) {
     const { user, held, staticWays } = await userWithEverything();
     for (const session of held.filter((session) => session.mode === mode)) {
@@ -147,7 +147,7 @@ t.test('deleting all sessions of a user does not affect the static token', async
   await allWork(t, staticWays, user);
 });
 
-t.test('a session reassigned to another user works for neither', async (t) => {
+t.test('a session that is reassigned to another user is valid for neither user', async (t) => {
   const [one, other] = [await userWithEverything(), await userWithEverything()];
   const [session] = one.held;
   if (!session) return t.fail('no session');
@@ -159,7 +159,7 @@ t.test('a session reassigned to another user works for neither', async (t) => {
   await noneWorks(t, waysOf(session));
 });
 
-t.test('access tokens are rejected when their session has expired (CVE-2024-35220, CVE-2025-64708)', async (t) => {
+t.test('access tokens are rejected after their session has expired (CVE-2024-35220, CVE-2025-64708)', async (t) => {
   const { user, held, staticWays, ways } = await userWithEverything();
   await allWork(t, ways, user);
   await app.db
@@ -181,12 +181,12 @@ t.test('an access token expires before its session', async (t) => {
   }
 });
 
-t.test('a static token is rejected when it has been replaced or removed', async (t) => {
+t.test('a static token is rejected after it has been replaced or removed', async (t) => {
   const { user, held, staticWays } = await userWithEverything();
   await allWork(t, staticWays, user);
   await changeUser(app, user.id, { tokenHash: hashToken('another-static-token') });
   await noneWorks(t, staticWays);
-  const another = { name: 'the new one', url: '/users/me', headers: bearer('another-static-token') };
+  const another = { name: 'the new static token', url: '/users/me', headers: bearer('another-static-token') };
   await allWork(t, [another], user);
   await changeUser(app, user.id, { tokenHash: null });
   await noneWorks(t, [...staticWays, another]);
@@ -203,7 +203,7 @@ t.test('rights come from the database, not from the token', async (t) => {
     }
   };
 
-  t.test('own policies', async (t) => {
+  t.test('rights follow the user’s own policies', async (t) => {
     const { user, ways } = await userWithEverything();
     await reads(t, ways, 'all', 'at first');
     await app.db.delete(userPolicies).where(eq(userPolicies.user, user.id));
@@ -212,13 +212,13 @@ t.test('rights come from the database, not from the token', async (t) => {
     await reads(t, ways, ['email'], 'another policy added');
   });
 
-  t.test('the role, and the policies of the role', async (t) => {
+  t.test('rights follow the user’s role and its policies', async (t) => {
     const { user, held, ways } = await userWithEverything();
     await app.db.delete(userPolicies).where(eq(userPolicies.user, user.id));
     const administrators = await createPolicy(app, { adminAccess: true });
     const role = await createRole(app, { policies: [administrators] });
     await changeUser(app, user.id, { role });
-    await reads(t, ways, 'all', 'made an administrator');
+    await reads(t, ways, 'all', 'promoted to administrator');
 
     // Tokens with admin_access, issued while it was true.
     const made = await Promise.all(
@@ -243,7 +243,7 @@ t.test('rights come from the database, not from the token', async (t) => {
     }
   });
 
-  t.test('permissions of a policy', async (t) => {
+  t.test('rights follow the permissions of a policy', async (t) => {
     const { user, ways } = await userWithEverything();
     await app.db.delete(userPolicies).where(eq(userPolicies.user, user.id));
     const policy = await createPolicy(app, { read: ['email', 'status'] });

@@ -11,7 +11,7 @@ const { app, request } = service;
 const role = await createRole(app);
 const policy = await createPolicy(app);
 
-/** Two states of a user that differ only in the secrets: no response may differ between them. */
+/** Two states of a user that differ only in the secrets. Responses must be identical for both. */
 const states = [
   {
     password: 'aaa-secret-password-hash',
@@ -27,7 +27,7 @@ const states = [
   },
 ] as const;
 const subject = await createUser(app, { ...states[0], role, policies: [policy], lastAccess: app.clock() });
-// Another user whose secrets sort between the two: a comparison with these secrets would yield different results.
+// Another user, whose secrets sort between the two. Comparing secrets would therefore yield different results.
 await createUser(app, {
   password: 'mmm-secret-password-hash',
   tfaSecret: 'mmm-secret-tfa',
@@ -55,7 +55,7 @@ const operators =
     .split(' ')
     .map((name) => `_${name}`);
 
-/** Values that an attacker would compare a secret with: to find it, to narrow it down, and its masked form. */
+/** Values that an attacker would compare a secret with: the secret, a part of the range, and the masked form. */
 const probes = ['mmm', 'aaa-secret-token-hash', '**********'];
 const valuesFor = (operator: string): unknown[] =>
   /null|empty/.test(operator)
@@ -88,7 +88,7 @@ function asks(name: string): Ask[] {
   ];
   const filters = operators.flatMap((operator) =>
     valuesFor(operator).flatMap((value, index) =>
-      // A few operators are sufficient through relations.
+      // Through relations, testing a few operators is sufficient.
       (index === 0 && /^_(eq|starts_with|nnull|in|gt)$/.test(operator) ? wrap : wrap.slice(0, 1)).map(
         ([url, around]) => ({
           url,
@@ -143,7 +143,7 @@ function asks(name: string): Ask[] {
 
 const searches = [...probes, 'secret', 'password-hash', '99'];
 
-/** The responses to all queries, each with the method that the path requires. */
+/** Sends each query with the method that its path requires, and returns the responses. */
 async function answers(headers: Record<string, string>, questions: Ask[]): Promise<string[]> {
   const given: string[] = [];
   for (const { url, query } of questions) {
@@ -163,7 +163,7 @@ async function answers(headers: Record<string, string>, questions: Ask[]): Promi
 
 for (const [who, { headers }] of Object.entries(callers)) {
   t.test(
-    `${who} learns no secret (CVE-2023-27481, CVE-2024-34708, CVE-2025-30352, CVE-2025-64748, CVE-2026-35442, CVE-2023-22894, GHSA-2m6g-crv8-p3c6)`,
+    `no query reveals a secret: ${who} (CVE-2023-27481, CVE-2024-34708, CVE-2025-30352, CVE-2025-64748, CVE-2026-35442, CVE-2023-22894, GHSA-2m6g-crv8-p3c6)`,
     async (t) => {
       const questions = [
         ...names.flatMap(asks),
@@ -184,14 +184,14 @@ for (const [who, { headers }] of Object.entries(callers)) {
       let differences = 0;
       questions.forEach((question, index) => {
         const what = `${question.url} ${JSON.stringify(question.query)}`;
-        // The time of the last access is not secret, and may have changed in the meantime.
+        // The last access is not a secret, and may have changed in the meantime.
         const [one, two] = [first, second].map((given) => (given[index] ?? '').replaceAll(/"last_access":[^,}]*/g, ''));
         if (one !== two && ++differences < 10) t.equal(two, one, what);
         if (secret.test(`${one}${two}`.replace(/(The field|does not support the operator|"reason":).*/, '')))
-          t.fail(`a secret: ${what} ${one}`);
+          t.fail(`reveals a secret: ${what} ${one}`);
         if (/^5/.test(`${one}`)) t.fail(`${what} ${one}`);
       });
-      t.equal(differences, 0, `${questions.length} questions`);
+      t.equal(differences, 0, `${questions.length} queries`);
 
       for (const name of hidden) {
         const refused = asks(name)
@@ -211,9 +211,9 @@ for (const [who, { headers }] of Object.entries(callers)) {
   );
 }
 
-// For such a caller, the service builds a different search: not over all texts of a row at the same time.
+// For such a caller, the service builds a different search, which does not combine all texts of a row.
 t.test(
-  'a search reveals no secret to a caller who sees only some texts (CVE-2025-30352, CVE-2025-64748)',
+  'a search reveals no secret to a caller who can read only some text fields (CVE-2025-30352, CVE-2025-64748)',
   async (t) => {
     const fields = ['id', 'email', 'token', 'tfa_secret'];
     const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields }]);
@@ -228,7 +228,7 @@ t.test(
   },
 );
 
-t.test('an update or a deletion by a query reveals no secret', async (t) => {
+t.test('updating or deleting by a query reveals no secret', async (t) => {
   const { headers } = callers['all but admin access'];
   for (const [title, state] of states.entries()) {
     await changeUser(app, subject.id, state);
@@ -287,14 +287,14 @@ t.test('the rules and validations of permissions reveal no secret', async (t) =>
         ],
       });
       const read = await request({ method: 'GET', url: '/users', headers: reader.headers });
-      t.strictSame(read.json(), { data: [] }, `a rule by ${name}`);
+      t.strictSame(read.json(), { data: [] }, `a rule on ${name}`);
       const update = {
         method: 'PATCH',
         url: `/users/${subject.id}`,
         payload: { title: 'x' },
         headers: reader.headers,
       } as const;
-      t.equal((await request(update)).statusCode, 400, `a validation by ${name}`);
+      t.equal((await request(update)).statusCode, 400, `a validation on ${name}`);
     }
   }
 });
