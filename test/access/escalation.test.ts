@@ -208,7 +208,7 @@ t.test(
         ['PATCH', '/users', { query: {}, data: { status: 'active' } }],
       ]);
     }
-    t.strictSame((await standing()).doors, before.doors);
+    t.strictSame((await standing()).credentials, before.credentials);
 
     t.test('a caller can change the account of a user who has no additional rights', async (t) => {
       const rest = [

@@ -46,7 +46,7 @@ t.test('an invalid request is rejected', async (t) => {
   }
 });
 
-t.test('each address can check sixty passwords a minute', async (t) => {
+t.test('each IP address can check sixty passwords a minute', async (t) => {
   const { request, clock } = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000' });
   const ask = (remoteAddress: string) =>
     request({ method: 'POST', url: '/auth/password/check', payload: { password: 'a fine password' }, remoteAddress });

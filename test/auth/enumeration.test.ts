@@ -24,7 +24,7 @@ const addresses = new Map([
   ...(await Promise.all(
     userStatuses.map(async (status) => [status, (await createAccount(app, { status })).email] as const),
   )),
-  ['in capitals', (await createAccount(app)).email.toUpperCase()],
+  ['in upper case', (await createAccount(app)).email.toUpperCase()],
   ['of another provider', (await createAccount(app, { provider: 'github', externalIdentifier: 'x' })).email],
   ['without a password', (await createAccount(app, { password: null })).email],
   ['with a second factor', (await createTfaAccount(app)).email],
@@ -32,7 +32,7 @@ const addresses = new Map([
 
 const taking = allOperations().filter(({ fields }) => fields.has('email'));
 
-t.test('no response reveals whose address it is (CVE-2024-39896, CVE-2024-41952, CVE-2026-23511)', async (t) => {
+t.test('no response reveals whether a user exists (CVE-2024-39896, CVE-2024-41952, CVE-2026-23511)', async (t) => {
   const anonymous = taking.filter(({ operationId }) => configOf(app, operationId).access === 'anonymous');
   t.strictSame(anonymous.map(({ operationId }) => operationId).sort(), [
     'checkPassword',
@@ -84,14 +84,14 @@ t.test('a URL that is not on the allow list is rejected before any user is looke
         await send();
         counts.push(count());
       }
-      // Another task may query the database in the meantime, but not every time.
+      // Another task may query the database during a request, but not during every one.
       costs.set(whose, Math.min(...counts));
     }
     t.equal(new Set(bodies.values()).size, 1, `${operationId}: the same error for every address`);
-    const asking = access === 'anonymous' ? 0 : 1;
+    const authentications = access === 'anonymous' ? 0 : 1;
     t.strictSame(
       new Set(costs.values()),
-      new Set([asking]),
+      new Set([authentications]),
       `${operationId}: queries the database only to authenticate the caller`,
     );
   }

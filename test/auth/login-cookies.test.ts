@@ -12,7 +12,7 @@ const provider = providerVariables('alpha', {
   PROFILE_URL: 'http://127.0.0.1:9/user',
 });
 
-/** Logs in to a service with these variables. Returns the body and the cookie of both cookie modes. */
+/** Logs in to a service with these variables, and returns the body and the cookie of both cookie modes. */
 async function loginWith(t: Parameters<typeof startTestApp>[0], variables: Record<string, string>) {
   const { post } = await startTestApp(t, variables);
   const login = async (mode: string) => {
@@ -25,7 +25,7 @@ async function loginWith(t: Parameters<typeof startTestApp>[0], variables: Recor
   return { cookie: await login('cookie'), session: await login('session') };
 }
 
-t.test('an https PUBLIC_URL makes the cookies Secure; everything else is as configured', async (t) => {
+t.test('an https PUBLIC_URL adds Secure to the cookies, and all other attributes are as configured', async (t) => {
   const { cookie, session } = await loginWith(t, {
     PUBLIC_URL: 'https://auth.example.com/',
     REFRESH_TOKEN_COOKIE_NAME: 'my-refresh',
@@ -67,7 +67,7 @@ t.test('the SECURE variable of each cookie overrides PUBLIC_URL', async (t) => {
   ]);
 });
 
-t.test('SECURE with an http PUBLIC_URL, as behind a proxy', async (t) => {
+t.test('the SECURE variables also apply with an http PUBLIC_URL, as behind a proxy', async (t) => {
   const { cookie, session } = await loginWith(t, {
     PUBLIC_URL: 'http://localhost:8055',
     REFRESH_TOKEN_COOKIE_SECURE: 'true',

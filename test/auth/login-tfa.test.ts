@@ -12,8 +12,8 @@ const { app, clock, post } = await startTestApp(t);
 const moveTo = (moment: number) => clock.advance(moment - clock.now().getTime());
 
 /**
- * Moves the clock to the beginning of the next time step, so that the step lasts for the whole test. Returns its
- * number.
+ * Moves the clock to the beginning of the next time step, so that the step lasts for the whole test, and returns the
+ * number of the step.
  */
 function nextStep(): number {
   const step = stepOf(clock.now()) + 1;
@@ -29,28 +29,28 @@ async function newcomer() {
   return { ...account, login };
 }
 
-t.test('the test vectors of RFC 6238, appendix B', async (t) => {
+t.test('a login accepts the test vectors of RFC 6238, appendix B', async (t) => {
   const { login, id } = await newcomer();
   const { now } = clock;
   const start = now().getTime();
   for (const [seconds, digits] of rfcVectors) {
     moveTo(seconds * 1000);
     const otp = digits.slice(-6);
-    t.equal(codeOfStep(stepOf(now())), otp, 'the codes of the test helper are right');
+    t.equal(codeOfStep(stepOf(now())), otp, 'the test helper generates the correct code');
     t.equal((await login(otp)).statusCode, 200, `at ${seconds}`);
     t.equal((await storedUser(app, id)).tfaLastStep, Math.floor(seconds / 30));
   }
   moveTo(start);
 });
 
-t.test('in every mode (CVE-2025-64103, CVE-2024-45042)', async (t) => {
+t.test('a login requires a code in every mode (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   for (const mode of ['json', 'cookie', 'session']) {
     const { login } = await newcomer();
     const step = nextStep();
     refused(t, await login(undefined, { mode }), 'INVALID_OTP', `${mode}: missing`);
     refused(t, await login('000000', { mode }), 'INVALID_OTP', `${mode}: wrong`);
     const response = await login(codeOfStep(step), { mode });
-    t.equal(response.statusCode, 200, `${mode}: right`);
+    t.equal(response.statusCode, 200, `${mode}: correct`);
   }
 });
 
@@ -75,14 +75,14 @@ t.test('only the codes of the current and the previous step are accepted (CVE-20
   }
 });
 
-t.test('at the edges of a step', async (t) => {
+t.test('a code expires exactly at the end of the following step', async (t) => {
   const { login } = await newcomer();
   const step = nextStep();
   moveTo((step + 2) * stepLength - 5_000);
-  t.equal((await login(codeOfStep(step))).statusCode, 200, 'just before it is too old');
+  t.equal((await login(codeOfStep(step))).statusCode, 200, 'just before it expires');
   const other = await newcomer();
   moveTo((step + 2) * stepLength);
-  refused(t, await other.login(codeOfStep(step)), 'INVALID_OTP', 'too old');
+  refused(t, await other.login(codeOfStep(step)), 'INVALID_OTP', 'expired');
 });
 
 t.test('invalid codes are rejected', async (t) => {
@@ -118,20 +118,20 @@ t.test('invalid codes are rejected', async (t) => {
   t.equal((await login(code)).statusCode, 200, 'none of them has used up the code');
 });
 
-t.test('a code works once (CVE-2026-43930)', async (t) => {
-  t.test('not again in its own step, nor in the next', async (t) => {
+t.test('a code works only once (CVE-2026-43930)', async (t) => {
+  t.test('a used code is rejected in its own step and in the next', async (t) => {
     const { login } = await newcomer();
     const step = nextStep();
     const code = codeOfStep(step);
     t.equal((await login(code)).statusCode, 200);
-    refused(t, await login(code), 'INVALID_OTP', 'again');
-    refused(t, await login(code, { mode: 'session' }), 'INVALID_OTP', 'again in another mode');
+    refused(t, await login(code), 'INVALID_OTP', 'a second time');
+    refused(t, await login(code, { mode: 'session' }), 'INVALID_OTP', 'in another mode');
     nextStep();
-    refused(t, await login(code), 'INVALID_OTP', 'again a step later');
-    t.equal((await login(codeOfStep(step + 1))).statusCode, 200, 'the code of that step');
+    refused(t, await login(code), 'INVALID_OTP', 'one step later');
+    t.equal((await login(codeOfStep(step + 1))).statusCode, 200, 'the code of the next step');
   });
 
-  t.test('the previous code and then the current one work, but not the other way round', async (t) => {
+  t.test('the previous code can be used before the current one, but not after it', async (t) => {
     const step = nextStep();
     const upwards = await newcomer();
     t.equal((await upwards.login(codeOfStep(step - 1))).statusCode, 200);
@@ -141,30 +141,30 @@ t.test('a code works once (CVE-2026-43930)', async (t) => {
     refused(t, await downwards.login(codeOfStep(step - 1)), 'INVALID_OTP', 'an older code after a newer one');
   });
 
-  t.test('of 20 simultaneous logins one succeeds', async (t) => {
+  t.test('of 20 simultaneous logins with one code, only one succeeds', async (t) => {
     for (const back of [0, 1]) {
       const { login, id } = await newcomer();
       const code = codeOfStep(nextStep() - back);
       const responses = await Promise.all(Array.from({ length: 20 }, () => login(code)));
       const losers = responses.filter((response) => response.statusCode !== 200);
       t.equal(losers.length, 19);
-      for (const response of losers) t.match(codeOf(response), /^(INVALID_OTP|REQUESTS_EXCEEDED)$/, 'a loser');
+      for (const response of losers) t.match(codeOf(response), /^(INVALID_OTP|REQUESTS_EXCEEDED)$/, 'the others');
       t.equal(await app.db.$count(sessions, eq(sessions.user, id)), 1);
     }
   });
 
-  t.test('a wrong password does not use up the code', async (t) => {
+  t.test('a login with a wrong password does not use up the code', async (t) => {
     const { login, email } = await newcomer();
     const code = codeOfStep(nextStep());
     const wrong = await login(code, { password: 'wrong' });
-    refused(t, wrong, 'INVALID_CREDENTIALS', 'right code');
+    refused(t, wrong, 'INVALID_CREDENTIALS', 'correct code');
     t.equal((await login('000000', { password: 'wrong' })).body, wrong.body, 'wrong code');
     t.equal((await login(undefined, { password: 'wrong' })).body, wrong.body, 'no code');
     t.equal((await post('/auth/login', { email: `x${email}`, password: 'wrong' })).body, wrong.body, 'unknown user');
     t.equal((await login(code)).statusCode, 200, 'the code still works');
   });
 
-  t.test('a code used by one user still works for another', async (t) => {
+  t.test('a code used by one user still works for another user', async (t) => {
     const [one, two] = [await newcomer(), await newcomer()];
     const code = codeOfStep(nextStep());
     t.equal((await one.login(code)).statusCode, 200);
@@ -181,7 +181,7 @@ t.test('a rejected login leaves no trace', async (t) => {
   t.equal((await storedUser(app, id)).lastAccess, null);
 });
 
-t.test('a user who may not log in gets the same error with any code', async (t) => {
+t.test('a user who is not allowed to log in gets the same error with any code', async (t) => {
   const { login, id } = await newcomer();
   const code = codeOfStep(nextStep());
   for (const columns of [{ status: 'suspended' }, { status: 'active', provider: 'github' }]) {
@@ -192,7 +192,7 @@ t.test('a user who may not log in gets the same error with any code', async (t) 
   }
 });
 
-t.test('secrets of other lengths, in upper and lower case', async (t) => {
+t.test('secrets of other lengths, in upper or lower case, are accepted', async (t) => {
   const bytes = Buffer.from('0123456789abcdef0123456789abcdef', 'latin1');
   const base32 = 'GAYTEMZUGU3DOOBZMFRGGZDFMYYDCMRTGQ2TMNZYHFQWEY3EMVTA';
   for (const secret of [base32, base32.toLowerCase()]) {
@@ -202,7 +202,7 @@ t.test('secrets of other lengths, in upper and lower case', async (t) => {
   }
 });
 
-t.test('the secret is stored encrypted, differently each time', async (t) => {
+t.test('the secret is encrypted, with a different result each time', async (t) => {
   const { id } = await newcomer();
   t.not(app.tfaSecrets.seal(rfcSecret.base32, id), app.tfaSecrets.seal(rfcSecret.base32, id));
   const dump = await dumpDatabase(app);

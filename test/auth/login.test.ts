@@ -26,9 +26,9 @@ const { app, clock, post, get, request } = await startTestApp(t);
 const sessionCount = () => app.db.$count(sessions);
 const sessionsOf = (user: string) => app.db.select().from(sessions).where(eq(sessions.user, user));
 
-t.test('the three modes', async (t) => {
+t.test('each mode returns its tokens in its own place', async (t) => {
   for (const mode of [undefined, 'json']) {
-    t.test(`json, ${mode ? 'asked for' : 'by default'}`, async (t) => {
+    t.test(`mode json returns the tokens in the body, ${mode ? 'if requested' : 'by default'}`, async (t) => {
       const response = await post('/auth/login', { ...admin, ...(mode ? { mode } : {}) });
       t.equal(response.statusCode, 200);
       t.equal(response.headers['content-type'], 'application/json; charset=utf-8');
@@ -43,7 +43,7 @@ t.test('the three modes', async (t) => {
     });
   }
 
-  t.test('cookie', async (t) => {
+  t.test('mode cookie sets the refresh token as a cookie', async (t) => {
     const response = await post('/auth/login', { ...admin, mode: 'cookie' });
     t.equal(response.statusCode, 200);
     const { data } = response.json();
@@ -59,7 +59,7 @@ t.test('the three modes', async (t) => {
     t.equal(refreshed.statusCode, 200);
   });
 
-  t.test('session', async (t) => {
+  t.test('mode session sets the session token as a cookie', async (t) => {
     const response = await post('/auth/login', { ...admin, mode: 'session' });
     t.equal(response.statusCode, 200);
     t.strictSame(response.json(), { data: { expires: 86_400_000 } });
@@ -84,7 +84,7 @@ t.test('the three modes', async (t) => {
     t.strictSame((await sessionsOf(id)).map((session) => session.id).sort(), tokens.sort());
   });
 
-  t.test('a trailing slash is tolerated', async (t) => {
+  t.test('a trailing slash is accepted', async (t) => {
     t.equal((await post('/auth/login/', admin)).statusCode, 200);
   });
 });
@@ -126,8 +126,8 @@ t.test('a login never continues a session that the browser already has (CVE-2023
   }
 });
 
-t.test('accepted input', async (t) => {
-  t.test('the email address in any letter case, however it is stored', async (t) => {
+t.test('valid input is accepted', async (t) => {
+  t.test('the email address is accepted in any letter case, however it is stored', async (t) => {
     const { password } = await createAccount(app, { email: 'Mixed.Case+Tag@Example.COM' });
     for (const email of ['Mixed.Case+Tag@Example.COM', 'mixed.case+tag@example.com', 'MIXED.CASE+TAG@EXAMPLE.COM']) {
       t.equal((await post('/auth/login', { email, password })).statusCode, 200, email);
@@ -135,19 +135,19 @@ t.test('accepted input', async (t) => {
     refused(t, await post('/auth/login', { email: 'mixed.case@example.com', password }), 'INVALID_CREDENTIALS', 'tag');
   });
 
-  t.test('unknown keys, which are ignored', async (t) => {
+  t.test('unknown keys are ignored', async (t) => {
     const extras = { id: 1, share: null, user: { admin: true }, remember_me: 'yes', toString: 1, refresh_token: 5 };
     t.equal((await post('/auth/login', { ...admin, ...extras })).statusCode, 200);
   });
 
-  t.test('a one-time password that is not required', async (t) => {
+  t.test('a one-time password that is not required is ignored', async (t) => {
     t.equal((await post('/auth/login', { ...admin, otp: 'anything' })).statusCode, 200);
   });
 
-  t.test('passwords of any characters and any length are compared completely', async (t) => {
+  t.test('passwords with any characters and of any length are compared in full', async (t) => {
     for (const password of [' ', 'pässwörd 🔑 пароль', `${'x'.repeat(5000)}y`]) {
       const { email } = await createAccount(app, { password: await app.passwords.hash(password) });
-      t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'right');
+      t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'correct');
       for (const wrong of [`${password} `, password.slice(0, -1) || 'x', password.toUpperCase().trim() || '  ']) {
         refused(t, await post('/auth/login', { email, password: wrong }), 'INVALID_CREDENTIALS', 'wrong');
       }
@@ -155,7 +155,7 @@ t.test('accepted input', async (t) => {
   });
 });
 
-t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
+t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', async (t) => {
   const before = await sessionCount();
   const { email, password } = admin;
   const notText = [null, 0, 1, true, false, [], ['x'], {}, { $ne: '' }];
@@ -238,7 +238,7 @@ t.test('malformed bodies: 400 INVALID_PAYLOAD, and no session', async (t) => {
   t.equal(await sessionCount(), before);
 });
 
-t.test('rejected logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async (t) => {
+t.test('every rejected login returns the same 401 response (CVE-2024-39896, CVE-2024-41952)', async (t) => {
   const before = await sessionCount();
   const password = accountPassword;
   const inactive = await Promise.all(
@@ -258,7 +258,7 @@ t.test('rejected logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async
     ...inactive,
   ];
   const expected = await post('/auth/login', { email: 'no.such.user@example.com', password });
-  refused(t, expected, 'INVALID_CREDENTIALS', 'form');
+  refused(t, expected, 'INVALID_CREDENTIALS', 'the expected response');
   for (const { what, email } of cases) {
     for (const mode of ['json', 'cookie', 'session']) {
       const response = await post('/auth/login', { email, password, mode, otp: '123456' });
@@ -271,10 +271,10 @@ t.test('rejected logins: 401, all alike (CVE-2024-39896, CVE-2024-41952)', async
 
   const account = await createAccount(app);
   await post('/auth/login', { ...account, password: 'wrong' });
-  t.equal((await storedUser(app, account.id)).lastAccess, null, 'a rejected login does not count as access');
+  t.equal((await storedUser(app, account.id)).lastAccess, null, 'a rejected login does not update last_access');
 });
 
-t.test('a user who changes while their password is checked', async (t) => {
+t.test('a login respects changes to the user that are made while the password is checked', async (t) => {
   const { passwords } = app;
   const { verify } = passwords;
   t.teardown(() => {
@@ -308,7 +308,7 @@ t.test('a user who changes while their password is checked', async (t) => {
   const gone = await loginWhile((id) => deleteAccount(app, id));
   refused(t, gone.response, 'INVALID_CREDENTIALS', 'deleted');
   const renewed = await loginWhile((id) => updateAccount(app, id, { password: same }));
-  t.equal(renewed.response.statusCode, 200, 'another hash of the same password');
+  t.equal(renewed.response.statusCode, 200, 'a new hash of the same password');
   t.equal(renewed.sessions.length, 1);
 });
 
@@ -342,8 +342,8 @@ t.test(
   },
 );
 
-t.test('what a login stores', async (t) => {
-  t.test('the time of the last access, according to the clock of the service', async (t) => {
+t.test('a login stores the session and the time of access, but no secrets', async (t) => {
+  t.test('a login stores the time of access, according to the clock of the service', async (t) => {
     const account = await createAccount(app);
     t.equal((await storedUser(app, account.id)).lastAccess, null);
     clock.advance(3 * day);
@@ -353,7 +353,7 @@ t.test('what a login stores', async (t) => {
     t.ok(written >= before && written <= clock.now().getTime());
   });
 
-  t.test('a session with address, user agent and expiry', async (t) => {
+  t.test('a login stores a session with its address, user agent and expiry', async (t) => {
     const lifetimes = { json: 7 * day, cookie: 7 * day, session: day };
     for (const [mode, lifetime] of Object.entries(lifetimes)) {
       const account = await createAccount(app);
@@ -372,13 +372,13 @@ t.test('what a login stores', async (t) => {
       t.match(row, { ip: '203.0.113.7', userAgent: 'Test/1.0 (any)', generation: 0 }, mode);
       const made = row?.createdAt.getTime() ?? 0;
       t.ok(made >= before && made <= after, 'created now');
-      t.strictSame(row?.authenticatedAt, row?.createdAt, 'the login is the time of authentication');
+      t.strictSame(row?.authenticatedAt, row?.createdAt, 'authenticated at the time of login');
       const expires = row?.expiresAt.getTime() ?? 0;
       t.ok(expires >= before + lifetime && expires <= after + lifetime, `${mode}: expires on time`);
     }
   });
 
-  t.test('a user agent is cut to 255 characters, and an empty one is stored as null', async (t) => {
+  t.test('a user agent is truncated to 255 characters, and an empty one is stored as null', async (t) => {
     const kept = async (userAgent: string) => {
       const account = await createAccount(app);
       const headers = { 'user-agent': userAgent };
@@ -391,7 +391,7 @@ t.test('what a login stores', async (t) => {
     t.equal(await kept(''), null);
   });
 
-  t.test('an IPv6 address', async (t) => {
+  t.test('a session can store an IPv6 address', async (t) => {
     const account = await createAccount(app);
     const options = { method: 'POST', url: '/auth/login', payload: account, remoteAddress: '2001:db8::1' } as const;
     t.equal((await request(options)).statusCode, 200);
@@ -440,7 +440,7 @@ t.test('what a login stores', async (t) => {
   });
 });
 
-t.test('nonexistent routes: 404 ROUTE_NOT_FOUND', async (t) => {
+t.test('a nonexistent route returns 404 ROUTE_NOT_FOUND', async (t) => {
   for (const url of ['/auth/login/unknown', '/auth/login/default', '/auth/login/json', '/auth/logins']) {
     const response = await post(url, admin);
     refused(t, response, 'ROUTE_NOT_FOUND', url);
@@ -451,12 +451,12 @@ t.test('nonexistent routes: 404 ROUTE_NOT_FOUND', async (t) => {
   }
 });
 
-t.test('AUTH_DISABLE_DEFAULT disables the route, and nothing else', async (t) => {
+t.test('AUTH_DISABLE_DEFAULT disables only the login route', async (t) => {
   const { post, get } = await startTestApp(t, {
     AUTH_DISABLE_DEFAULT: 'true',
     ADMIN_TOKEN: 'a-static-token-of-32-characters-for-tests',
   });
-  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'right password');
+  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'correct password');
   refused(t, await post('/auth/login', {}), 'ROUTE_NOT_FOUND', 'no body');
   t.equal((await get('/users/me', bearer('a-static-token-of-32-characters-for-tests'))).json().data.email, admin.email);
 });

@@ -34,11 +34,11 @@ const isDead = async (t: Test, session: ClientSession, what: string) => {
 };
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: logout ends everything of the session, and leaves other sessions alone`, async (t) => {
+  t.test(`mode ${mode}: a logout revokes all tokens of its session, and no other session`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     const others = [await logIn(service, mode, user), await logIn(service, mode)];
-    // An access token issued before the latest refresh belongs to the session, too.
+    // An access token issued before the latest refresh also belongs to the session.
     const session = sessionOf(mode, await refresh(service, first));
     await isAlive(t, first, 'the token from before the refresh');
     await isAlive(t, session, 'the session');
@@ -58,17 +58,17 @@ for (const mode of modes) {
   t.test(`mode ${mode}: an unknown token ends no session`, async (t) => {
     const bystander = await logIn(service, mode);
     for (const token of ['A'.repeat(64), 'x', 'a.b.c', `${bystander.token.slice(0, -2)}AA`]) {
-      // In mode `session`, the request also carries a token of ours: if a cookie is the only credential, it must be
-      // usable.
-      const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
+      // In mode `session`, the request also sends a valid token in the header. A cookie that is the only credential
+      // would have to be valid.
+      const extraHeaders = mode === 'session' ? (await logIn(service, 'json')).headers : {};
       const { payload, headers } = carry(mode, token);
-      const response = await post('/auth/logout', payload, { ...headers, ...besides });
+      const response = await post('/auth/logout', payload, { ...headers, ...extraHeaders });
       t.equal(response.statusCode, 204, token);
     }
     await isAlive(t, bystander, 'no other user is logged out');
   });
 
-  t.test(`mode ${mode}: no token in the expected place is 400, whatever the other places hold`, async (t) => {
+  t.test(`mode ${mode}: a missing token returns 400, even if other places contain tokens`, async (t) => {
     const held = [await logIn(service, 'json'), await logIn(service, 'cookie'), await logIn(service, 'session')];
     const others = held.filter((session) => session.mode !== mode);
     const cookie = others.flatMap(({ carrier }) => carrier.headers.cookie ?? []).join('; ');
@@ -84,11 +84,11 @@ for (const mode of modes) {
 
   t.test(`mode ${mode}: simultaneous logouts all return 204`, async (t) => {
     const session = await logIn(service, mode);
-    // The cookie is still valid only for the first of them.
-    const besides = mode === 'session' ? (await logIn(service, 'json')).headers : {};
+    // The cookie is valid only for the first of these requests.
+    const extraHeaders = mode === 'session' ? (await logIn(service, 'json')).headers : {};
     const { payload, headers } = session.carrier;
     const responses = await Promise.all(
-      Array.from({ length: 20 }, () => post('/auth/logout', payload, { ...headers, ...besides })),
+      Array.from({ length: 20 }, () => post('/auth/logout', payload, { ...headers, ...extraHeaders })),
     );
     t.strictSame([...new Set(responses.map(({ statusCode }) => statusCode))], [204]);
     await isDead(t, session, 'the session');
@@ -121,7 +121,7 @@ for (const mode of ['json', 'cookie'] as const) {
     await isDead(t, session, 'the session');
   });
 
-  t.test(`mode ${mode}: so does an expired token, and one of a suspended user`, async (t) => {
+  t.test(`mode ${mode}: an expired token, or one of a suspended user, still logs out its session`, async (t) => {
     const user = await createUser(app);
     const session = await logIn(service, mode, user);
     clock.advance(8 * day);
@@ -166,7 +166,7 @@ t.test('the old cookie of a refreshed session logs it out during the grace perio
 });
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: a token replaced before the grace period, or more than once, has no effect`, async (t) => {
+  t.test(`mode ${mode}: a token that was replaced twice, or before the grace period, has no effect`, async (t) => {
     const first = await logIn(service, mode);
     const second_ = sessionOf(mode, await refresh(service, first));
     const third = sessionOf(mode, await refresh(service, second_));
@@ -180,13 +180,13 @@ for (const mode of modes) {
   });
 }
 
-t.test('of several cookies with the same name, the valid ones are refreshed and logged out', async (t) => {
+t.test('if several cookies have the same name, the valid ones are refreshed and logged out', async (t) => {
   for (const mode of ['cookie', 'session'] as const) {
     const name = mode === 'cookie' ? refreshCookie : sessionCookie;
     const first = await logIn(service, mode);
     const second_ = sessionOf(mode, await refresh(service, first));
     clock.advance(11 * second);
-    // A cookie with a domain that is no longer configured: the old cookie is sent first, and must not end a session.
+    // A browser may first send an old cookie, with a domain that is no longer configured. It must not end a session.
     const both = `${name}=x; ${name}=${first.token}; ${name}=${second_.token}; ${name}=a.b.c`;
     const third = sessionOf(mode, await post('/auth/refresh', { mode }, { cookie: both }));
     await isAlive(t, third, mode);
@@ -194,19 +194,19 @@ t.test('of several cookies with the same name, the valid ones are refreshed and 
     const jar = `${name}=y; ${name}=${other.token}; ${name}=${third.token}`;
     t.equal((await post('/auth/logout', { mode }, { cookie: jar })).statusCode, 204);
     await isDead(t, third, mode);
-    await isDead(t, other, `${mode}: the other one, too`);
+    await isDead(t, other, `${mode}: the other session`);
   }
 });
 
-t.test('mode session ends no session with a token of another mode', async (t) => {
+t.test('mode session cannot end a session with a token of another mode', async (t) => {
   const json = await logIn(service, 'json');
   const response = await logOut(service, { carrier: carry('session', json.accessToken) });
   t.equal(response.statusCode, 204);
-  t.match(cookieOf(response, 'session'), { value: '' }, 'but the misplaced cookie is cleared');
+  t.match(cookieOf(response, 'session'), { value: '' }, 'the misplaced cookie is cleared');
   await isAlive(t, json, 'the session of mode json');
 });
 
-t.test('the mode is the requested one; by default json with a token in the body, and cookie without', async (t) => {
+t.test('the default mode is json with a token in the body, and cookie without one', async (t) => {
   const json = await logIn(service, 'json');
   const cookie = await logIn(service, 'cookie');
   const headers = cookie.carrier.headers;
@@ -229,7 +229,7 @@ t.test('the mode is the requested one; by default json with a token in the body,
   await isAlive(t, session, 'session');
 });
 
-t.test('an invalid body is 400, and ends no session', async (t) => {
+t.test('an invalid body returns 400 and ends no session', async (t) => {
   const session = await logIn(service, 'json');
   const { token } = session;
   const bodies = [
@@ -252,7 +252,7 @@ t.test('an invalid body is 400, and ends no session', async (t) => {
   await isAlive(t, session, 'the session');
 });
 
-t.test('no access token is required, but an unusable one is rejected', async (t) => {
+t.test('a logout requires no access token, but rejects an unusable one', async (t) => {
   const session = await logIn(service, 'json');
   clock.advance(16 * minute);
   const expired = await post('/auth/logout', session.carrier.payload, session.headers);
@@ -262,7 +262,7 @@ t.test('no access token is required, but an unusable one is rejected', async (t)
   t.equal((await logOut(service, session)).statusCode, 204);
 });
 
-t.test('only our own cookies that the request carried are cleared', async (t) => {
+t.test('a logout clears only cookies of the service that the request contains', async (t) => {
   const clearedBy = async (service: TestApp, payload: object, cookie: string, headers: Record<string, string> = {}) => {
     const response = await service.post('/auth/logout', payload, { cookie, ...headers });
     t.equal(response.statusCode, 204);
@@ -282,7 +282,7 @@ t.test('only our own cookies that the request carried are cleared', async (t) =>
     sessionCookie,
   ]);
 
-  t.test('with the attributes that they were set with: a browser takes nothing else for the same cookie', async (t) => {
+  t.test('cookies are cleared with their original attributes, as browsers require', async (t) => {
     const configured = await startTestApp(t, {
       PUBLIC_URL: 'https://accounts.example.com',
       REFRESH_TOKEN_COOKIE_NAME: '__Secure-refresh',

@@ -68,7 +68,7 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
   refused(t, await get('/users/me', bearer(token)), 'INVALID_CREDENTIALS', 'the static token');
   refused(t, await get('/users/me', thief.headers), 'TOKEN_EXPIRED', 'the access token');
   refused(t, await post('/auth/refresh', thief.carrier.payload), 'INVALID_CREDENTIALS', 'the session');
-  t.strictSame(await linkedTo(service, owner.id), [], 'the linked account');
+  t.strictSame(await linkedTo(service, owner.id), [], 'the linked identity');
   refused(t, await post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'the pending address');
   t.equal(await app.db.$count(emailChanges), 0);
   t.equal((await storedUser(app, owner.id)).email, owner.email);
@@ -89,7 +89,7 @@ t.test('a reset cancels a pending address change while its link is still valid',
   const service = await startTestApp(t, { ...providers, PASSWORD_RESET_LOOKBACK: '0' });
   const { owner, confirmation } = await takenOver(service);
   await resets(service, t, owner.email);
-  refused(t, await service.post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'void');
+  refused(t, await service.post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'an invalid link');
   t.equal((await storedUser(service.app, owner.id)).email, owner.email);
 });
 
@@ -104,7 +104,7 @@ t.test('credentials older than the lookback period are kept', async (t) => {
     .values({ user: owner.id, provider: 'github', identifier: 'late', createdAt: clock.now() });
   const notice = await resets(service, t, owner.email);
   t.equal((await get('/users/me', bearer(token))).statusCode, 200, 'the static token');
-  t.strictSame(await linkedTo(service, owner.id), [`thief-${count}`], 'the linked account');
+  t.strictSame(await linkedTo(service, owner.id), [`thief-${count}`], 'the linked identity');
   const [, removed = '', remaining = ''] =
     /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(notice?.text ?? '') ?? [];
   t.match(removed, /GitHub/);

@@ -37,7 +37,7 @@ t.test('a reset replaces the password and ends every session (CVE-2026-22706, CV
   for (const session of sessions) t.equal((await readMe(service, session)).statusCode, 401);
   refused(t, await post('/auth/login', user), 'INVALID_CREDENTIALS', 'the old password');
   t.equal((await post('/auth/login', { email: user.email, password: fresh })).statusCode, 200);
-  refused(t, await reset(token, 'yet another password'), 'FORBIDDEN', 'used');
+  refused(t, await reset(token, 'yet another password'), 'FORBIDDEN', 'a used token');
 });
 
 t.test('an email is sent only to an active user who logs in with a password', async (t) => {
@@ -82,7 +82,7 @@ t.test('the link leads only to allowed URLs', async (t) => {
   t.equal(custom?.hash, '#top');
   t.equal(custom?.searchParams.get('own'), '1');
   t.equal(custom?.searchParams.getAll('token').length, 1, 'the token in the URL is replaced');
-  t.equal(standard?.origin, new URL(app.config.PUBLIC_URL).origin, 'headers have no influence');
+  t.equal(standard?.origin, new URL(app.config.PUBLIC_URL).origin, 'request headers have no effect');
 });
 
 t.test('an invalid token is rejected (CVE-2026-1529, CVE-2025-64708, CVE-2026-27840)', async (t) => {
@@ -110,7 +110,7 @@ t.test('an invalid token is rejected (CVE-2026-1529, CVE-2025-64708, CVE-2026-27
   }
 });
 
-t.test('a link becomes void when the account changes', async (t) => {
+t.test('a link becomes invalid when the account changes', async (t) => {
   const changes = {
     'another password': { password: 'a hash' },
     'another address': { email: 'elsewhere@example.com' },
@@ -128,7 +128,7 @@ t.test('a link becomes void when the account changes', async (t) => {
   await ask(gone.email);
   const token = await tokenFor(app, gone.email);
   await app.db.delete(users).where(eq(users.id, gone.id));
-  refused(t, await reset(token), 'FORBIDDEN', 'gone');
+  refused(t, await reset(token), 'FORBIDDEN', 'the user is deleted');
 
   const twice = await createUser(app);
   await ask(twice.email);
@@ -161,7 +161,7 @@ t.test('a rejected password does not use up the link', async (t) => {
 });
 
 t.test(
-  'of fifty simultaneous requests with the same token, one succeeds (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)',
+  'of fifty simultaneous requests with the same token, only one succeeds (GHSA-hc7v-rggr-4hvx, GHSA-hc7v-x88r-fmh4)',
   async (t) => {
     const user = await createUser(app);
     await ask(user.email);
@@ -171,7 +171,7 @@ t.test(
     );
     const winners = answers.flatMap(({ statusCode }, number) => (statusCode === 204 ? [number] : []));
     t.equal(winners.length, 1);
-    for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'FORBIDDEN', 'the others');
+    for (const answer of answers) if (answer.statusCode !== 204) refused(t, answer, 'FORBIDDEN', 'the other requests');
     const password = `the password of number ${winners[0]}`;
     t.equal((await post('/auth/login', { email: user.email, password })).statusCode, 200);
   },

@@ -35,15 +35,15 @@ const isRefused = async (t: Test, session: Pick<ClientSession, 'carrier'>, what:
 };
 const sessionRows = (userId: string) => app.db.select().from(sessions).where(eq(sessions.user, userId));
 
-t.test('a refresh takes one statement, and one for the time of the last access', async (t) => {
+t.test('a refresh needs one SQL statement, and one more to update last_access', async (t) => {
   const session = await logIn(service, 'json');
   const count = countStatements(app);
   t.equal((await refresh(service, session)).statusCode, 200);
   t.ok(count() <= 2, `${count()}`);
 });
 
-t.test('each mode returns its tokens in the place where it reads them', async (t) => {
-  t.test('json: in the body, and no cookie', async (t) => {
+t.test('each mode returns tokens in the place from which it reads them', async (t) => {
+  t.test('mode json returns both tokens in the body and sets no cookie', async (t) => {
     const before = await logIn(service, 'json');
     const response = await refresh(service, before);
     t.equal(response.statusCode, 200);
@@ -56,7 +56,7 @@ t.test('each mode returns its tokens in the place where it reads them', async (t
     t.not(data.refresh_token, before.token);
   });
 
-  t.test('cookie: the refresh token in its cookie, the access token in the body', async (t) => {
+  t.test('mode cookie sets the refresh token as a cookie and returns the access token in the body', async (t) => {
     const before = await logIn(service, 'cookie');
     const response = await refresh(service, before);
     t.equal(response.statusCode, 200);
@@ -70,7 +70,7 @@ t.test('each mode returns its tokens in the place where it reads them', async (t
     t.not(cookie?.value, before.token);
   });
 
-  t.test('session: the access token in its cookie, and only the lifetime in the body', async (t) => {
+  t.test('mode session sets the access token as a cookie and returns only its lifetime in the body', async (t) => {
     const before = await logIn(service, 'session');
     clock.advance(second);
     const response = await refresh(service, before);
@@ -94,21 +94,21 @@ for (const mode of modes) {
       session = sessionOf(mode, await refresh(service, session));
       t.equal(claimsOf(session.accessToken).session, id, 'it is still the same session');
       const me = await readMe(service, session);
-      t.equal(me.json().data.id, user.id, 'and the new token belongs to the same user');
+      t.equal(me.json().data.id, user.id, 'the new token belongs to the same user');
     }
     t.equal((await sessionRows(user.id)).length, 1);
   });
 
-  t.test(`mode ${mode}: an access token states when it expires`, async (t) => {
+  t.test(`mode ${mode}: an access token states when it was issued and when it expires`, async (t) => {
     const before = await logIn(service, mode);
     clock.advance(minute);
     const { iat, exp } = claimsOf(sessionOf(mode, await refresh(service, before)).accessToken);
-    // The expiry is computed first. Both are whole seconds, so the next second may have started when the token is
-    // signed.
+    // The service computes the expiry first. Both times are whole seconds, so the next second may have started when the
+    // token is signed.
     const lifetime = (mode === 'session' ? day : 15 * minute) / second;
     const lasts = Number(exp) - Number(iat);
     t.ok(lasts === lifetime || lasts === lifetime - 1, `${lasts} seconds`);
-    t.ok(Math.abs(Number(iat) - clock.now().getTime() / second) < 5, 'and when it was issued');
+    t.ok(Math.abs(Number(iat) - clock.now().getTime() / second) < 5, 'the token states when it was issued');
   });
 
   t.test(`mode ${mode}: an expired session cannot be refreshed`, async (t) => {
@@ -146,7 +146,7 @@ for (const mode of modes) {
     await isRefused(t, session, 'refresh');
   });
 
-  t.test(`mode ${mode}: no token in the expected place is 400, whatever the other places hold`, async (t) => {
+  t.test(`mode ${mode}: a missing token returns 400, even if other places contain tokens`, async (t) => {
     const [json, cookie, session] = await Promise.all(modes.map((mode) => logIn(service, mode)));
     const places = {
       json: { payload: { refresh_token: json?.token }, cookie: '' },
@@ -168,7 +168,7 @@ for (const mode of modes) {
     t.strictSame(response.cookies, []);
   });
 
-  t.test(`mode ${mode}: an empty token counts as missing`, async (t) => {
+  t.test(`mode ${mode}: an empty token is treated as missing`, async (t) => {
     const { payload, headers } = carry(mode, '');
     const response = await post('/auth/refresh', payload, headers);
     t.equal(response.statusCode, 400);
@@ -176,8 +176,8 @@ for (const mode of modes) {
   });
 }
 
-t.test('the mode is the requested one; by default json with a token in the body, and cookie without', async (t) => {
-  t.test('no mode, token in the body: json, even with both cookies present', async (t) => {
+t.test('the default mode is json with a token in the body, and cookie without one', async (t) => {
+  t.test('with a token in the body, the default mode is json, even if both cookies are present', async (t) => {
     const [json, cookie] = [await logIn(service, 'json'), await logIn(service, 'cookie')];
     const response = await post(
       '/auth/refresh',
@@ -189,7 +189,7 @@ t.test('the mode is the requested one; by default json with a token in the body,
     t.equal((await refresh(service, cookie)).statusCode, 200, 'the session in the cookie is unaffected');
   });
 
-  t.test('no mode, no token in the body: cookie, even with a session cookie present', async (t) => {
+  t.test('without a token in the body, the default mode is cookie, even if a session cookie is present', async (t) => {
     const [cookie, session] = [await logIn(service, 'cookie'), await logIn(service, 'session')];
     const response = await post('/auth/refresh', undefined, {
       cookie: `${sessionCookie}=${session.token}; ${refreshCookie}=${cookie.token}`,
@@ -198,16 +198,16 @@ t.test('the mode is the requested one; by default json with a token in the body,
     t.equal(cookieOf(response, 'session'), undefined);
   });
 
-  t.test('no mode and only a session cookie: 400, because there is no refresh cookie', async (t) => {
+  t.test('without a mode, a session cookie alone returns 400, because there is no refresh cookie', async (t) => {
     const { headers } = await logIn(service, 'session');
     t.equal(codeOf(await post('/auth/refresh', {}, headers)), 'INVALID_PAYLOAD');
   });
 
-  t.test('mode cookie with tokens in both places uses the one in the cookie', async (t) => {
+  t.test('mode cookie uses the token in the cookie, even if the body contains another one', async (t) => {
     const [json, cookie] = [await logIn(service, 'json'), await logIn(service, 'cookie')];
     const response = await post('/auth/refresh', { mode: 'cookie', refresh_token: json.token }, cookie.carrier.headers);
     t.equal(claimsOf(sessionOf('cookie', response).accessToken).session, claimsOf(cookie.accessToken).session);
-    t.equal((await refresh(service, json)).statusCode, 200, 'the one in the body is unaffected');
+    t.equal((await refresh(service, json)).statusCode, 200, 'the token in the body is unaffected');
   });
 
   t.test('mode json never falls back to a valid cookie', async (t) => {
@@ -217,7 +217,7 @@ t.test('the mode is the requested one; by default json with a token in the body,
     t.equal((await refresh(service, cookie)).statusCode, 200);
   });
 
-  t.test('mode session accepts no refresh token of another mode in the session cookie', async (t) => {
+  t.test('mode session does not accept tokens of other modes in the session cookie', async (t) => {
     for (const mode of ['json', 'cookie'] as const) {
       const { token, accessToken } = await logIn(service, mode);
       await isRefused(t, { carrier: carry('session', token) }, `the refresh token of mode ${mode}`);
@@ -226,20 +226,20 @@ t.test('the mode is the requested one; by default json with a token in the body,
     }
   });
 
-  t.test('modes json and cookie accept no access token', async (t) => {
+  t.test('modes json and cookie do not accept an access token', async (t) => {
     const { token } = await logIn(service, 'session');
     await isRefused(t, { carrier: carry('json', token) }, 'json');
     await isRefused(t, { carrier: carry('cookie', token) }, 'cookie');
   });
 
-  t.test('mode session accepts no static token, which belongs to no session', async (t) => {
+  t.test('mode session does not accept a static token, because it belongs to no session', async (t) => {
     const token = 'the static token of somebody';
     await createUser(app, { token });
     await isRefused(t, { carrier: carry('session', encodeURIComponent(token)) }, 'static token');
   });
 });
 
-t.test('an invalid body is 400', async (t) => {
+t.test('an invalid body returns 400', async (t) => {
   const { token } = await logIn(service, 'json');
   const bodies: object[] = [
     { refresh_token: token, mode: 'jwt' },
@@ -283,7 +283,7 @@ t.test('an invalid body is 400', async (t) => {
   );
 });
 
-t.test('an unknown token is 401', async (t) => {
+t.test('an unknown token returns 401', async (t) => {
   const garbage = [
     'A'.repeat(64),
     '_'.repeat(64),
@@ -305,7 +305,7 @@ t.test('an unknown token is 401', async (t) => {
   await isRefused(t, { carrier: carry('json', session.token.toLowerCase()) }, 'different letter case');
 });
 
-/** What a client holds after a refresh; the same for each repetition of that refresh. */
+/** What a client holds after a refresh. It is the same for each repetition of that refresh. */
 const heldAfter = (mode: SessionMode, response: LightMyRequestResponse) => {
   const { token } = sessionOf(mode, response);
   if (mode !== 'session') return token;
@@ -321,7 +321,7 @@ const reuseOf = async (session: ClientSession) => {
 };
 
 for (const mode of modes) {
-  t.test(`mode ${mode}: during the grace period a refresh can be repeated, with the same successor`, async (t) => {
+  t.test(`mode ${mode}: during the grace period, a repeated refresh returns the same successor`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     const response = await refresh(service, first);
@@ -334,7 +334,7 @@ for (const mode of modes) {
       t.equal(heldAfter(mode, again), heldAfter(mode, response), 'the same successor');
       t.strictSame(Object.keys(again.json().data), Object.keys(response.json().data));
       t.equal(again.json().data.expires, response.json().data.expires);
-      t.equal((await readMe(service, sessionOf(mode, again))).statusCode, 200, 'and an access token that works');
+      t.equal((await readMe(service, sessionOf(mode, again))).statusCode, 200, 'the access token works');
     }
     t.equal((await sessionRows(user.id)).length, 1);
     t.equal((await sessionRows(user.id))[0]?.generation, 1);
@@ -354,16 +354,16 @@ for (const mode of modes) {
   });
 
   t.test(
-    `mode ${mode}: an older token is rejected during the grace period of the latest, without further effect`,
+    `mode ${mode}: during the grace period of the latest token, an older one is rejected without further effect`,
     async (t) => {
       const first = await logIn(service, mode);
       const successor = sessionOf(mode, await refresh(service, first));
       clock.advance(30 * second);
       const third = sessionOf(mode, await refresh(service, successor));
       const response = await isRefused(t, first, 'two generations old');
-      t.strictSame(response.cookies, [], 'no cookie is cleared: another tab holds the new one');
+      t.strictSame(response.cookies, [], 'no cookie is cleared, because another tab may hold the new one');
       t.equal((await readMe(service, third)).statusCode, 200);
-      t.equal((await refresh(service, successor)).statusCode, 200, 'the token replaced last can still be repeated');
+      t.equal((await refresh(service, successor)).statusCode, 200, 'the latest replaced token can still be used again');
       t.strictSame(await reuseOf(first), []);
       clock.advance(11 * second);
       await isRefused(t, first, 'after the grace period');
@@ -372,7 +372,7 @@ for (const mode of modes) {
     },
   );
 
-  t.test(`mode ${mode}: reuse after the grace period ends the session, and no other`, async (t) => {
+  t.test(`mode ${mode}: reusing a token after the grace period ends its session, and no other`, async (t) => {
     const user = await createUser(app);
     const other = await logIn(service, mode, user);
     const first = await logIn(service, mode, user);
@@ -412,7 +412,7 @@ for (const mode of modes) {
     },
   );
 
-  t.test(`mode ${mode}: a user who has been suspended does not get the successor again`, async (t) => {
+  t.test(`mode ${mode}: a suspended user does not get the successor again`, async (t) => {
     const user = await createUser(app);
     const first = await logIn(service, mode, user);
     await refresh(service, first);
@@ -421,7 +421,7 @@ for (const mode of modes) {
   });
 }
 
-t.test('a token of mode json continues in mode cookie, and vice versa', async (t) => {
+t.test('a token of mode json can be refreshed in mode cookie, and vice versa', async (t) => {
   const json = await logIn(service, 'json');
   const cookie = sessionOf('cookie', await refresh(service, { carrier: carry('cookie', json.token) }));
   const again = sessionOf('json', await refresh(service, json));
@@ -432,7 +432,7 @@ t.test('a forged token never revokes a session', async (t) => {
   const first = await logIn(service, 'json');
   const current = sessionOf('json', await refresh(service, first));
   clock.advance(minute);
-  // Both the current token and one whose reuse would revoke the session, with one bit changed in each byte.
+  // Changes one bit in each byte of the current token, and of a token whose reuse would revoke the session.
   for (const token of [first.token, current.token]) {
     const bytes = Buffer.from(token, 'base64url');
     const forgeries = Array.from(bytes, (byte, index) => {
@@ -452,7 +452,7 @@ t.test('a forged token never revokes a session', async (t) => {
 });
 
 t.test('mode session: the old cookie works until the grace period ends', async (t) => {
-  t.test('on other routes it is merely rejected after that', async (t) => {
+  t.test('after that, other routes reject the old cookie but keep the session', async (t) => {
     const old = await logIn(service, 'session');
     const successor = sessionOf('session', await refresh(service, old));
     clock.advance(8 * second);
@@ -461,8 +461,8 @@ t.test('mode session: the old cookie works until the grace period ends', async (
     clock.advance(3 * second);
     const refused = await readMe(service, old);
     t.equal(codeOf(refused), 'INVALID_CREDENTIALS');
-    t.match(cookieOf(refused, 'session'), { value: '' }, 'the dead cookie is cleared');
-    t.equal((await readMe(service, successor)).statusCode, 200, 'and the session continues');
+    t.match(cookieOf(refused, 'session'), { value: '' }, 'the old cookie is cleared');
+    t.equal((await readMe(service, successor)).statusCode, 200, 'the session continues');
   });
 
   t.test('an older cookie is rejected during the grace period, but not cleared', async (t) => {
@@ -483,30 +483,30 @@ t.test('mode session: the old cookie works until the grace period ends', async (
     t.match(cookieOf(response, 'session'), { value: '', path: '/', httpOnly: true });
   });
 
-  // With a token in the header, the cookie is not a credential, but it is refreshed all the same.
+  // If the header contains a token, the cookie is not a credential, but it is refreshed anyway.
   t.test('the same rules apply to a request authenticated by another credential', async (t) => {
     const user = await createUser(app);
     const [old, expiring] = [await logIn(service, 'session', user), await logIn(service, 'session', user)];
-    const refreshBesides = async ({ carrier }: Pick<ClientSession, 'carrier'>) => {
+    const refreshWithHeader = async ({ carrier }: Pick<ClientSession, 'carrier'>) => {
       const { headers } = await logIn(service, 'json');
       return post('/auth/refresh', carrier.payload, { ...carrier.headers, ...headers });
     };
-    const response = await refreshBesides(old);
-    t.equal(heldAfter('session', response), heldAfter('session', await refreshBesides(old)));
+    const response = await refreshWithHeader(old);
+    t.equal(heldAfter('session', response), heldAfter('session', await refreshWithHeader(old)));
     const successor = sessionOf('session', response);
-    const next = sessionOf('session', await refreshBesides(successor));
+    const next = sessionOf('session', await refreshWithHeader(successor));
     await changeUser(app, user.id, { status: 'suspended' });
-    t.equal((await refreshBesides(successor)).statusCode, 401, 'suspended, during the grace period');
-    t.equal((await refreshBesides(next)).statusCode, 401, 'suspended, with the current token');
+    t.equal((await refreshWithHeader(successor)).statusCode, 401, 'suspended, during the grace period');
+    t.equal((await refreshWithHeader(next)).statusCode, 401, 'suspended, with the current token');
     await changeUser(app, user.id, { status: 'active' });
 
     clock.advance(11 * second);
-    t.equal(codeOf(await refreshBesides(successor)), 'INVALID_CREDENTIALS', 'after the grace period');
+    t.equal(codeOf(await refreshWithHeader(successor)), 'INVALID_CREDENTIALS', 'after the grace period');
     t.equal((await readMe(service, next)).statusCode, 401, 'the session has ended');
 
     clock.advance(day);
-    t.equal((await refreshBesides(expiring)).statusCode, 401, 'expired');
-    t.equal((await refreshBesides({ carrier: carry('session', 'rubbish') })).statusCode, 401, 'rubbish');
+    t.equal((await refreshWithHeader(expiring)).statusCode, 401, 'expired');
+    t.equal((await refreshWithHeader({ carrier: carry('session', 'rubbish') })).statusCode, 401, 'rubbish');
   });
 });
 
@@ -563,7 +563,7 @@ t.test('a refresh updates last_access', async (t) => {
   }
 });
 
-t.test('the session stores where it was last refreshed from, and its tokens only as hashes', async (t) => {
+t.test('a session stores the client of its last refresh, and its tokens only as hashes', async (t) => {
   const user = await createUser(app);
   const session = await logIn(service, 'json', user);
   const response = await service.request({
@@ -590,7 +590,7 @@ t.test('the session stores where it was last refreshed from, and its tokens only
   t.equal((await sessionRows(user.id))[0]?.ip, 'fe80::1');
 });
 
-t.test('an unusable credential fails a refresh, even with a valid refresh token', async (t) => {
+t.test('a refresh with an unusable credential fails, even if the refresh token is valid', async (t) => {
   const session = await logIn(service, 'json');
   const withHeader = (authorization: string) => post('/auth/refresh', session.carrier.payload, { authorization });
   t.equal(codeOf(await withHeader('Bearer nobody-has-this-token')), 'INVALID_CREDENTIALS');

@@ -61,14 +61,14 @@ const hashes = [
   'pbkdf2_sha256$600000$salt$aGFzaGhhc2g=',
 ];
 
-// Without the period, a static token may change the password of its own user.
+// Without this period, a static token can change the password of its user.
 const quick = { REGISTRATION_ANSWER_TIME: '1ms', REAUTHENTICATION_PERIOD: '0' };
 const service = await startTestApp(t, quick);
 await service.app.db.update(settings).set({ projectName: 'Kestrelwick Ltd' });
 const routes = await routesOf(service);
 
 for (const [name, set] of Object.entries(routes)) {
-  t.test(name, async (t) => {
+  t.test(`the password rules apply to: ${name}`, async (t) => {
     const refusedAs = async (password: string, type: string) =>
       t.match(await set(password), new RegExp(`^400( ${type})?$`), password.slice(0, 20));
     for (const password of ['a', 'seven77', '😀'.repeat(7)]) await refusedAs(password, 'too_short');
@@ -114,7 +114,7 @@ t.test('passwords are stored unmodified (CVE-2025-25298)', async (t) => {
   ] as const;
   for (const [index, [password, other]] of pairs.entries()) {
     const { headers } = admin;
-    /** Each function sets the password of a user with the given address. */
+    /** Functions that set the password of the user with the given address. */
     const ways: Record<string, (email: string) => Promise<unknown>> = {
       'create one': (email) => post('/users', { email, password }, headers),
       'create many': (email) => post('/users', [{ email, password }], headers),
@@ -154,7 +154,7 @@ t.test('passwords are stored unmodified (CVE-2025-25298)', async (t) => {
   t.equal((await get('/server/ping')).statusCode, 200);
 });
 
-t.test('a password made of the user’s own words is rejected on every route', async (t) => {
+t.test('a password that consists of the user’s own words is rejected on every route', async (t) => {
   const { app, post, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const { headers } = admin;
@@ -175,7 +175,7 @@ t.test('a password made of the user’s own words is rejected on every route', a
       patch(`/users/${(await createUser(app)).id}`, { email: words().email, first_name: 'Chrząszcz', password }),
     'update many by keys': async (password) =>
       patch('/users', { keys: [(await createUser(app)).id, (await existing()).id], data: { password } }),
-    'update many, each its own': async (password) => patch('/users', [{ id: (await existing()).id, password }]),
+    'update many with separate values': async (password) => patch('/users', [{ id: (await existing()).id, password }]),
     'update me': async (password) => {
       const own = await tokenHolder(app, { ...words(), policies: [await createPolicy(app, { adminAccess: true })] });
       return patch('/users/me', { password }, own.headers);
@@ -198,7 +198,7 @@ t.test('a password made of the user’s own words is rejected on every route', a
       t.match(answer.json().errors?.[0]?.extensions, { field: 'password', type: 'own_words' }, `${way}: ${password}`);
     }
   }
-  t.match(await routes['create one']('Brzeczyszczykiewicz'), '200', 'a word of another user is not an own word');
+  t.match(await routes['create one']('Brzeczyszczykiewicz'), '200', 'a word of another user is accepted');
 });
 
 t.test('the rules can be disabled', async (t) => {

@@ -11,7 +11,7 @@ import { countStatements } from '../../helpers/statements.js';
 const cheap: PasswordOptions = { memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 };
 const make = (options: Partial<PasswordOptions> = {}) => createPasswords({ ...cheap, ...options });
 
-/** The milliseconds that some work takes. */
+/** How many milliseconds some work takes. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
@@ -25,7 +25,7 @@ t.test('a hash is Argon2id in PHC string format, with the given parameters and i
   t.not(one, two);
 });
 
-t.test('only the right password matches', async (t) => {
+t.test('only the correct password matches', async (t) => {
   const passwords = await make();
   const texts = ['password', 'pässwörd', ' ', 'a'.repeat(100_000), 'nobody’s password', '𝒑𝒂𝒔𝒔'];
   for (const text of texts) {
@@ -35,10 +35,10 @@ t.test('only the right password matches', async (t) => {
       if (wrong !== text) t.equal(await passwords.verify(stored, wrong), false);
     }
   }
-  t.equal(await passwords.verify(await passwords.hash('e\u0301'), '\u00e9'), false, 'not normalised');
+  t.equal(await passwords.verify(await passwords.hash('e\u0301'), '\u00e9'), false, 'passwords are not normalized');
 });
 
-t.test('without a stored hash no password matches, not even the one used for the dummy hash', async (t) => {
+t.test('without a stored hash, no password matches, not even the one of the dummy hash', async (t) => {
   const passwords = await make();
   for (const text of ['', 'password', 'nobody’s password']) t.equal(await passwords.verify(null, text), false);
 });
@@ -68,7 +68,7 @@ t.test('a stored text that is not a hash matches no password', async (t) => {
   for (const stored of malformed) t.equal(await passwords.verify(stored, 'password'), false, stored);
 });
 
-t.test('a hash made with other parameters or another algorithm is outdated', async (t) => {
+t.test('a hash created with other parameters or another algorithm is outdated', async (t) => {
   const passwords = await make();
   t.equal(passwords.isOutdated(await passwords.hash('x')), false);
   for (const other of [{ memory: 9216 }, { time: 2 }, { parallelism: 2 }]) {
@@ -82,7 +82,7 @@ t.test('a hash made with other parameters or another algorithm is outdated', asy
   }
 });
 
-t.test('the numbers of running and of waiting tasks are limited', async (t) => {
+t.test('the numbers of running and waiting tasks are limited', async (t) => {
   const passwords = await make({ concurrency: 2, queue: 5 });
   const results = Array.from({ length: 20 }, () => passwords.hash('x'));
   t.strictSame(passwords.load(), { running: 2, waiting: 5 });
@@ -92,7 +92,7 @@ t.test('the numbers of running and of waiting tasks are limited', async (t) => {
     if (result.status === 'rejected') t.match(result.reason, { code: 'SERVICE_UNAVAILABLE', retryAfter: 1 });
   }
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
-  t.equal(await passwords.verify(await passwords.hash('x'), 'x'), true, 'and continues to work');
+  t.equal(await passwords.verify(await passwords.hash('x'), 'x'), true, 'the service still works afterwards');
 
   const mixed = [
     passwords.verify(null, 'x'),
@@ -100,11 +100,11 @@ t.test('the numbers of running and of waiting tasks are limited', async (t) => {
     passwords.verify('rubbish', 'x'),
     passwords.hash('x'),
   ];
-  t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'a verification occupies a place like a hash');
+  t.strictSame(passwords.load(), { running: 2, waiting: 2 }, 'a verification occupies a slot, as a hash does');
   await Promise.all(mixed);
 });
 
-t.test('a batch alternates with other tasks, and never needs more places than there are', async (t) => {
+t.test('a batch alternates with other tasks, and never needs more slots than exist', async (t) => {
   for (const queue of [1, 2, 9]) {
     const passwords = await make({ concurrency: 3, queue });
     const names = Array.from({ length: 25 }, (_, index) => `password ${index}`);
@@ -120,23 +120,23 @@ t.test('a batch alternates with other tasks, and never needs more places than th
     isDone = true;
   });
   t.equal(await passwords.verify(null, 'x'), false);
-  t.equal(isDone, false, 'another caller need not wait for the whole batch');
+  t.equal(isDone, false, 'another caller does not have to wait for the whole batch');
   await batch;
 
   const narrow = await make({ concurrency: 1, queue: 2 });
   const long = narrow.hashMany(Array.from({ length: 10 }, () => 'x'));
-  t.equal(await narrow.verify(null, 'x'), false, 'there is room for other tasks, however short the queue');
+  t.equal(await narrow.verify(null, 'x'), false, 'other tasks have room, however short the queue is');
   await long;
 });
 
-/** A caller who requests work, and may hang up. */
+/** A caller who requests work and can disconnect. */
 const someone = (userId: string) => {
   const controller = new AbortController();
   const client = { ip: null, network: 'x', userAgent: null, requestId: 'x', abandoned: controller.signal };
-  return { userId, client, hangUp: () => controller.abort(new Error('nobody waits')) };
+  return { userId, client, disconnect: () => controller.abort(new Error('the client disconnected')) };
 };
 
-t.test('a batch that fails is not continued', async (t) => {
+t.test('a batch stops when its client disconnects', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 2 });
   const ada = someone('ada');
   const batch = passwords.hashMany(
@@ -145,8 +145,8 @@ t.test('a batch that fails is not continued', async (t) => {
   );
   const settled = Promise.allSettled([batch]);
   await passwords.hash('x');
-  ada.hangUp();
-  t.match(await settled, [{ status: 'rejected', reason: /nobody waits/ }]);
+  ada.disconnect();
+  t.match(await settled, [{ status: 'rejected', reason: /the client disconnected/ }]);
   await passwords.hash('x');
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
@@ -168,8 +168,8 @@ t.test('callers take turns, however much work one of them has requested', async 
   t.strictSame(order.slice(5, 7).sort(), ['ada', 'many'], `${order}`);
 });
 
-t.test('while others wait, a caller gets a quarter of the queue and loses the places beyond it', async (t) => {
-  // One hash is being computed and the thread has another; forty wait.
+t.test('while other callers wait, a caller keeps at most a quarter of the queue', async (t) => {
+  // The thread computes one hash and has accepted another. Forty tasks wait.
   const passwords = await make({ concurrency: 1, queue: 41 });
   const outcomes = (name: string, count: number) =>
     Array.from({ length: count }, () =>
@@ -187,26 +187,26 @@ t.test('while others wait, a caller gets a quarter of the queue and loses the pl
     (await Promise.all(list)).filter((one) => one === what).length;
   t.equal(await countOf(ada, 'done'), 10, 'a quarter');
   t.equal(await countOf(bob, 'done'), 10, 'a quarter');
-  t.equal(await countOf(many, 'done'), 22, 'the two that had started, and the places that the others did not need');
+  t.equal(await countOf(many, 'done'), 22, 'the two tasks that had started, and the slots that no other caller needed');
   t.equal(await countOf(late, 'SERVICE_UNAVAILABLE'), 3);
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
-t.test('work of a client who has disconnected is dropped before it starts', async (t) => {
+t.test('work of a client that has disconnected is dropped before it starts', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 50 });
   const [ada, bob] = [someone('ada'), someone('bob')];
   const gone = Array.from({ length: 20 }, () => passwords.hash('x', ada));
   const settled = Promise.allSettled(gone);
   const staying = passwords.verify(null, 'x', bob);
-  ada.hangUp();
+  ada.disconnect();
   const outcomes = await settled;
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2, 'work that has started is finished');
   t.equal(await staying, false);
-  await t.rejects(passwords.hash('x', ada), /nobody waits/, 'no further work is accepted from them');
+  await t.rejects(passwords.hash('x', ada), /the client disconnected/, 'no further work is accepted');
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
 });
 
-t.test('a hash that fails frees its place', async (t) => {
+t.test('a failed verification frees its slot', async (t) => {
   const passwords = await make({ concurrency: 1, queue: 2 });
   for (let count = 0; count < 10; count++) t.equal(await passwords.verify('rubbish', 'x'), false);
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
@@ -220,21 +220,21 @@ t.test('a verification without a stored hash takes as long as one with it', asyn
     samples.known.push(await timed(() => passwords.verify(stored, 'wrong')));
     samples.unknown.push(await timed(() => passwords.verify(null, 'wrong')));
   }
-  // The fastest of each, with wide limits, so that the test is stable on a busy machine; `npm run test:timing` measures
-  // more precisely.
+  // The test compares the fastest runs with wide limits, so that it is stable on a busy machine. `npm run test:timing`
+  // measures more precisely.
   const ratio = Math.min(...samples.unknown) / Math.min(...samples.known);
   t.ok(ratio > 1 / 3 && ratio < 3, `ratio ${ratio.toFixed(2)}`);
 });
 
-t.test('during login', async (t) => {
+t.test('a login handles stored hashes of all kinds', async (t) => {
   const { app, post } = await startTestApp(t, { PASSWORD_HASH_TIME: '2' });
   const passwordOf = async (id: string) => (await storedUser(app, id)).password ?? '';
 
-  t.test('an outdated hash is replaced when its password is entered, and only then', async (t) => {
+  t.test('an outdated hash is replaced only after a login with the correct password', async (t) => {
     const others = {
       weaker: { memoryCost: 8192, timeCost: 1, parallelism: 1 },
       stronger: { memoryCost: 9216, timeCost: 3, parallelism: 1 },
-      'more lanes': { memoryCost: 8192, timeCost: 2, parallelism: 2 },
+      'higher parallelism': { memoryCost: 8192, timeCost: 2, parallelism: 2 },
       'another algorithm': { memoryCost: 8192, timeCost: 2, parallelism: 1, algorithm: 1 },
     };
     for (const [what, options] of Object.entries(others)) {
@@ -257,14 +257,14 @@ t.test('during login', async (t) => {
     }
   });
 
-  t.test('a hash is kept when the login fails', async (t) => {
+  t.test('an outdated hash is kept if the login fails', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
     const { id, email } = await createAccount(app, { password: stored, tfaSecret: 'sealed' });
     refused(t, await post('/auth/login', { email, password: 'right' }), 'INVALID_OTP', 'no code');
     t.equal(await passwordOf(id), stored);
   });
 
-  t.test('simultaneous logins with an outdated hash', async (t) => {
+  t.test('simultaneous logins with an outdated hash all succeed', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
     const { id, email } = await createAccount(app, { password: stored });
     const responses = await Promise.all(
@@ -278,7 +278,7 @@ t.test('during login', async (t) => {
     t.equal((await post('/auth/login', { email, password: 'right' })).statusCode, 200);
   });
 
-  t.test('an unreadable stored hash', async (t) => {
+  t.test('a login with an unreadable stored hash is rejected', async (t) => {
     const { id, email, password } = await createAccount(app);
     for (const stored of ['', ' ', password, '$argon2id$', '$argon2id$v=19$m=8192,t=2,p=1$c2FsdA', '$2b$10$x']) {
       await updateAccount(app, id, { password: stored });
@@ -287,7 +287,7 @@ t.test('during login', async (t) => {
   });
 });
 
-t.test('a burst of logins', async (t) => {
+t.test('a burst of logins does not block other requests', async (t) => {
   const { app, post, get } = await startTestApp(t, {
     PASSWORD_HASH_TIME: '20',
     PASSWORD_HASH_CONCURRENCY: '1',
@@ -300,12 +300,12 @@ t.test('a burst of logins', async (t) => {
   );
   const ended = Promise.all(burst);
   const first = await Promise.race([ended.then(() => 'the burst'), get('/server/ping').then(() => 'another request')]);
-  t.equal(first, 'another request', 'other requests are answered in the meantime');
+  t.equal(first, 'another request', 'other requests get responses in the meantime');
   const responses = await ended;
 
   const byStatus = (status: number) => responses.filter((response) => response.statusCode === status);
   t.equal(byStatus(200).length + byStatus(401).length + byStatus(503).length, 30, 'no other status');
-  t.ok(byStatus(200).length + byStatus(401).length >= 4, 'as many as fit are processed');
+  t.ok(byStatus(200).length + byStatus(401).length >= 4, 'as many logins as fit are processed');
   t.ok(byStatus(503).length > 0, 'the others are rejected');
   for (const response of byStatus(503)) {
     refused(t, response, 'SERVICE_UNAVAILABLE', 'rejected');
@@ -316,7 +316,7 @@ t.test('a burst of logins', async (t) => {
   t.equal((await post('/auth/login', account)).statusCode, 200, 'logins work again afterwards');
 });
 
-t.test('a login for which there is no room does not query the database', async (t) => {
+t.test('a login that is rejected because the queue is full does not query the database', async (t) => {
   const { app, post } = await startTestApp(t, {
     PASSWORD_HASH_TIME: '100',
     PASSWORD_HASH_CONCURRENCY: '1',

@@ -25,7 +25,7 @@ t.test('no password delays other requests, however long its evaluation takes', a
   t.ok(delay.percentile(99) / 1e6 < 50, `${delay.percentile(99) / 1e6} ms`);
 });
 
-t.test('a password of 1024 characters takes no longer than one of 128', async (t) => {
+t.test('evaluating a password of 1024 characters takes no longer than one of 128', async (t) => {
   const strength = createStrength();
   atEndOf(t, () => strength.close());
   const time = async (length: number) => {
@@ -37,10 +37,10 @@ t.test('a password of 1024 characters takes no longer than one of 128', async (t
   const [short, long] = [await time(128), await time(1_024)];
   t.ok(long < 5 * short + 100, `${short} ms, ${long} ms`);
   const [evaluation] = await strength.evaluate(task([`${'12'.repeat(64)}dGhp8c7Qz2`]), undefined);
-  t.equal(evaluation?.weakness, 'too_common', 'nor does what follows make it better');
+  t.equal(evaluation?.weakness, 'too_common', 'the characters after the first 128 do not improve the rating');
 });
 
-t.test('callers take turns, and tasks beyond the queue are refused', async (t) => {
+t.test('callers take turns, and tasks that exceed the queue are rejected', async (t) => {
   const strength = createStrength(8);
   atEndOf(t, () => strength.close());
   const from = (userId: string, abandoned = new AbortController().signal) => ({
@@ -66,7 +66,7 @@ t.test('callers take turns, and tasks beyond the queue are refused', async (t) =
   await dropped.then(() => order.push('user'));
   await Promise.all(flood);
   t.ok(order.indexOf('user') <= 4, `another user does not wait for the flood: ${order}`);
-  t.equal(order.filter((outcome) => outcome === 'refused').length, 2, 'which loses places that others need');
+  t.equal(order.filter((outcome) => outcome === 'refused').length, 2, 'the flood loses slots that other callers need');
 });
 
 t.test('unfinished evaluations fail on close', async (t) => {

@@ -53,7 +53,7 @@ async function endMeanwhile(user: string, send: Send): Promise<LightMyRequestRes
     });
     return response;
   }
-  // There is a single connection: the transaction of the request starts when the other one has ended.
+  // With a single connection, the transaction of the request starts after the other one has ended.
   const client = (app.db as unknown as { $client: { transaction: (...work: unknown[]) => Promise<unknown> } }).$client;
   const { transaction } = client;
   client.transaction = async (...work) => {
@@ -106,28 +106,28 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
       return () => request({ method: 'DELETE', url: `/users/me/identities/${made?.id}`, headers });
     },
   },
-  'a password': {
+  'changing the password': {
     make: person,
     prepare:
       async ({ headers }) =>
       () =>
         post('/users/me/password', { password: newPassword() }, headers),
   },
-  'a static token': {
+  'changing the static token': {
     make: person,
     prepare:
       async ({ headers }) =>
       () =>
         request({ method: 'PATCH', url: '/users/me', payload: { token: `token-${randomUUID()}` }, headers }),
   },
-  'an email address': {
+  'changing the email address': {
     make: person,
     prepare:
       async ({ headers }) =>
       () =>
         post('/users/me/email', { email: `${randomUUID()}@example.com` }, headers),
   },
-  'a second factor': {
+  'enabling the second factor': {
     make: person,
     prepare:
       async ({ enable }) =>
@@ -141,7 +141,7 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
       () =>
         disable({ otp: codeOfStep(nextStep(service)) }),
   },
-  'recovery codes': {
+  'renewing the recovery codes': {
     make: () => newHolder(service),
     prepare:
       async ({ renewCodes }) =>
@@ -151,7 +151,7 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
 };
 
 for (const [what, { make, prepare }] of Object.entries(operations)) {
-  t.test(`${what}: rejected when the session has ended`, async (t) => {
+  t.test(`${what} is rejected if the session ends during the request`, async (t) => {
     const owner = await make();
     const send = await prepare(owner);
     const before = await stateOf(owner);

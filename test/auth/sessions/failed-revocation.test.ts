@@ -22,7 +22,7 @@ import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
 import { newHolder, newPerson, nextStep, ownSecretPolicy } from '../../helpers/two-factor.js';
 import { asAdmin, patch, remove, startWithAdmin, stateOf } from '../../helpers/writing.js';
 
-/** An operation that ends sessions reports success only if they have ended; if it fails, it changes nothing. */
+/** An operation that ends sessions reports success only if they have ended. If it fails, it changes nothing. */
 
 const service = await startWithAdmin(t);
 const { app, clock, post } = service;
@@ -59,11 +59,11 @@ const endings: Record<string, () => Promise<Ending>> = {
     clock.advance(minute);
     return { session, send: () => refresh(service, old) };
   },
-  'one of the user’s own sessions': async () => {
+  'one session, ended by its user': async () => {
     const { session, other } = await signedIn();
     return { session, send: () => remove(service, `/users/me/sessions/${idOf(session)}`, undefined, other.headers) };
   },
-  'all other sessions of the user': async () => {
+  'all other sessions, ended by their user': async () => {
     const { session, other } = await signedIn();
     return { session, send: () => remove(service, '/users/me/sessions', undefined, other.headers) };
   },
@@ -87,7 +87,7 @@ const endings: Record<string, () => Promise<Ending>> = {
       },
     ]),
   ),
-  'a deletion': async () => {
+  'a deletion of the user': async () => {
     const { session, user } = await signedIn();
     return { session, send: () => remove(service, `/users/${user.id}`) };
   },
@@ -97,23 +97,23 @@ const endings: Record<string, () => Promise<Ending>> = {
     const token = await tokenFor(app, user.email);
     return { session, send: () => post('/auth/password/reset', { token, password }) };
   },
-  'a second factor, set up': async () => {
+  'setting up a second factor': async () => {
     const person = await newPerson(service, { policies: [own] });
     const session = await logIn(service, 'json', person);
     return { session, send: () => person.enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }) };
   },
-  'a second factor, turned off': async () => {
+  'turning off a second factor': async () => {
     const holder = await newHolder(service, { policies: [own] });
     const session = sessionOf('json', await holder.login(codeOfStep(nextStep(service))));
     const otp = codeOfStep(nextStep(service));
     return { session, send: () => holder.disable({ otp }) };
   },
-  'a second factor, turned off by an administrator': async () => {
+  'turning off a second factor as an administrator': async () => {
     const holder = await newHolder(service);
     const session = sessionOf('json', await holder.login(codeOfStep(nextStep(service))));
     return { session, send: () => post(`/users/${holder.id}/tfa/disable`, undefined, asAdmin) };
   },
-  'an account at a provider, unlinked': async () => {
+  'unlinking an identity': async () => {
     const { session, other, user } = await signedIn();
     const id = randomUUID();
     const [provider, identifier] = ['elsewhere', id];
@@ -124,7 +124,7 @@ const endings: Record<string, () => Promise<Ending>> = {
   },
 };
 
-t.test('an operation that could not end a session does not report success (CVE-2020-15223)', async (t) => {
+t.test('an operation that cannot end a session does not report success (CVE-2020-15223)', async (t) => {
   await app.db.execute(sql`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`);
   await app.db.execute(sql`create trigger refuse before delete on sessions for each row execute function refuse()`);

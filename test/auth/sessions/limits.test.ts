@@ -77,7 +77,7 @@ t.test('a login beyond SESSIONS_PER_USER ends the least recently used session', 
   }
   const [first, second_, third] = held;
   if (!first || !second_ || !third) return;
-  // Each way to use a session: a refresh, and a request, whose time is stored after the response.
+  // Uses sessions in both ways: a refresh, and a request, whose time is stored after the response.
   const refreshed = sessionOf('json', await refresh(service, first));
   clock.advance(2 * minute);
   await readMe(service, second_);
@@ -92,7 +92,7 @@ t.test('a login beyond SESSIONS_PER_USER ends the least recently used session', 
 
   const fourth = await logIn(service, 'session', user);
   t.equal((await rowsOf(service, user.id)).length, 3);
-  t.equal((await readMe(service, third)).statusCode, 401, 'the one that was never used has ended');
+  t.equal((await readMe(service, third)).statusCode, 401, 'the session that was never used has ended');
   t.equal((await refresh(service, third)).statusCode, 401);
   for (const session of [refreshed, second_, fourth, bystander]) {
     t.equal((await readMe(service, session)).statusCode, 200);
@@ -110,7 +110,7 @@ t.test('20 simultaneous logins leave SESSIONS_PER_USER sessions, all of them usa
   await service.app.db.delete(sessions).where(eq(sessions.user, user.id));
 });
 
-t.test('so do logins that all started before any of them finished', { skip }, async (t) => {
+t.test('the limit also applies to logins that all start before any of them finishes', { skip }, async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '1', DATABASE_POOL_MAX: '10' });
   const { app, database } = service;
   const user = await createUser(app);
@@ -130,7 +130,7 @@ t.test('so do logins that all started before any of them finished', { skip }, as
 });
 
 t.test(
-  'expired sessions do not count, and an instance whose clock is behind does not end its own sessions',
+  'expired sessions are not counted, and an instance whose clock is behind does not end its own sessions',
   async (t) => {
     const service = await startTestApp(t, { SESSIONS_PER_USER: '2' });
     const { app, clock } = service;
@@ -149,7 +149,7 @@ t.test(
   },
 );
 
-t.test('a login with many sessions takes no more statements than the first', async (t) => {
+t.test('a login of a user with many sessions needs as few SQL statements as the first login', async (t) => {
   const service = await startTestApp(t, { SESSIONS_PER_USER: '3' });
   const user = await createUser(service.app);
   await logIn(service, 'json', user);
@@ -159,6 +159,6 @@ t.test('a login with many sessions takes no more statements than the first', asy
     await logIn(service, 'json', user);
     counts.push(count());
   }
-  // Occasionally another statement comes in between, such as one of the audit log.
+  // Occasionally another statement runs in between, such as one of the audit log.
   t.ok(Math.min(...counts) === 3 && Math.max(...counts) <= 4, counts.join());
 });

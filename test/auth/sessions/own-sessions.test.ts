@@ -29,7 +29,7 @@ const stored = (user: string) => app.db.select().from(sessions).where(eq(session
 
 async function list(headers: Record<string, string>, url = '/users/me/sessions'): Promise<Listed[]> {
   const response = await get(url, headers);
-  if (response.statusCode !== 200) throw new Error(`No list: ${response.body}`);
+  if (response.statusCode !== 200) throw new Error(`Listing failed: ${response.body}`);
   return response.json().data;
 }
 
@@ -49,7 +49,7 @@ async function isDead(t: Test, session: ClientSession, what: string) {
   refused(t, await refresh(service, session), 'INVALID_CREDENTIALS', `${what}: the refresh`);
 }
 
-/** The test clock keeps running, and machines are slow. */
+/** Times are compared approximately, because the test clock keeps running and machines can be slow. */
 function isAbout(t: Test, moment: string | undefined, expected: number) {
   const difference = Math.abs(Date.parse(moment ?? '') - expected);
   t.ok(difference < 15_000, `${moment} is about ${new Date(expected).toISOString()}`);
@@ -59,11 +59,11 @@ async function isAlive(t: Test, session: ClientSession, what: string) {
   t.equal((await readMe(service, session)).statusCode, 200, what);
 }
 
-t.test('a session can list the sessions of its user', async (t) => {
+t.test('users can list their sessions from each of them', async (t) => {
   const { user, held } = await signedInEverywhere();
   for (const asking of held) {
     const listed = await list(asking.headers);
-    t.strictSame(listed.map(({ id }) => id).sort(), held.map(idOf).sort(), `asked in mode ${asking.mode}`);
+    t.strictSame(listed.map(({ id }) => id).sort(), held.map(idOf).sort(), `listed in mode ${asking.mode}`);
     t.strictSame(
       listed.filter(({ current }) => current).map(({ id }) => id),
       [idOf(asking)],
@@ -86,7 +86,7 @@ t.test('a session can list the sessions of its user', async (t) => {
   for (const secret of secrets.filter((text) => text !== null)) t.notOk(body.includes(secret), 'no token and no hash');
 });
 
-t.test('a session shows its device, address and times', async (t) => {
+t.test('a listed session shows its device, address and times', async (t) => {
   const user = await createUser(app);
   const agents = {
     'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0': 'Firefox, Linux',
@@ -126,7 +126,7 @@ t.test('a session shows its device, address and times', async (t) => {
   t.match(latest, { device: null, user_agent: null, current: true }, 'the most recently used session comes first');
 });
 
-t.test('a refreshed session is still one session, and shows where it was last used', async (t) => {
+t.test('a refreshed session stays one session, and shows where it was last used', async (t) => {
   const { held, json } = await signedInEverywhere();
   const before = (await list(json.headers)).find(({ current }) => current);
   clock.advance(5 * minute);
@@ -145,7 +145,7 @@ t.test('a refreshed session is still one session, and shows where it was last us
   isAbout(t, after?.last_used_at, Date.parse(before?.last_used_at ?? '') + 5 * minute);
 });
 
-t.test('a use without a refresh is recorded too, once a minute', async (t) => {
+t.test('a request without a refresh is recorded too, once a minute', async (t) => {
   const { json, session } = await signedInEverywhere();
   const use = async (remoteAddress: string) => {
     await request({ method: 'GET', url: '/users/me', headers: session.headers, remoteAddress });
@@ -154,7 +154,7 @@ t.test('a use without a refresh is recorded too, once a minute', async (t) => {
     return (await list(json.headers)).find(({ id }) => id === idOf(session));
   };
   const before = await use('192.0.2.1');
-  t.not(before?.address, '192.0.2.1', 'not within a minute');
+  t.not(before?.address, '192.0.2.1', 'not updated within a minute');
   clock.advance(2 * minute);
   const after = await use('192.0.2.2');
   t.equal(after?.address, '192.0.2.2');
@@ -189,7 +189,7 @@ t.test('ending a session takes effect with the next request, in every mode', asy
   }
 });
 
-t.test('the current session can be ended, which clears its cookie', async (t) => {
+t.test('ending the current session clears its cookie', async (t) => {
   const { json, session } = await signedInEverywhere();
   const response = await end(`/users/me/sessions/${idOf(session)}`, session.headers);
   t.equal(response.statusCode, 204, response.body);
@@ -198,7 +198,7 @@ t.test('the current session can be ended, which clears its cookie', async (t) =>
   await isAlive(t, json, 'another');
 });
 
-t.test('all other sessions are ended, and the current one continues', async (t) => {
+t.test('ending all other sessions keeps the current one', async (t) => {
   const bystander = await signedInEverywhere();
   for (const mode of modes) {
     const { held } = await signedInEverywhere();
@@ -222,7 +222,7 @@ t.test('a static token belongs to no session', async (t) => {
   t.strictSame(await list(staticToken), []);
 });
 
-t.test('no user can list or end the sessions of another (GHSA-6w4q-23cf-j9jp)', async (t) => {
+t.test('no user can list or end the sessions of another user (GHSA-6w4q-23cf-j9jp)', async (t) => {
   const [one, other] = [await signedInEverywhere(), await signedInEverywhere()];
   const ids = one.held.map(idOf);
   t.notOk((await list(other.json.headers)).some(({ id }) => ids.includes(id)));
@@ -233,7 +233,7 @@ t.test('no user can list or end the sessions of another (GHSA-6w4q-23cf-j9jp)', 
   for (const session of one.held) await isAlive(t, session, session.mode);
 });
 
-t.test('who may use the routes', async (t) => {
+t.test('anonymous callers, and users who still have to set up TFA, cannot use the routes', async (t) => {
   const urls = ['/users/me/sessions', `/users/me/sessions/${randomUUID()}`];
   for (const url of urls) refused(t, await end(url, {}), 'INVALID_CREDENTIALS', `DELETE ${url}`);
   refused(t, await get('/users/me/sessions'), 'INVALID_CREDENTIALS', 'GET');
@@ -242,7 +242,7 @@ t.test('who may use the routes', async (t) => {
   refused(t, await get('/users/me/sessions', headers), 'FORBIDDEN', 'two-factor authentication must be set up first');
 });
 
-t.test('a session that is ended during a refresh does not continue', async (t) => {
+t.test('a session that ends during a refresh stays ended', async (t) => {
   for (let round = 0; round < 10; round++) {
     const { user, json, cookie } = await signedInEverywhere();
     const [refreshed] = await Promise.all([

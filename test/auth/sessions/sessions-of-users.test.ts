@@ -47,7 +47,7 @@ t.test('an administrator can list and end the sessions of a user', async (t) => 
   for (const session of bystander.held) t.equal((await readMe(service, session)).statusCode, 200, session.mode);
 });
 
-t.test('a session that does not exist, or belongs to another user, cannot be ended', async (t) => {
+t.test('a session that does not exist or belongs to another user cannot be ended', async (t) => {
   const [one, other] = [await signedInEverywhere(), await signedInEverywhere()];
   const [session] = one.held;
   if (!session) return t.fail('no session');
@@ -67,7 +67,7 @@ t.test('a session that does not exist, or belongs to another user, cannot be end
   t.equal((await readMe(service, session)).statusCode, 200);
 });
 
-t.test('no other user may, whatever their rights over users', async (t) => {
+t.test('only administrators can list and end the sessions of a user, whatever rights others have', async (t) => {
   const { user, held } = await signedInEverywhere();
   const policy = await createPolicy(app, { appAccess: true });
   for (const action of ['create', 'read', 'update', 'delete'] as const)
@@ -75,7 +75,7 @@ t.test('no other user may, whatever their rights over users', async (t) => {
   const manager = await logIn(service, 'json', await createUser(app, { policies: [policy] }));
   const [session] = held;
   if (!session) return t.fail('no session');
-  // Neither those of another user nor, under this URL, their own.
+  // The manager can use these URLs neither for another user nor for themselves.
   for (const asking of [manager, session]) {
     const { headers } = asking;
     refused(t, await get(`/users/${user.id}/sessions`, headers), 'FORBIDDEN', 'GET');
@@ -99,7 +99,7 @@ t.test('an administrator who ends their own sessions is signed out too', async (
   refused(t, await readMe(service, mine), 'INVALID_CREDENTIALS', 'signed out');
 });
 
-t.test('a user with very many sessions', async (t) => {
+t.test('the list of a user’s sessions is limited, but all of them can be ended', async (t) => {
   const token = `static-token-${randomUUID()}`;
   const user = await createUser(app, { token });
   const now = clock.now();
@@ -113,11 +113,11 @@ t.test('a user with very many sessions', async (t) => {
   await app.db.insert(sessions).values(rows);
   const { data } = (await get('/users/me/sessions', bearer(token))).json();
   t.equal(data.length, mostListed);
-  t.equal(data[0].device, `program-${mostListed + 4}`, 'the most recently used one');
+  t.equal(data[0].device, `program-${mostListed + 4}`, 'the most recently used session');
   t.equal((await end('/users/me/sessions', bearer(token))).statusCode, 204);
   t.strictSame(
     await app.db.select().from(sessions).where(eq(sessions.user, user.id)),
     [],
-    'including those not listed',
+    'including the sessions that are not listed',
   );
 });

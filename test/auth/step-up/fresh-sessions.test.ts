@@ -21,7 +21,7 @@ const provider = {
   AUTH_FORGE_PROFILE_URL: 'https://forge.example.com/profile',
 };
 
-/** An operation that requires a fresh session, and fails for another reason if the session is fresh. */
+/** An operation that requires a fresh session. With a fresh session, it fails for another reason. */
 const unlink = ({ request }: TestApp, headers: Record<string, string>) =>
   request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
 
@@ -29,7 +29,7 @@ const methodsOf = (response: { json(): { errors: { extensions: { methods: string
   response.json().errors[0]?.extensions.methods;
 
 t.test(
-  'a session is fresh for REAUTHENTICATION_PERIOD after its login, and a refresh does not extend that',
+  'a session is fresh for REAUTHENTICATION_PERIOD after its login, and a refresh does not extend this period',
   async (t) => {
     const service = await startTestApp(t);
     const account = await createAccount(service.app);
@@ -52,7 +52,7 @@ t.test(
   },
 );
 
-t.test('an anonymous caller gets 401, a static token 403', async (t) => {
+t.test('an anonymous caller gets 401, and a static token gets 403', async (t) => {
   for (const period of ['15m', '0']) {
     const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: period });
     refused(t, await unlink(service, {}), 'INVALID_CREDENTIALS', period);
@@ -62,7 +62,7 @@ t.test('an anonymous caller gets 401, a static token 403', async (t) => {
   }
 });
 
-t.test('with REAUTHENTICATION_PERIOD=0 no session has to be fresh', async (t) => {
+t.test('with REAUTHENTICATION_PERIOD=0, no session has to be fresh', async (t) => {
   const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '0' });
   const { headers, accessToken } = await logIn(service, 'session', await createAccount(service.app));
   service.clock.advance(60 * minute);
@@ -117,5 +117,5 @@ t.test('the error lists how this user can prove their identity', async (t) => {
   await updateAccount(app, foreign.id, { provider: 'forge', externalIdentifier: 'octo' });
   t.strictSame(await methods(), []);
   await link(foreign.id, 'forge');
-  t.strictSame(await methods(), ['provider'], 'a password that cannot sign the user in is no proof');
+  t.strictSame(await methods(), ['provider'], 'a password that cannot sign the user in is not listed');
 });

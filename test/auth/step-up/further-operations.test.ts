@@ -16,7 +16,7 @@ t.test('a rejected password is reported, and a new address requires a fresh sess
   refused(t, response, 'REAUTHENTICATION_REQUIRED', 'stale');
 });
 
-t.test('a bulk update that gives administrator access to policies requires a fresh session', async (t) => {
+t.test('a bulk update that grants administrator access to policies requires a fresh session', async (t) => {
   const service = await startTestApp(t);
   const { app, request } = service;
   const account = await createAccount(app);

@@ -10,7 +10,7 @@ import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
 import { newHolder, newPerson, nextStep, type Person } from '../../helpers/two-factor.js';
 import { refusedUnchanged, startWithAdmin } from '../../helpers/writing.js';
 
-/** What a stolen token must not be sufficient for: every operation × every kind of caller. */
+/** Every operation for which a stolen token must not be sufficient, with every kind of caller. */
 
 const service = await startWithAdmin(t, {
   REAUTHENTICATION_PERIOD: '1d',
@@ -32,7 +32,7 @@ type Operation = (person: Person, headers: Headers) => Promise<LightMyRequestRes
 const patch = (url: string, payload: object, headers: Headers) => request({ method: 'PATCH', url, payload, headers });
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
 
-/** Changes of the user’s own row, in each form. */
+/** Changes to the user’s own row, in each form of the request. */
 const changes: Record<string, () => object> = {
   password: () => ({ password: newPassword() }),
   email: () => ({ email: `${randomUUID()}@example.com` }),
@@ -112,7 +112,7 @@ const callers = {
 };
 
 for (const [who, { make, methods, operations }] of Object.entries(callers)) {
-  t.test(`${who}: a stale session and a static token are rejected, a fresh session is accepted`, async (t) => {
+  t.test(`${who}: a stale session and a static token are rejected, and a fresh session is accepted`, async (t) => {
     const stale = await make();
     await makeStale(app, stale.id);
     for (const [what, operation] of Object.entries(operations)) {
@@ -120,7 +120,7 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
       const isRefused = async (headers: Headers, expected: Parameters<typeof refusedUnchanged>[3], caller: string) =>
         refusedUnchanged(t, service, () => operation(stale, headers), expected, `${what}: ${caller}`);
       if (what.startsWith('DELETE')) {
-        // The linked account is inserted by the test.
+        // The operation itself inserts the identity, so the state is not compared.
         t.equal(codeOf(await operation(stale, stale.headers)), 'REAUTHENTICATION_REQUIRED', what);
         t.equal(codeOf(await operation(stale, stale.tokenHeaders)), 'FORBIDDEN', what);
         await app.db.delete(identities);
@@ -131,7 +131,7 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
         await isRefused(
           {},
           [what.startsWith('PATCH /users') && !what.includes('me') ? 'FORBIDDEN' : 'INVALID_CREDENTIALS'],
-          'nobody',
+          'anonymous',
         );
       }
       const fresh = await make();
@@ -142,7 +142,7 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
 }
 
 t.test(
-  'with REAUTHENTICATION_PERIOD=0 a static token may change its own row, but none of the other credentials',
+  'with REAUTHENTICATION_PERIOD=0, a static token can change its user’s row, but no other credentials',
   async (t) => {
     const directus = await startWithAdmin(t, { REAUTHENTICATION_PERIOD: '0' });
     const rights = await policyWith(directus.app, everyPermission);
@@ -167,7 +167,7 @@ t.test(
   },
 );
 
-t.test('changes of other fields need no fresh session', async (t) => {
+t.test('changes to other fields require no fresh session', async (t) => {
   const ada = await newPerson(service, { policies: [everything] });
   await makeStale(app, ada.id);
   for (const headers of [ada.headers, ada.tokenHeaders]) {
@@ -181,10 +181,10 @@ t.test('changes of other fields need no fresh session', async (t) => {
   }
   const others = await newPerson(service, { policies: [] });
   const data = { password: newPassword(), email: `${randomUUID()}@example.com` };
-  t.equal((await patch(`/users/${others.id}`, data, ada.headers)).statusCode, 200, 'everyday user management');
+  t.equal((await patch(`/users/${others.id}`, data, ada.headers)).statusCode, 200, 'other fields of other users');
 });
 
-t.test('current_password', async (t) => {
+t.test('a session that is not fresh can change the password with current_password', async (t) => {
   const routes: Record<string, (body: object) => Operation> = {
     'POST /users/me/password': (body) => (_person, headers) => post('/users/me/password', body, headers),
     'PATCH /users/me': (body) => (_person, headers) => patch('/users/me', body, headers),
@@ -238,7 +238,7 @@ t.test('current_password', async (t) => {
 });
 
 t.test(
-  'administrators: granting administrator access, and changing the credentials of another administrator',
+  'granting administrator access or changing the credentials of another administrator requires a fresh session',
   async (t) => {
     const root = await newPerson(service, { policies: [administration] });
     const stale = await newPerson(service, { policies: [administration] });
@@ -249,7 +249,7 @@ t.test(
     const adminRole = await createRole(app, { policies: [administration] });
     const childRole = await createRole(app, { parent: adminRole });
     type Step = (headers: Headers) => Promise<LightMyRequestResponse>;
-    /** Each function creates what it needs, and returns the request. */
+    /** Each function creates the necessary rows and returns the request. */
     const gains: Record<string, () => Promise<Step>> = {
       'a policy of a user': async () => {
         const { id } = await plain();
@@ -279,7 +279,7 @@ t.test(
           [{ email: mail(), password: newPassword(), status: 'draft', policies: [administration] }],
           headers,
         ),
-      'an activation': async () => {
+      'activating an administrator': async () => {
         const { id } = await plain({ status: 'suspended', role: adminRole });
         return (headers) => patch(`/users/${id}`, { status: 'active' }, headers);
       },
@@ -303,7 +303,8 @@ t.test(
         await plain({ policies: [policy] });
         return (headers) => patch(`/policies/${policy}`, { ip_access: null }, headers);
       },
-      'an invitation': async () => (headers) => post('/users/invite', { email: mail(), role: childRole }, headers),
+      'an invitation with a role': async () => (headers) =>
+        post('/users/invite', { email: mail(), role: childRole }, headers),
       'the password of another administrator': async () => {
         const { id } = await other();
         return (headers) => patch(`/users/${id}`, { password: newPassword() }, headers);
@@ -334,7 +335,7 @@ t.test(
         const { id } = await newHolder(service, { policies: [administration] });
         return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
       },
-      'the lock on the account of another administrator': async () => {
+      'unlocking another administrator': async () => {
         const { id } = await other();
         return (headers) => post(`/users/${id}/unlock`, undefined, headers);
       },
@@ -360,17 +361,18 @@ t.test(
         patch(`/users/${(await other()).id}`, { policies: [administration], status: 'active' }, headers),
       'a role without users': async (headers) =>
         patch(`/roles/${await createRole(app)}`, { policies: [administration] }, headers),
-      'a suspension': async (headers) => patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
+      'suspending an administrator': async (headers) =>
+        patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
       'removing administrator access': async (headers) =>
         patch(`/users/${(await other()).id}`, { policies: [] }, headers),
-      'a deletion': async (headers) => request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
-      'the lock on the account of a user': async (headers) =>
-        post(`/users/${(await plain()).id}/unlock`, undefined, headers),
-      'a password of a user': async (headers) =>
+      'deleting an administrator': async (headers) =>
+        request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
+      'unlocking a user': async (headers) => post(`/users/${(await plain()).id}/unlock`, undefined, headers),
+      'the password of a user': async (headers) =>
         patch(`/users/${(await plain()).id}`, { password: newPassword() }, headers),
       'an invitation without administrator access': async (headers) =>
         post('/users/invite', { email: mail(), role }, headers),
-      'a name of an administrator': async (headers) => patch(`/users/${(await other()).id}`, { title: 'Dr.' }, headers),
+      'an administrator’s title': async (headers) => patch(`/users/${(await other()).id}`, { title: 'Dr.' }, headers),
     };
     for (const [what, send] of Object.entries(everyday)) {
       const { statusCode, body } = await send(stale.headers);
@@ -379,7 +381,7 @@ t.test(
   },
 );
 
-t.test('a stolen token of a stale session is not sufficient for any lasting access', async (t) => {
+t.test('a stolen token of a stale session cannot be used to gain lasting access', async (t) => {
   const victim = await newPerson(service, { policies: [everything] });
   await makeStale(app, victim.id);
   const stolen = victim.headers;
@@ -393,5 +395,5 @@ t.test('a stolen token of a stale session is not sufficient for any lasting acce
   t.equal((await victim.login()).statusCode, 200, 'the owner can still log in');
   const row = await victim.row();
   t.match(row, { email: victim.email, tfaSecret: null });
-  t.equal((await service.get('/users/me', victim.tokenHeaders)).statusCode, 200, 'with the same static token');
+  t.equal((await service.get('/users/me', victim.tokenHeaders)).statusCode, 200, 'the static token is unchanged');
 });

@@ -16,7 +16,7 @@ const { app, post } = service;
 const prove = (body: object, { headers }: { headers: Record<string, string> }, to: TestApp = service) =>
   to.post('/auth/reauthenticate', body, headers);
 
-/** Whether the session may perform an operation that requires a fresh one. */
+/** Whether the session can perform an operation that requires a fresh session. */
 async function isFresh({ headers }: { headers: Record<string, string> }, { request }: TestApp = service) {
   const response = await request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
   return codeOf(response) !== 'REAUTHENTICATION_REQUIRED';
@@ -27,7 +27,7 @@ const stale = async <Who extends Person>(person: Who): Promise<Who> => {
   return person;
 };
 
-t.test('the password makes only this session fresh, in every mode', async (t) => {
+t.test('presenting the password makes only the current session fresh, in every mode', async (t) => {
   for (const mode of modes) {
     const account = await createAccount(app);
     const [mine, other] = [await logIn(service, mode, account), await logIn(service, mode, account)];
@@ -81,7 +81,7 @@ t.test('a failed attempt changes nothing', async (t) => {
   t.match(failure, { action: 'reauthenticate', user: id, item: id, outcome: 'failure', code: 'INVALID_CREDENTIALS' });
 });
 
-t.test('a static token gets 403, with any body', async (t) => {
+t.test('a static token gets 403 with any body', async (t) => {
   const admin = await policyWith(app, [], { adminAccess: true });
   for (const policies of [[], [admin]]) {
     const { password, headers } = await tokenHolder(app, { policies });
@@ -91,7 +91,7 @@ t.test('a static token gets 403, with any body', async (t) => {
   }
 });
 
-t.test('with two-factor authentication the code is required, and it is sufficient', async (t) => {
+t.test('with two-factor authentication, a code is both required and sufficient', async (t) => {
   const ada = await stale(await newHolder(service));
   const { password } = ada;
   const step = nextStep(service);
@@ -119,7 +119,7 @@ t.test('with two-factor authentication the code is required, and it is sufficien
   t.equal(await ada.codesLeft(), 9);
 });
 
-t.test('one code makes one session fresh, even if it is sent many times simultaneously', async (t) => {
+t.test('a code makes only one session fresh, even if it is sent many times simultaneously', async (t) => {
   const ada = await newHolder(service);
   const all = await Promise.all(Array.from({ length: 4 }, async () => ({ headers: await openSession(app, ada.id) })));
   await stale(ada);
@@ -130,7 +130,7 @@ t.test('one code makes one session fresh, even if it is sent many times simultan
   t.equal(fresh.filter(Boolean).length, 1);
 });
 
-t.test('a session that has ended cannot be made fresh, and a replaced password proves nothing', async (t) => {
+t.test('a session that has ended cannot be made fresh, and a replaced password is rejected', async (t) => {
   const account = await createAccount(app);
   const session = await logIn(service, 'json', account);
   const { verify } = app.passwords;
@@ -172,11 +172,11 @@ t.test('wrong passwords and codes are counted together with those at login', asy
     refused(t, await ada.login(wrongCode(step)), 'INVALID_OTP', `login ${index}`);
   }
   refused(t, await prove({ otp: wrongCode(step) }, ada), 'INVALID_OTP', 'the fifth');
-  refused(t, await prove({ otp: codeOfStep(step) }, ada), 'REQUESTS_EXCEEDED', 'the right one');
+  refused(t, await prove({ otp: codeOfStep(step) }, ada), 'REQUESTS_EXCEEDED', 'the correct code');
   refused(t, await ada.login(codeOfStep(step)), 'REQUESTS_EXCEEDED', 'at login');
 });
 
-t.test('a correct password resets the count of wrong ones', async (t) => {
+t.test('a correct password resets the count of wrong passwords', async (t) => {
   const limited = await startTestApp(t);
   await limited.app.db.update(settings).set({ authLoginAttempts: 3 });
   const account = await createAccount(limited.app);
@@ -187,12 +187,12 @@ t.test('a correct password resets the count of wrong ones', async (t) => {
   }
 });
 
-t.test('it is available before a second factor required by a policy is set up', async (t) => {
+t.test('reauthentication is available before a second factor required by a policy is set up', async (t) => {
   const strict = await policyWith(app, [], { enforceTfa: true, appAccess: true });
   const ada = await stale(await newPerson(service, { policies: [strict] }));
   refused(t, await service.get('/users', ada.headers), 'FORBIDDEN', 'all other routes are forbidden');
   refused(t, await ada.enable({}), 'REAUTHENTICATION_REQUIRED', 'including the setup');
   t.equal((await prove({ password: ada.password }, ada)).statusCode, 204);
-  refused(t, await ada.enable({}), 'INVALID_PAYLOAD', 'now it can be set up');
+  refused(t, await ada.enable({}), 'INVALID_PAYLOAD', 'the setup is now available');
   refused(t, await post('/auth/reauthenticate', undefined, ada.headers), 'INVALID_PAYLOAD', 'without a body');
 });
