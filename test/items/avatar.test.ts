@@ -23,7 +23,7 @@ const found = async (query: string) => {
     : `${response.statusCode} ${codeOf(response)}`;
 };
 
-t.test('avatar has the operators of texts and of ids', async (t) => {
+t.test('avatar supports the operators of texts and of ids', async (t) => {
   const expected: Record<string, string[]> = {
     [`filter[avatar][_eq]=${file}`]: [withFile],
     [`filter[avatar][_eq]=${file.toUpperCase()}`]: [withFile],
@@ -37,7 +37,7 @@ t.test('avatar has the operators of texts and of ids', async (t) => {
     'filter[avatar][_ends_with]=abcd': [withFile],
   };
   for (const [query, names] of Object.entries(expected)) t.strictSame(await found(query), names, query);
-  t.equal(await found('filter[avatar][_gt]=a'), '400 INVALID_QUERY', 'and no others');
+  t.equal(await found('filter[avatar][_gt]=a'), '400 INVALID_QUERY', 'no other operators');
 });
 
 t.test('a search finds an avatar only by a complete UUID', async (t) => {

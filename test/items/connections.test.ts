@@ -12,7 +12,7 @@ import { createPolicy, createUser } from '../helpers/records.js';
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
 t.test(
-  'a query that takes too long is cancelled in PostgreSQL, and others are answered in the meantime',
+  'PostgreSQL cancels a query that takes too long, and other requests get responses in the meantime',
   { skip },
   async (t) => {
     const { app, database, request, get } = await startTestApp(t, { QUERY_TIMEOUT: '1500ms' });
@@ -47,7 +47,7 @@ t.test(
       const took = performance.now() - before;
       if (took > 1_000) t.fail(`another request waits ${Math.round(took)} ms`);
     }
-    t.ok(performance.now() - start < 1_500, 'forty other requests are answered while ten wait');
+    t.ok(performance.now() - start < 1_500, 'forty other requests finish while ten wait');
     for (const response of await Promise.all(stuck)) {
       t.equal(response.statusCode, 503);
       t.equal(codeOf(response), 'SERVICE_UNAVAILABLE');
@@ -58,14 +58,14 @@ t.test(
     select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)) as unknown as {
       count: number;
     }[];
-    t.equal(left?.count, 0, 'PostgreSQL runs none of them');
+    t.equal(left?.count, 0, 'PostgreSQL no longer runs any of them');
     release();
     await holder.end();
     t.equal((await get('/activity', other)).statusCode, 200);
   },
 );
 
-t.test('QUERY_TIMEOUT applies to requests, and not to the hourly cleanup', { skip }, async (t) => {
+t.test('QUERY_TIMEOUT applies to requests, but not to the hourly cleanup', { skip }, async (t) => {
   const runScheduled = gatherWork(t, hour);
   const { app, clock, post } = await startTestApp(t, { QUERY_TIMEOUT: '500ms' });
   await app.listen({ host: '127.0.0.1', port: 0 });

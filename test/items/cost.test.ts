@@ -8,7 +8,7 @@ import { createPolicy, createRole, createUser } from '../helpers/records.js';
 const { app, request } = await startTestApp(t);
 const member = bearer('token-of-a-member-of-the-staff');
 const administrator = bearer('token-of-an-administrator');
-/** A policy with all permissions on users that can be granted. */
+/** A policy with every permission on users that can be granted. */
 const staff = await createPolicy(app);
 for (const action of ['create', 'read', 'update', 'delete'] as const) {
   await app.db.insert(permissions).values({ policy: staff, collection: 'users', action, fields: ['*'] });
@@ -84,7 +84,7 @@ t.test('a filter has at most 500 values', async (t) => {
   await isAllowed(t, listed(250, 250));
 });
 
-t.test('the rules of permissions do not count', async (t) => {
+t.test('conditions in permission rules are not counted', async (t) => {
   const headers = bearer('token-of-somebody-with-rules');
   const policy = await createPolicy(app);
   const rule = { _or: [...repeated(60, never), { id: { _nnull: true } }] };
@@ -103,24 +103,24 @@ t.test('a list has at most 1000 rows', async (t) => {
   await isBounded(t, { limit: 1001, fields: 'id' }, 1000, ['list', 'SEARCH']);
   for (const name of ['list', 'SEARCH']) {
     const cut = await operations[name]?.({ limit: -1, fields: 'id' }, member);
-    t.equal(cut?.json().data.length, 1000, `${name} is cut off`);
+    t.equal(cut?.json().data.length, 1000, `${name} is truncated`);
     const all = await operations[name]?.({ limit: -1, fields: 'id' }, administrator);
-    t.ok(all?.json().data.length > 1010, `${name} has all of them for an administrator`);
+    t.ok(all?.json().data.length > 1010, `${name} returns all rows to an administrator`);
   }
   const many = { filter: { title: { _eq: 'many' } } };
   for (const name of ['update', 'delete']) {
     const refused = await operations[name]?.(many, member);
     // The embedded engine allows fewer items per request anyway.
     const code = engine === 'embedded' ? 'INVALID_PAYLOAD' : 'INVALID_QUERY';
-    t.equal(refused && codeOf(refused), code, `${name} does not apply to some of them: ${refused?.body}`);
+    t.equal(refused && codeOf(refused), code, `${name} never applies to a part of the rows: ${refused?.body}`);
     const some = await operations[name]?.({ ...many, limit: 5, sort: 'email' }, member);
-    t.match(some?.statusCode, /^20[04]$/, `${name} of a few`);
+    t.match(some?.statusCode, /^20[04]$/, `${name} of a few rows`);
   }
   const { data } = (await operations.list?.({ 'aggregate[count]': '*', ...many }, administrator))?.json() ?? {};
-  t.strictSame(data, [{ count: 1000 }], 'the others still exist');
+  t.strictSame(data, [{ count: 1000 }], 'the other rows still exist');
 });
 
-t.test('aggregate and groupBy have at most 20 columns, and each name counts once', async (t) => {
+t.test('aggregate and groupBy have at most 20 columns, and each name is counted once', async (t) => {
   const texts = ['email', 'first_name', 'last_name', 'location', 'title', 'description', 'language', 'status'];
   const twenty = {
     aggregate: { min: texts, max: texts, count: ['*', 'id', 'id', 'id'] },

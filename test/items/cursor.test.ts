@@ -11,7 +11,7 @@ const member = bearer('token-of-a-member-of-the-staff');
 const all = await createPolicy(app, { adminAccess: true });
 const roles = [await createRole(app), await createRole(app), await createRole(app)];
 await createUser(app, { token: 'token-of-an-administrator', policies: [all], firstName: 'Bo' });
-/** Can read the names of users with the title `open`, and only the id and title of others. */
+/** A member who can read the names of users with the title `open`, and only the id and title of others. */
 const staff = await createPolicy(app);
 const open = { title: { _eq: 'open' } };
 await app.db.insert(permissions).values([
@@ -34,7 +34,7 @@ for (const [index, firstName] of [...names, ...names].entries()) {
 
 type Page = { data: { id: string }[]; meta: { next_cursor: string | null } };
 
-/** Returns the ids on all pages, in order. */
+/** Follows the cursors, and returns the ids on all pages in order. */
 async function walk(t: Test, path: string, query: string, limit: number, headers: object, between = async () => {}) {
   const ids: string[] = [];
   let cursor: string | null = null;
@@ -55,7 +55,7 @@ async function walk(t: Test, path: string, query: string, limit: number, headers
 const listed = async (path: string, query: string, headers: object) =>
   ((await get(`${path}?fields=id&limit=500&${query}`, { ...headers })).json() as Page).data.map(({ id }) => id);
 
-t.test('pages by cursor return the whole list, with any sort order and for any caller', async (t) => {
+t.test('following the cursors returns the whole list, with any sort order and for any caller', async (t) => {
   const sorts = ['', 'first_name', '-first_name', 'first_name,-last_access', '-last_access,title', 'title,-id', '-id'];
   const others = ['role.name', '-role.name,first_name', 'email_notifications', '-email', 'tags', 'token,-tfa_secret'];
   for (const sort of [...sorts, ...others]) {
@@ -78,7 +78,7 @@ t.test('pages by cursor return the whole list, with any sort order and for any c
   }
 });
 
-t.test('every collection has cursors', async (t) => {
+t.test('every collection supports cursors', async (t) => {
   const sorts: Record<string, string[]> = {
     '/roles': ['', '-name', 'parent.name'],
     '/policies': ['', 'name', 'admin_access,-name'],
@@ -109,16 +109,16 @@ t.test('while rows are added and deleted, no other row is skipped or returned tw
     if (gone) await app.db.delete(users).where(eq(users.id, gone));
   };
   const seen = await walk(t, '/users', query, 3, administrator, between);
-  t.equal(new Set(seen).size, seen.length, 'none twice');
+  t.equal(new Set(seen).size, seen.length, 'no row is returned twice');
   t.strictSame(
     seen.filter((id) => before.includes(id)),
     before,
-    'all rows that existed throughout, in order',
+    'all rows that existed the whole time, in order',
   );
   for (const id of passing) await app.db.delete(users).where(eq(users.id, id));
 });
 
-t.test('a cursor is null exactly when nothing follows, and is not part of *', async (t) => {
+t.test('the cursor is null exactly if no rows follow, and meta=* does not include it', async (t) => {
   const total = (await listed('/users', '', administrator)).length;
   const next = async (query: string) => (await get(`/users?fields=id&${query}`, administrator)).json().meta.next_cursor;
   t.equal(await next(`meta=cursor&limit=${total}`), null);
@@ -135,7 +135,7 @@ t.test('a cursor is null exactly when nothing follows, and is not part of *', as
   t.strictSame(
     first.json().data.map(({ id }: { id: string }) => id),
     (await listed('/users', '', administrator)).slice(0, 2),
-    'an empty page continues at the start',
+    'the cursor of an empty page leads to the first row',
   );
   t.equal((await get('/users/me?fields=id&meta=cursor', administrator)).json().meta.next_cursor, null);
 });
@@ -150,7 +150,7 @@ t.test('a cursor reveals nothing, and only the service can create one', async (t
   t.equal(
     (await get(`/users?sort=email&limit=9&filter[title]=open&cursor=${encoded}`, administrator)).statusCode,
     200,
-    'with another filter and limit',
+    'a cursor works with another filter and limit',
   );
   const last = cursor.at(-2) === 'A' ? 'B' : 'A';
   const altered = `${cursor.slice(0, -2)}${last}${cursor.at(-1)}`;
@@ -172,16 +172,16 @@ t.test('a cursor reveals nothing, and only the service can create one', async (t
   t.equal(
     codeOf(await get(`/roles?sort=email&cursor=${encoded}`, administrator)),
     'FORBIDDEN',
-    'nor for another collection',
+    'a cursor does not work for another collection',
   );
   const names = (await get('/roles?limit=1&sort=id&meta=cursor', administrator)).json().meta.next_cursor;
   t.equal(codeOf(await ask(`sort=id&cursor=${names}`)), 'INVALID_QUERY');
   const body = { query: { sort: ['email'], cursor, limit: 3, fields: ['id'] } };
   const search = await request({ method: 'SEARCH', url: '/users', headers: administrator, payload: body });
-  t.strictSame(search.json().data, (await ask(`sort=email&cursor=${encoded}`)).json().data, 'in a SEARCH, too');
+  t.strictSame(search.json().data, (await ask(`sort=email&cursor=${encoded}`)).json().data, 'the same with SEARCH');
 });
 
-t.test('a list cut off at the maximum has a link to the next page', async (t) => {
+t.test('a list that is truncated at the maximum has a link to the next page', async (t) => {
   const policy = await createPolicy(capped.app, { adminAccess: true });
   await createUser(capped.app, { token: 'token-of-an-administrator', policies: [policy] });
   for (let count = 0; count < 15; count++) await createUser(capped.app, { title: 'cut off' });
@@ -202,7 +202,7 @@ t.test('a list cut off at the maximum has a link to the next page', async (t) =>
   }
   t.equal(pages, 3);
   t.equal(new Set(ids).size, 15);
-  t.notOk((await capped.get('/users?limit=7', administrator)).headers.link, 'not if no more was requested');
+  t.notOk((await capped.get('/users?limit=7', administrator)).headers.link, 'no link if the limit was requested');
   t.notOk((await capped.get('/users?limit=-1&filter[title]=none', administrator)).headers.link);
   const search = await capped.request({
     method: 'SEARCH',

@@ -9,14 +9,14 @@ import { countStatements } from '../helpers/statements.js';
 
 const { app, request } = await startTestApp(t);
 const headers = bearer('token-of-the-admin');
-// First in the order of keys, so that it is in the first part of every list.
+// This id sorts first, so that the administrator is in the first part of every list.
 const id = '00000000-0000-4000-8000-000000000000';
 await createUser(app, { id, token: 'token-of-the-admin', policies: [await createPolicy(app, { adminAccess: true })] });
 const policy = await createPolicy(app);
 const team = await createRole(app, { policies: [policy] });
-// The administrator of the first start has a random key, and with it a random place in the lists.
+// The administrator of the first start has a random id, and therefore a random place in the lists.
 await app.db.update(users).set({ role: team });
-/** All with the same role and policy, so that every part of a list has the same relations to follow. */
+/** Creates users with the same role and policy, so that every part of a list has the same relations to follow. */
 const addMembers = (count: number) =>
   app.db.execute(
     sql`with members as (
@@ -36,7 +36,7 @@ const search = (query: Query) => request({ method: 'SEARCH', url: '/users', head
 await get('limit=1');
 
 const times: number[] = [];
-/** Checks that the response is one of the allowed ones, and records how long it took. */
+/** Checks that the response is one of those allowed, and records how long it took. */
 async function answers(
   t: Test,
   ask: () => Promise<LightMyRequestResponse>,
@@ -130,7 +130,7 @@ t.test('an invalid name is rejected wherever a name may be used (CVE-2026-39356)
     }
   }
   const [found] = (await get('aggregate[count]=*')).json().data;
-  t.equal(found.count, 62, 'and the data is unchanged');
+  t.equal(found.count, 62, 'the data is unchanged');
 });
 
 /** Writes the query with brackets, including names that the stringifier would omit or read as paths. */
@@ -202,7 +202,7 @@ t.test('a value of another type is rejected everywhere', async (t) => {
     const ask = () => request({ method: 'SEARCH', url: '/users', headers, payload });
     await answers(t, ask, malformed, `body ${JSON.stringify(payload)}`);
   }
-  t.pass('all of them');
+  t.pass('all of them are rejected');
 });
 
 t.test('numbers and dates out of range are rejected', async (t) => {
@@ -289,10 +289,10 @@ t.test('numbers and dates out of range are rejected', async (t) => {
   for (const value of ['0001-01-01', '9999-12-31T23:59:59.999Z', '2024-02-29', '2023-01-01T00:00:00.123456789+14:00']) {
     await answers(t, () => list({ filter: { last_access: { _gt: value } } }), fine, value);
   }
-  t.pass('all of them');
+  t.pass('all of them are rejected');
 });
 
-t.test('encodings', async (t) => {
+t.test('unusual encodings of names and values cause no error other than a rejection', async (t) => {
   const urls: [string, readonly string[]][] = [
     ['filter[email]=%00', bad],
     ['filter[email][_in]=a,%00', bad],
@@ -349,7 +349,7 @@ const nest = (filter: Query, ...names: string[]) =>
   names.reduceRight<Query>((inner, name) => ({ [name]: inner }), filter);
 const repeated = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 
-t.test('limits of depth, length and number', async (t) => {
+t.test('a query has limits of depth, length and number', async (t) => {
   const never = { email: { _eq: 'nobody' } };
   const deep = (levels: number, key: string) => {
     let filter: Query = never;
@@ -432,7 +432,7 @@ t.test('limits of depth, length and number', async (t) => {
   t.strictSame((await get(many1)).json().data, [], 'a condition after 3,000 parameters applies');
 });
 
-t.test('the number of statements for a query does not grow with the rows of a part', async (t) => {
+t.test('the number of statements for a query does not grow with the number of rows in a part', async (t) => {
   const related = ['*.*', 'role.name,role.policies.name,role.users.email,policies.*'] as const;
   const relations = { [related[0]]: 2, [related[1]]: 4 };
   const count = async (query: string) => {
@@ -449,11 +449,11 @@ t.test('the number of statements for a query does not grow with the rows of a pa
   await addMembers(60);
   for (const [index, query] of all.entries()) {
     const again = await count(query);
-    t.ok(again.rows > (first[index]?.rows ?? again.rows), 'there are more rows');
-    t.equal(again.statements, first[index]?.statements, `with as many statements: ${query}`);
+    t.ok(again.rows > (first[index]?.rows ?? again.rows), 'more rows than before');
+    t.equal(again.statements, first[index]?.statements, `the same number of statements: ${query}`);
   }
   for (const fields of related) {
-    // One to authenticate the caller, one for the rows, and one for each relation.
+    // One statement to authenticate the caller, one for the rows, and one for each relation.
     const page = await count(`fields=${fields}`);
     t.equal(page.statements, 2 + relations[fields], fields);
     // A long list first reads the keys, and then the rows in parts of 100.
@@ -466,13 +466,13 @@ t.test('the number of statements for a query does not grow with the rows of a pa
     2,
     'a related item with short values is read together with the row',
   );
-  t.equal((await count('meta=*')).statements, 4, 'and one for each requested count');
+  t.equal((await count('meta=*')).statements, 4, 'one statement for each requested count');
 });
 
 t.test('no query was slow', async (t) => {
   const sorted = times.sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
-  t.ok(at(0.5) < 100, `half were answered within ${at(0.5)} ms`);
-  t.ok(at(0.99) < 1000, `nearly all within ${at(0.99)} ms, even on a busy machine`);
-  t.ok(at(1 - 1e-9) < 10_000, `the slowest within ${at(1 - 1e-9)} ms`);
+  t.ok(at(0.5) < 100, `half of the responses take at most ${at(0.5)} ms`);
+  t.ok(at(0.99) < 1000, `nearly all take at most ${at(0.99)} ms, even on a busy machine`);
+  t.ok(at(1 - 1e-9) < 10_000, `the slowest takes at most ${at(1 - 1e-9)} ms`);
 });

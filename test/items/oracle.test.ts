@@ -39,7 +39,7 @@ const now = new Date();
 const { app } = await startTestApp(t, {}, { database: database.location, clock: () => now });
 await fillWorld(app);
 
-// The first request of a caller updates their last_access; because this clock is stopped, no later one does.
+// The first request of a caller updates their last_access. Later ones do not, because the clock is stopped.
 for (const name of callerNames) {
   const headers = bearer(tokens[name]);
   const noted = async () => (await readWorld(app)).users.find(({ id }) => id === callerId(name))?.last_access;
@@ -104,7 +104,7 @@ function operand(type: keyof typeof operators, operator: string, target: Name | 
   return one;
 }
 
-/** Usually a field that the caller may read, occasionally any field. */
+/** Usually a field that the caller can read, and occasionally any field. */
 function fieldOf(caller: string, collection: Name, wanted: (name: string) => boolean): fc.Arbitrary<string> {
   const names = Object.keys(shapes[collection]).filter(wanted);
   const readable = names.filter((name) => oracleOf(caller).mayName(collection, name));
@@ -121,7 +121,7 @@ const targetOf = (collection: Name, field: string): Name | undefined => {
 };
 const isList = (collection: Name, field: string) => 'list' in (shapes[collection][field] ?? {});
 
-/** Whether to follow relations to a collection: relations that the caller may not follow are rejected immediately. */
+/** Whether to follow relations to a collection. Relations that the caller cannot follow are rejected immediately. */
 const isOpen = (caller: string, to: Name | undefined) => to !== undefined && oracleOf(caller).view(to).length > 0;
 
 function condition(caller: string, collection: Name, depth: number): fc.Arbitrary<Rule> {
@@ -358,5 +358,5 @@ t.test(`${runs} random queries return what the evaluator returns`, { timeout: 3_
   t.notOk(result.failed, `${fc.defaultReportMessage(result) ?? ''}\n${difference}`);
   t.comment(`seed ${result.seed}: ${JSON.stringify(statistics)}`);
   t.ok(statistics.rows > runs / 4, 'many queries return rows');
-  t.ok(statistics.refused < runs / 3, 'and few are rejected');
+  t.ok(statistics.refused < runs / 3, 'few queries are rejected');
 });

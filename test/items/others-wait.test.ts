@@ -63,14 +63,14 @@ const worked = () => {
 async function longestWait(t: Test, query: object): Promise<number> {
   let isOver = false;
   const ask = (headers: object) =>
-    // Without the test helper, which validates responses: that takes time on this thread.
+    // Not sent with the test helper, because it validates responses, which takes time on this thread.
     app.inject({ method: 'SEARCH', url: '/users', headers: { ...headers }, payload: { query } });
   const asked = (async () => [await ask(administrator), await ask(member)])().finally(() => {
     isOver = true;
   });
   let longest = 0;
-  // Continues until the expensive queries have finished: otherwise all small requests may be answered before the first
-  // of them has started.
+  // Continues until the expensive queries have finished. Otherwise, all small requests may be processed before the
+  // first expensive query has started.
   for (let served = 0; served < 40 || !isOver; served++) {
     const [start, clock] = [worked(), performance.now()];
     // Arrives when the thread is free, like a request from a socket.
@@ -88,7 +88,7 @@ async function longestWait(t: Test, query: object): Promise<number> {
 }
 
 for (const [name, query] of Object.entries(queries)) {
-  t.test(`while others request ${name}, forty small requests are answered`, async (t) => {
+  t.test(`while others request ${name}, forty small requests get responses`, async (t) => {
     const before = process.memoryUsage().rss;
     let longest = await longestWait(t, query);
     // A busy machine may occasionally be slow.
@@ -100,7 +100,7 @@ for (const [name, query] of Object.entries(queries)) {
 }
 
 t.test(
-  'a query that is split returns the same rows',
+  'a query that is split into parts returns the same rows',
   { skip: engine === 'postgres' && 'embedded engine only' },
   async (t) => {
     const found = async (query: object) =>

@@ -45,13 +45,13 @@ async function invalid(t: Test, ...queries: string[]) {
   for (const query of queries) refused(t, await get(query), 'INVALID_QUERY', query);
 }
 
-/** For a field that does not exist or may not be read, the contract requires a reason in addition to the code. */
+/** For a nonexistent or unreadable field, the contract requires a reason in addition to the code. */
 function forbidden(t: Test, response: LightMyRequestResponse, what: string) {
   const { extensions } = response.json().errors?.[0] ?? {};
   t.match({ status: response.statusCode, ...extensions }, { status: 403, code: 'FORBIDDEN', reason: String }, what);
 }
 
-t.test('limit, offset and page', async (t) => {
+t.test('limit, offset and page select a part of the list', async (t) => {
   const count = async (query: string) => (await get(query)).json().data.length;
   const all = await count('limit=-1');
   t.equal(await count(''), 5, 'QUERY_LIMIT_DEFAULT');
@@ -176,13 +176,13 @@ t.test('a body accepts values in the form that they have in a URL', async (t) =>
   }
 });
 
-t.test('QUERY_LIMIT_MAX', async (t) => {
+t.test('QUERY_LIMIT_MAX limits the length of every list', async (t) => {
   const ask = (query: string) => capped.get(`/users?${query}`, headers);
   for (const query of ['', 'limit=-1', 'limit=3']) t.equal((await ask(query)).json().data.length, 3, query);
   refused(t, await ask('limit=4'), 'INVALID_QUERY', 'over the maximum');
 });
 
-t.test('sort', async (t) => {
+t.test('sort orders by several fields, ascending or descending', async (t) => {
   const sorted = async (sort: string) => {
     const { data } = (await get(`filter[last_name]=Tester&limit=-1&fields=id&sort=${sort}`)).json();
     return data.map(({ id }: { id: string }) => ids.indexOf(id));
@@ -201,7 +201,7 @@ t.test('sort', async (t) => {
   }
 });
 
-t.test('meta', async (t) => {
+t.test('meta returns the requested counts', async (t) => {
   const meta = async (query: string) => (await get(query)).json().meta;
   t.equal(await meta('limit=1'), undefined);
   const filter = 'filter[last_name]=Tester&limit=1&page=3';
@@ -215,7 +215,7 @@ t.test('meta', async (t) => {
   await invalid(t, 'meta=x', 'meta[a]=b', 'meta=total_count,x');
 });
 
-t.test('search', async (t) => {
+t.test('search finds users by their texts', async (t) => {
   await finds(t, {
     'search=tester': names,
     'search=%20ANN%20': ['Ann', 'ann'],
@@ -229,7 +229,7 @@ t.test('search', async (t) => {
   await invalid(t, 'search[]=a', 'search[a]=b', `search=${'x'.repeat(256)}`);
 });
 
-t.test('filters on texts', async (t) => {
+t.test('filters on texts support the operators for texts', async (t) => {
   await finds(t, {
     'filter[first_name]=Ann': ['Ann'],
     'filter[first_name][_eq]=Ann': ['Ann'],
@@ -281,7 +281,7 @@ t.test('filters on texts', async (t) => {
   }
 });
 
-t.test('filters on other types', async (t) => {
+t.test('filters on other types support the operators for each type', async (t) => {
   await finds(t, {
     'filter[email_notifications]=false': ['Ann'],
     'filter[email_notifications][_neq]=true': ['Ann'],
@@ -318,7 +318,7 @@ t.test('filters on other types', async (t) => {
   }
 });
 
-t.test('variables', async (t) => {
+t.test('variables in filters are replaced by their values', async (t) => {
   const count = async (query: string) => (await get(`limit=-1&${query}`)).json().data.length;
   for (const query of [
     'filter[id]=$CURRENT_USER',
@@ -353,7 +353,7 @@ t.test('variables', async (t) => {
   await changeUser(app, user, { lastAccess: moments[0] as Date });
 });
 
-t.test('fields', async (t) => {
+t.test('fields selects fields of items and of related items', async (t) => {
   const keys = async (fields: string) => (await get(`filter[id]=$CURRENT_USER&${fields}`)).json().data[0];
   t.strictSame(await keys('fields=role.id,policies.name'), { role: { id: role }, policies: [{ name: 'All' }] });
   t.strictSame(await keys('fields[]=role&fields[]=policies'), { role, policies: [adminPolicy] });
@@ -367,7 +367,7 @@ t.test('fields', async (t) => {
   }
 });
 
-t.test('aggregate and groupBy', async (t) => {
+t.test('aggregate and groupBy return one row for each group', async (t) => {
   const rows = async (query: string) => (await get(`filter[last_name]=Tester&${query}`)).json().data;
   t.strictSame(await rows('aggregate[count]=*'), [{ count: 7 }]);
   t.strictSame(await rows('aggregate[count]=first_name'), [{ count: { first_name: 6 } }]);
@@ -416,7 +416,7 @@ t.test('SEARCH accepts the same query', async (t) => {
   ]) {
     refused(t, await search(query), 'INVALID_QUERY', JSON.stringify(query));
   }
-  forbidden(t, await search({ filter: { password: 'x' } }), 'a field that may not be used');
+  forbidden(t, await search({ filter: { password: 'x' } }), 'a field that cannot be used');
   t.equal(
     (await request({ method: 'SEARCH', url: '/users', headers })).json().data.length,
     5,

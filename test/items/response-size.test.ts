@@ -44,8 +44,8 @@ t.test('a relation is read once for each key, and the same items appear in every
   t.equal(many.statements, few.statements);
   t.equal(many.data.length, 100);
   const long = await ask(150);
-  t.strictSame(long.data[149], few.data[0], 'also in parts');
-  t.equal(long.statements, few.statements + 2, 'one for the keys, and one more for the rows of the second part');
+  t.strictSame(long.data[149], few.data[0], 'the same if the list is read in parts');
+  t.equal(long.statements, few.statements + 2, 'one statement for the keys, and one more for the second part');
   for (const item of many.data) t.strictSame(item, few.data[0]);
   const [{ role: found }] = few.data;
   t.equal(found.users.length, 100);
@@ -59,7 +59,7 @@ t.test('a response has a maximum size, however large the rows are', async (t) =>
     const refused = await ask('limit=100', headers);
     t.equal(codeOf(refused), 'INVALID_QUERY');
     t.match(refused.json().errors[0].extensions.reason, /MAX_RESPONSE_SIZE.*Request fewer rows or fields/);
-    t.equal((await ask('limit=3', headers)).json().data[2].description.length, 1_000_001, 'three of them fit');
+    t.equal((await ask('limit=3', headers)).json().data[2].description.length, 1_000_001, 'three rows fit');
     t.equal((await ask('fields=id,title', headers)).json().data.length, 6);
     const search = await request({
       method: 'SEARCH',
@@ -69,7 +69,7 @@ t.test('a response has a maximum size, however large the rows are', async (t) =>
     });
     t.equal(codeOf(search), 'INVALID_QUERY');
   }
-  t.equal(codeOf(await ask('limit=-1')), 'INVALID_QUERY', 'also in parts');
+  t.equal(codeOf(await ask('limit=-1')), 'INVALID_QUERY', 'also if the list is read in parts');
 });
 
 t.test('long values that do not fit are not read', async (t) => {
@@ -82,12 +82,12 @@ t.test('long values that do not fit are not read', async (t) => {
   });
   t.teardown(stop);
   t.equal(codeOf(await get('/users?filter[title]=json&limit=100', administrator)), 'INVALID_QUERY');
-  t.equal(reads, 1, 'only short ones');
+  t.equal(reads, 1, 'only short values are read');
   t.equal((await get('/users?filter[title]=json&limit=3', administrator)).statusCode, 200);
   t.equal(reads, 3);
 });
 
-t.test('items that appear in many rows count in every row', async (t) => {
+t.test('an item that appears in many rows is counted in every row', async (t) => {
   for (const [title, size] of [
     ['copies', 1_000],
     ['long copies', 30_000],
@@ -99,7 +99,7 @@ t.test('items that appear in many rows count in every row', async (t) => {
   const ask = (title: string, limit: number) =>
     get(`/users?filter[title]=${title}&limit=${limit}&fields=role.users.*`, administrator);
   const before = process.memoryUsage().rss;
-  // 30 MB in parts, and 300 MB in one.
+  // 30 MB in parts, and 300 MB in one part.
   for (const refused of [await ask('copies', 300), await ask('long copies', 100)]) {
     t.equal(codeOf(refused), 'INVALID_QUERY');
     t.match(refused.json().errors[0].extensions.reason, /MAX_RESPONSE_SIZE/);
@@ -109,7 +109,7 @@ t.test('items that appear in many rows count in every row', async (t) => {
   t.equal((await ask('copies', 10)).statusCode, 200);
 });
 
-t.test('rows times the items inside them are at most 10,000, except for administrators', async (t) => {
+t.test('the number of rows times the items in each is at most 10,000, except for administrators', async (t) => {
   const ask = (query: string, headers: object) => get(`/users?filter[title]=copies&${query}`, { ...headers });
   for (const fields of ['role.users.id', 'id,role.users.title']) {
     t.equal((await ask(`limit=100&fields=${fields}`, member)).statusCode, 200, `100 × 100 ${fields}`);
@@ -121,12 +121,12 @@ t.test('rows times the items inside them are at most 10,000, except for administ
   t.equal(
     (await ask('limit=300&fields=*,role.name', member)).statusCode,
     200,
-    'the item that a key refers to is not a list',
+    'an item that a key refers to is not counted',
   );
-  t.equal((await ask('limit=300&fields=*.*', member)).statusCode, 200, 'keys alone do not count');
+  t.equal((await ask('limit=300&fields=*.*', member)).statusCode, 200, 'keys alone are not counted');
 });
 
-t.test('a long list equals its pages', async (t) => {
+t.test('a long list contains the same rows as its pages', async (t) => {
   await app.db.insert(users).values(
     Array.from({ length: 1_100 }, (_, index) => ({
       email: `long-${index}@example.com`,

@@ -8,18 +8,19 @@ import { worstBlock } from '../helpers/worst-block.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 /**
- * Milliseconds, on a machine of normal speed. The service itself stays below 50. The client also runs in this process,
- * and so does the embedded database, which blocks for the duration of each statement.
+ * How many milliseconds a bulk request may block the thread, on a machine of normal speed. The service itself blocks it
+ * for less than 50. The client also runs in this process, and so does the embedded database, which blocks the thread
+ * for the duration of each statement.
  */
 const longestBlock = 150;
 
 /**
- * The number of users that one request writes on each engine. The embedded one runs on this thread, so it blocks
- * everything else.
+ * The number of users that one request writes. It is lower with the embedded engine, which runs on this thread and
+ * therefore blocks everything else.
  */
 const count = engine === 'embedded' ? 300 : 2_000;
 
-t.test(`${count} users`, async (t) => {
+t.test(`bulk requests for ${count} users block the thread only briefly`, async (t) => {
   const service = await startWithAdmin(t);
   const { app, post, get, request } = service;
   const list = Array.from({ length: count }, (_, index) => ({
@@ -28,7 +29,7 @@ t.test(`${count} users`, async (t) => {
     provider: 'github',
     external_identifier: `${index}`,
   }));
-  // A small warm-up, so that the first run is not measured.
+  // Warms up the service, so that its first request is not measured.
   const warm = await post('/users', [{ email: 'warm@example.com', password: 'a good password' }], asAdmin);
   await remove(service, '/users', [warm.json().data[0].id]);
 
@@ -36,7 +37,7 @@ t.test(`${count} users`, async (t) => {
   const transactions = () => rows(app.db, sql`select distinct xmin::text as id from users where email like 'bulk-%'`);
   let ids: string[] = [];
 
-  /** Sends a request, and others while it is in progress. */
+  /** Sends a request, and other requests while it is in progress. */
   const meanwhile = async (send: () => Promise<{ statusCode: number }>) => {
     let done = false;
     const sent = send().finally(() => {
@@ -48,7 +49,7 @@ t.test(`${count} users`, async (t) => {
       others++;
       await sleep(5);
     }
-    t.ok(others > 1, `other requests are answered: ${others}`);
+    t.ok(others > 1, `other requests get responses: ${others}`);
     return sent;
   };
 
@@ -61,7 +62,7 @@ t.test(`${count} users`, async (t) => {
         t.strictSame(
           data.map(({ email }) => email),
           list.map(({ email }) => email),
-          'in their order',
+          'in the given order',
         );
         ids = data.map(({ id }) => id);
       },
@@ -108,13 +109,13 @@ t.test(`${count} users`, async (t) => {
   t.ok(blocked < longestBlock, `deleted: blocked for ${blocked.toFixed(1)} ms at most`);
   t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
 
-  t.test('if one item is invalid, none is created', async (t) => {
+  t.test('if one item is invalid, no user is created', async (t) => {
     const response = await post('/users', [...list.slice(1), { ...list[0], email: 'BULK-7@example.com' }], asAdmin);
     t.equal(response.statusCode, 400);
     t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
   });
 
-  t.test('200 with passwords while others log in', async (t) => {
+  t.test('200 users with passwords can be created while other users log in', async (t) => {
     const user = await createUser(app);
     const batch = Array.from({ length: 200 }, (_, index) => ({
       email: `password-${index}@example.com`,
@@ -138,7 +139,7 @@ t.test(`${count} users`, async (t) => {
     t.equal((await sent).statusCode, 200);
     t.ok(times.length >= 5, `${times.length} logins in the meantime`);
     const { email, password } = batch[199] ?? user;
-    t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'the last of them can log in');
+    t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'the last created user can log in');
   });
 });
 

@@ -18,7 +18,7 @@ t.test('creating users as an administrator', async (t) => {
   let count = 0;
   const address = () => `new-${++count}@example.com`;
 
-  t.test('one: returns an object, with the defaults of the contract', async (t) => {
+  t.test('creating one user returns an object with the default values', async (t) => {
     const email = address();
     const response = await post('/users', { email }, asAdmin);
     t.equal(response.statusCode, 200);
@@ -57,14 +57,14 @@ t.test('creating users as an administrator', async (t) => {
     t.strictSame(
       (await get(`/users/${id}`, asAdmin)).json().data,
       { id, created_at, ...rest },
-      'and is read the same way',
+      'reading the user returns the same',
     );
   });
 
-  t.test('every field is stored as given; the longest texts fit', async (t) => {
+  t.test('every field is stored as given, including texts of the maximum length', async (t) => {
     const texts = { first_name: 50, last_name: 50, title: 50, location: 255, language: 255, last_page: 255 };
     const themes = { appearance: 255, theme_dark: 255, theme_light: 255, external_identifier: 255 };
-    // Characters, not bytes or UTF-16 units.
+    // Lengths are in characters, not in bytes or UTF-16 units.
     const longest = Object.fromEntries(
       Object.entries({ ...texts, ...themes }).map(([field, length]) => [field, '🙂'.repeat(length)]),
     );
@@ -104,7 +104,7 @@ t.test('creating users as an administrator', async (t) => {
     t.notMatch(response.body, 'tttt');
   });
 
-  t.test('the password and the token of a new user work, with the address in any letter case', async (t) => {
+  t.test('a new user can use the password and the token, with the address in any letter case', async (t) => {
     const credentials = { email: 'Works@Example.com', password: 'the password of the new user' };
     const token = 'the-static-token-of-the-new-user';
     t.equal((await post('/users', { ...credentials, token }, asAdmin)).statusCode, 200);
@@ -114,7 +114,7 @@ t.test('creating users as an administrator', async (t) => {
     t.equal((await post('/auth/login', { ...credentials, password: 'another' })).statusCode, 401);
   });
 
-  t.test('many: as a list and as {data}, returned in their order', async (t) => {
+  t.test('many users can be sent as a list or as {data}, and are returned in the given order', async (t) => {
     const list = ['c', 'a', 'b'].map((name) => ({ email: address(), password: 'a fine password', first_name: name }));
     const response = await post('/users?fields=first_name,email&meta=*', list, asAdmin);
     t.equal(response.statusCode, 200);
@@ -136,7 +136,7 @@ t.test('creating users as an administrator', async (t) => {
     t.strictSame(Object.keys(one.json()), ['data', 'meta']);
   });
 
-  t.test('in a list, only users of another provider need no password', async (t) => {
+  t.test('in a list, only users of another provider can be created without a password', async (t) => {
     const user = { email: address(), provider: 'github', external_identifier: 'somebody' };
     t.equal((await post('/users', [user], asAdmin)).statusCode, 200);
   });
@@ -298,12 +298,12 @@ t.test('creating users as an administrator', async (t) => {
       ['data and more', { data: [good()], email: address() }, ['INVALID_PAYLOAD']],
       ['data of one', { data: good() }, ['INVALID_PAYLOAD']],
       [
-        'one address twice',
+        'the same address twice',
         [{ ...good(), email: 'twice@example.com' }, good(), { ...good(), email: 'Twice@example.com' }],
         unique('email', 'Twice@example.com'),
       ],
       [
-        'one token twice',
+        'the same token twice',
         [
           { ...good(), token: 'the-same-token-for-both-of-these-users' },
           { ...good(), token: 'the-same-token-for-both-of-these-users' },
@@ -311,7 +311,7 @@ t.test('creating users as an administrator', async (t) => {
         unique('token', '**********'),
       ],
       [
-        'one id twice',
+        'the same id twice',
         [
           { ...good(), id: sameId },
           { ...good(), id: sameId.toUpperCase() },
@@ -374,7 +374,7 @@ t.test('creating users by permission', async (t) => {
   );
   const stored = async (email: string) => (await app.db.select().from(users).where(eq(users.email, email)))[0];
 
-  t.test('without the right, or with other fields: 403, and no user is created', async (t) => {
+  t.test('a caller without the right, or with other fields, gets 403, and no user is created', async (t) => {
     const bad: [string, object, Record<string, string>][] = [
       ['no right', { email: address() }, nobody],
       ['no right, in a list', [{ email: address(), password: 'a fine password' }], nobody],
@@ -396,7 +396,7 @@ t.test('creating users by permission', async (t) => {
     }
   });
 
-  t.test('a caller who may not read gets 204 for one user, and an empty list for many', async (t) => {
+  t.test('a caller who cannot read users gets 204 for one user, and an empty list for many', async (t) => {
     const email = address();
     const one = await post('/users', { email, first_name: 'A' }, creator);
     t.equal(one.statusCode, 204);
@@ -408,7 +408,7 @@ t.test('creating users by permission', async (t) => {
     t.strictSame(many.json().data, []);
   });
 
-  t.test('rows that may not be read are left out', async (t) => {
+  t.test('the response omits rows that the caller cannot read', async (t) => {
     const items = ['A1', 'B', 'A2'].map((first_name) => ({
       email: address(),
       password: 'a fine password',

@@ -15,7 +15,7 @@ const patch = (url: string, payload: object, headers = asAdmin) => request({ met
 const ownToken = 'a-static-token-of-a-user-with-many-rights';
 const password = 'a password that only I know';
 
-/** Minutes since a user was created and since their address was verified, according to the service and its clock. */
+/** Minutes since a user was created and since the address was verified, according to the service and its clock. */
 async function timesOf(id: string) {
   const { created_at, email_verified_at } = (await get(`/users/${id}`, asAdmin)).json().data;
   const ago = (at: string | null) =>
@@ -38,7 +38,7 @@ t.test('created_at is set once, from the clock of the service', async (t) => {
   t.strictSame(await timesOf(many[0].id), { created: 5, verified: null });
 });
 
-t.test('no request can write either field, whatever its rights', async (t) => {
+t.test('no request can write created_at or email_verified_at, whatever the caller’s rights', async (t) => {
   const own = await createUser(app, {
     token: ownToken,
     policies: [
@@ -73,7 +73,7 @@ t.test('no request can write either field, whatever its rights', async (t) => {
   t.strictSame(await timesNow(), before);
 });
 
-t.test('both are sorted and filtered as times', async (t) => {
+t.test('created_at and email_verified_at are sorted and filtered as times', async (t) => {
   const ids: string[] = [];
   for (const year of [2001, 2002, 2003]) {
     const createdAt = new Date(`${year}-06-01T00:00:00Z`);
@@ -142,7 +142,7 @@ t.test('an address set by an administrator is not verified', async (t) => {
   }
 });
 
-t.test('the time at which a static token was set is stored with it', async (t) => {
+t.test('the service stores the time at which a static token was set', async (t) => {
   const token = 'a-static-token-that-is-as-long-as-they-must-be';
   const { id } = (await post('/users', { email: 'program@example.com', token }, asAdmin)).json().data;
   const set = (await storedUser(app, id)).tokenSetAt;
@@ -157,7 +157,7 @@ t.test('the time at which a static token was set is stored with it', async (t) =
   t.equal((await storedUser(app, id)).tokenSetAt, null);
 });
 
-t.test('the administrator of a first start is an ordinary user', async (t) => {
+t.test('the administrator created at the first start has created_at, like any other user', async (t) => {
   const { created } = await timesOf(await idOf(admin.email));
   t.ok(created !== null);
 });

@@ -12,7 +12,7 @@ t.test('deleting users', async (t) => {
   const { app, get } = service;
   const gone = async (id: string) => (await get(`/users/${id}`, asAdmin)).statusCode === 403;
 
-  t.test('one, with everything that belongs to them', async (t) => {
+  t.test('deleting a user deletes everything that belongs to them', async (t) => {
     const before = await stateOf(app);
     const policy = await createPolicy(app);
     const user = await createUser(app, { token: 'a-token-to-go', policies: [policy] });
@@ -25,10 +25,10 @@ t.test('deleting users', async (t) => {
     for (const session of sessions) t.equal((await readMe(service, session)).statusCode, 401, session.mode);
     t.equal((await get('/users/me', bearer('a-token-to-go'))).statusCode, 401);
     t.equal((await remove(service, `/policies/${policy}`)).statusCode, 204);
-    t.equal(await stateOf(app), before, 'nothing of them remains');
+    t.equal(await stateOf(app), before, 'nothing of the user remains');
   });
 
-  t.test('many, in three forms', async (t) => {
+  t.test('many users can be deleted, in three forms of the request', async (t) => {
     const users = [];
     for (let index = 0; index < 7; index++) users.push((await createUser(app, { title: 'to go' })).id);
     const [a = '', b = '', c = '', d = ''] = users;
@@ -41,7 +41,7 @@ t.test('deleting users', async (t) => {
     t.strictSame(left, [{ id: users.slice(4).sort()[2] }], 'the limit of the query applies');
   });
 
-  t.test('nothing', async (t) => {
+  t.test('a request that selects no users deletes nothing', async (t) => {
     const before = await stateOf(app);
     const nothing = { query: { filter: { email: { _eq: 'nobody@example.com' } } } };
     for (const payload of [[], { keys: [] }, nothing, { query: { limit: 0 } }]) {
@@ -57,17 +57,17 @@ t.test('deleting users', async (t) => {
       ['no body', undefined, 'INVALID_PAYLOAD'],
       ['an empty object', {}, 'INVALID_PAYLOAD'],
       ['keys and query', { keys: [id], query: {} }, 'INVALID_PAYLOAD'],
-      ['another key', { ids: [id] }, 'INVALID_PAYLOAD'],
-      ['keys and more', { keys: [id], more: 1 }, 'INVALID_PAYLOAD'],
-      ['keys a text', { keys: id }, 'INVALID_PAYLOAD'],
-      ['keys an object', { keys: { 0: id } }, 'INVALID_PAYLOAD'],
-      ['query null', { query: null }, 'INVALID_PAYLOAD'],
+      ['an unknown key', { ids: [id] }, 'INVALID_PAYLOAD'],
+      ['keys and an unknown key', { keys: [id], more: 1 }, 'INVALID_PAYLOAD'],
+      ['keys as a text', { keys: id }, 'INVALID_PAYLOAD'],
+      ['keys as an object', { keys: { 0: id } }, 'INVALID_PAYLOAD'],
+      ['query as null', { query: null }, 'INVALID_PAYLOAD'],
       ['query with an unknown operator', { query: { filter: { id: { _x: 1 } } } }, 'INVALID_QUERY'],
       ['query with a bad limit', { query: { limit: -2 } }, 'INVALID_QUERY'],
       ['query with an unknown field', { query: { filter: { nickname: 'x' } } }, 'FORBIDDEN'],
-      ['an absent key', [id, nobody], 'FORBIDDEN'],
-      ['an ill-formed key', { keys: [id, 'x'] }, 'FORBIDDEN'],
-      ['a key that is an object', [{ id }], 'FORBIDDEN'],
+      ['a nonexistent id', [id, nobody], 'FORBIDDEN'],
+      ['a malformed id', { keys: [id, 'x'] }, 'FORBIDDEN'],
+      ['an object as an id', [{ id }], 'FORBIDDEN'],
       ['too many', Array.from({ length: 11 }, () => id), 'INVALID_PAYLOAD'],
     ];
     for (const [what, payload, code] of cases) {
@@ -78,7 +78,7 @@ t.test('deleting users', async (t) => {
     }
   });
 
-  t.test('by permission: only rows that match the rule, and never an administrator', async (t) => {
+  t.test('a permission allows deleting only rows that match its rule, and never an administrator', async (t) => {
     const policy = await createPolicy(app);
     const rule = { status: { _eq: 'draft' } };
     await app.db.insert(permissions).values({ policy, collection: 'users', action: 'delete', permissions: rule });
@@ -94,7 +94,7 @@ t.test('deleting users', async (t) => {
       ['by a query, without a right to read', () => remove(service, '/users', { query: {} }, headers)],
       ['an administrator', () => remove(service, `/users/${administrator.id}`, undefined, headers)],
       ['an administrator among others', () => remove(service, '/users', [draft.id, administrator.id], headers)],
-      ['nobody', () => remove(service, `/users/${draft.id}`, undefined, {})],
+      ['an anonymous caller', () => remove(service, `/users/${draft.id}`, undefined, {})],
       ['roles', () => remove(service, '/roles', [], headers)],
     ];
     for (const [what, send] of cases) await refusedUnchanged(t, service, send, ['FORBIDDEN'], what);

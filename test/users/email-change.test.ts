@@ -32,7 +32,7 @@ async function newMember(values: Parameters<typeof createUser>[1] = {}) {
   return { ...user, headers: (await logIn(service, 'json', user)).headers };
 }
 
-t.test('an address changes when it is confirmed from its mailbox', async (t) => {
+t.test('an address changes when the user confirms it from its mailbox', async (t) => {
   const member = await newMember({ firstName: 'Call 1 800 555 0143', language: 'de-DE' });
   const elsewhere = await logIn(service, 'session', member);
   const email = newAddress();
@@ -62,17 +62,17 @@ t.test('an address changes when it is confirmed from its mailbox', async (t) => 
   t.match(
     await profileOf(member.headers),
     { email, pending_email: null, email_verified: true },
-    'the session that confirms continues',
+    'the session that confirms the change continues',
   );
-  t.equal((await get('/users/me', elsewhere.headers)).statusCode, 401, 'all others have ended');
+  t.equal((await get('/users/me', elsewhere.headers)).statusCode, 401, 'all other sessions have ended');
   t.equal((await post('/auth/login', { email, password: member.password })).statusCode, 200);
   refused(t, await post('/auth/login', member), 'INVALID_CREDENTIALS', 'the old address');
   const told = (await mailsTo(app, member.email)).at(-1);
   t.match(told?.subject, 'E-Mail-Adresse', 'the old address is notified of the change');
-  refused(t, await confirm(link.searchParams.get('token') ?? ''), 'FORBIDDEN', 'used');
+  refused(t, await confirm(link.searchParams.get('token') ?? ''), 'FORBIDDEN', 'a used token');
 });
 
-t.test('confirming without a session ends all of them', async (t) => {
+t.test('confirming without a session ends all sessions of the user', async (t) => {
   const member = await newMember();
   const other = await newMember();
   const email = newAddress();
@@ -83,7 +83,7 @@ t.test('confirming without a session ends all of them', async (t) => {
   t.equal((await storedUser(app, other.id)).email, other.email);
 });
 
-t.test('a link can be confirmed in spite of an unusable cookie', async (t) => {
+t.test('a link can be confirmed despite an unusable cookie', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -119,7 +119,7 @@ t.test('an invalid token is rejected', async (t) => {
   }
 });
 
-t.test('a taken address gets the same response, and its owner an email that cannot confirm anything', async (t) => {
+t.test('for a taken address, the response is the same, and the owner gets an email without a token', async (t) => {
   const member = await newMember({ firstName: 'Mallory' });
   const owner = await createUser(app, { firstName: 'Ada', email: 'Owner.Of.It@Example.com' });
   const free = await ask((await newMember()).headers, newAddress());
@@ -149,21 +149,21 @@ t.test('a request for the current address changes nothing', async (t) => {
   const before = (await mailsTo(app, member.email)).length;
   t.equal((await ask(member.headers, 'same.address@EXAMPLE.com')).statusCode, 204);
   t.equal((await mailsTo(app, member.email)).length, before, 'no email');
-  t.equal((await profileOf(member.headers)).pending_email, null, 'and it replaces the earlier request');
+  t.equal((await profileOf(member.headers)).pending_email, null, 'it replaces the earlier request');
 });
 
-t.test('a newer request voids the older one', async (t) => {
+t.test('a new request invalidates the previous one', async (t) => {
   const member = await newMember();
   const [first, second] = [newAddress(), newAddress()];
   await ask(member.headers, first);
   const old = await tokenFor(app, first);
   await ask(member.headers, second);
-  refused(t, await confirm(old), 'FORBIDDEN', 'void');
+  refused(t, await confirm(old), 'FORBIDDEN', 'invalidated');
   t.equal((await confirm(await tokenFor(app, second))).statusCode, 204);
   t.equal((await storedUser(app, member.id)).email, second);
 });
 
-t.test('a request can be withdrawn by its user, and cancelled from the old mailbox', async (t) => {
+t.test('a user can withdraw a request, and the owner of the old mailbox can cancel it', async (t) => {
   const member = await newMember();
   t.equal((await withdraw(member.headers)).statusCode, 204, 'without a request');
   const email = newAddress();
@@ -181,13 +181,13 @@ t.test('a request can be withdrawn by its user, and cancelled from the old mailb
   const cancelled = await tokenFor(app, another);
   t.equal((await cancel(cancelling)).statusCode, 204, 'whichever request is pending');
   t.equal((await profileOf(member.headers)).pending_email, null);
-  t.equal((await cancel(cancelling)).statusCode, 204, 'again');
+  t.equal((await cancel(cancelling)).statusCode, 204, 'a second time');
   refused(t, await confirm(cancelled), 'FORBIDDEN', 'cancelled');
   refused(t, await cancel(`${cancelling.slice(0, -2)}xx`), 'INVALID_TOKEN', 'forged');
   const last = newAddress();
   await ask(member.headers, last);
   const confirming = await tokenFor(app, last);
-  refused(t, await cancel(confirming), 'FORBIDDEN', 'a token to confirm');
+  refused(t, await cancel(confirming), 'FORBIDDEN', 'a confirmation token');
   await confirm(confirming);
   refused(t, await cancel(cancelling), 'FORBIDDEN', 'the address has changed');
   const slow = await newMember();
@@ -197,7 +197,7 @@ t.test('a request can be withdrawn by its user, and cancelled from the old mailb
   refused(t, await cancel(late), 'TOKEN_EXPIRED', 'too late');
 });
 
-t.test('a link becomes void when the account changes', async (t) => {
+t.test('a link becomes invalid when the account changes', async (t) => {
   const changes = {
     suspended: { status: 'suspended' },
     'another address': { email: 'changed-by-an-administrator@example.com' },
@@ -227,7 +227,7 @@ t.test('a link becomes void when the account changes', async (t) => {
 const pendingExcept = async (id: string) =>
   (await app.db.select().from(emailChanges)).filter(({ user }) => user !== id).length;
 
-t.test('an address taken in the meantime stays with its owner', async (t) => {
+t.test('an address that another user takes in the meantime stays with that user', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -238,7 +238,7 @@ t.test('an address taken in the meantime stays with its owner', async (t) => {
   t.equal((await storedUser(app, owner.id)).email, email.toUpperCase());
 });
 
-t.test('of twenty simultaneous confirmations, one succeeds', async (t) => {
+t.test('of twenty simultaneous confirmations, only one succeeds', async (t) => {
   const member = await newMember();
   const email = newAddress();
   await ask(member.headers, email);
@@ -247,7 +247,7 @@ t.test('of twenty simultaneous confirmations, one succeeds', async (t) => {
   t.strictSame(responses.map(({ statusCode }) => statusCode).sort(), [204, ...Array(19).fill(403)]);
 });
 
-t.test('of two users who confirm one address simultaneously, one gets it', async (t) => {
+t.test('if two users confirm the same address simultaneously, only one gets it', async (t) => {
   for (let round = 0; round < 5; round++) {
     const email = newAddress();
     const people = [await newMember(), await newMember()];
@@ -262,7 +262,7 @@ t.test('of two users who confirm one address simultaneously, one gets it', async
   }
 });
 
-t.test('an update of the caller’s own row starts the same change', async (t) => {
+t.test('an update of the caller’s own row starts the same email change', async (t) => {
   const policy = await policyWith(app, [
     { collection: 'users', action: 'read', fields: ['*'], permissions: { id: { _eq: '$CURRENT_USER' } } },
     {
@@ -308,7 +308,7 @@ t.test('an update of the caller’s own row starts the same change', async (t) =
   t.notOk('pending_email' in (await patch('/users/me', { title: 'x' }, bad.headers)).json().data);
 });
 
-t.test('administrators change addresses immediately, as do callers who update other users', async (t) => {
+t.test('administrators, and callers who update other users, change addresses immediately', async (t) => {
   const member = await newMember();
   const email = newAddress();
   const response = await patch(`/users/${member.id}`, { email }, asAdmin);
@@ -324,7 +324,7 @@ t.test('administrators change addresses immediately, as do callers who update ot
   t.equal((await patch(`/users/${target.id}`, { email: moved }, desk.headers)).json().data.email, moved);
 });
 
-t.test('EMAIL_CHANGE_CONFIRMATION=false: immediately, as in Directus', async (t) => {
+t.test('with EMAIL_CHANGE_CONFIRMATION=false, an address changes immediately, as in Directus', async (t) => {
   const other = await startTestApp(t, { EMAIL_CHANGE_CONFIRMATION: 'false' });
   const policy = await policyWith(other.app, [
     { collection: 'users', action: 'read', fields: ['*'] },

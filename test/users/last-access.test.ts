@@ -10,7 +10,7 @@ import { changeUser, createUser } from '../helpers/records.js';
 import { logIn, refresh } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
 
-/** Times of access are stored after the response, many in one statement. */
+/** The service stores access times after the response, and combines many of them in one statement. */
 
 const service = await startTestApp(t);
 const { app, clock } = service;
@@ -21,7 +21,7 @@ const lastAccess = async (id: string) => {
   return row?.at?.getTime() ?? null;
 };
 
-t.test('simultaneous refreshes are stored together, each with its own time', async (t) => {
+t.test('simultaneous refreshes are stored in few statements, each with its own time', async (t) => {
   const people = await Promise.all(Array.from({ length: 30 }, () => createUser(app)));
   const held = [];
   for (const person of people) held.push(await logIn(service, 'json', person));
@@ -43,7 +43,7 @@ t.test('simultaneous refreshes are stored together, each with its own time', asy
   t.ok(writings > 0 && writings <= 10, `${writings} statements for 29 refreshes`);
 });
 
-t.test('what is stored for users', async (t) => {
+t.test('the last access of a user is updated only after a minimum interval', async (t) => {
   const [now, before] = [new Date('2030-01-01T12:00:00Z'), new Date('2030-01-01T11:59:00Z')];
   const cases = [
     ['never seen before', null, now],
@@ -66,7 +66,7 @@ t.test('what is stored for users', async (t) => {
   t.strictSame(await writeUsesOfUsers(app.db, new Map()), []);
 });
 
-t.test('what is stored for sessions', async (t) => {
+t.test('the last use of a session is stored with its address and user agent', async (t) => {
   const person = await createUser(app);
   const [one, other] = [await logIn(service, 'json', person), await logIn(service, 'json', person)];
   const stored = async () =>
@@ -102,7 +102,7 @@ t.test('what is stored for sessions', async (t) => {
 
 const skip = engine === 'embedded' && 'there is only one connection';
 
-t.test('a user locked by another transaction delays nothing, and is stored later', { skip }, async (t) => {
+t.test('a user that another transaction has locked delays nothing, and is stored later', { skip }, async (t) => {
   const [held, free] = [await createUser(app, { lastAccess: null }), await createUser(app, { lastAccess: null })];
   const session = await logIn(service, 'json', held);
   await changeUser(app, held.id, { lastAccess: null });
@@ -111,7 +111,7 @@ t.test('a user locked by another transaction delays nothing, and is stored later
     await tx.update(users).set({ title: 'held' }).where(eq(users.id, held.id));
     const left = await writeUsesOfUsers(app.db, new Map([held, free].map(({ id }) => [id, use])));
     t.strictSame(left, [held.id]);
-    t.equal(await lastAccess(free.id), use.now.getTime(), 'the others are stored');
+    t.equal(await lastAccess(free.id), use.now.getTime(), 'the other users are stored');
     t.equal((await refresh(service, session)).statusCode, 200, 'a refresh does not wait either');
     await sleep(300);
     t.equal(await lastAccess(held.id), null);

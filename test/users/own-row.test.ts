@@ -7,8 +7,8 @@ import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
 
-// The caller's own row is read together with their rights if that is certain to be allowed, and with the query engine
-// otherwise. No caller may be able to tell the difference. With `meta`, it is always the query engine.
+// If the caller is certain to be allowed to read their own row, the service reads it together with their rights.
+// Otherwise, and always with `meta`, it uses the query engine. Callers must not be able to tell the difference.
 const testApp = await startTestApp(t);
 const { app, get } = testApp;
 
@@ -72,7 +72,7 @@ const asked = [
 ];
 
 for (const [who, granted, policy = {}] of grants) {
-  t.test(`a caller who may read: ${who}`, async (t) => {
+  t.test(`both ways return the same to a caller who may read: ${who}`, async (t) => {
     const { id, headers } = await tokenHolder(app, {
       firstName: 'Ada',
       tags: ['a "quoted" one', 'ü'],
@@ -94,11 +94,11 @@ for (const [who, granted, policy = {}] of grants) {
       } else t.same(quick.json(), thorough.json(), `${fields}: error`);
     }
     const several = await get('/users/me?fields[]=id&fields[]=email', headers);
-    t.same(several.json(), (await get('/users/me?fields=id,email', headers)).json(), 'given several times');
+    t.same(several.json(), (await get('/users/me?fields=id,email', headers)).json(), 'a repeated parameter');
   });
 }
 
-t.test('the row is always current, whoever changed it', async (t) => {
+t.test('the row is always current', async (t) => {
   const { id, headers } = await tokenHolder(app, { policies: [await policyWith(app, [], { appAccess: true })] });
   const name = async () => (await get('/users/me?fields=first_name', headers)).json().data?.first_name;
   t.equal(await name(), null);
@@ -108,7 +108,7 @@ t.test('the row is always current, whoever changed it', async (t) => {
   t.equal((await get('/users/me', headers)).statusCode, 401);
 });
 
-t.test('it takes one statement, and one more if fields of other items are requested', async (t) => {
+t.test('reading the row needs one SQL statement, and one more for fields of related items', async (t) => {
   const { headers } = await logIn(testApp, 'json');
   const count = countStatements(app);
   const statementsOf = async (url: string) => {

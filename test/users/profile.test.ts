@@ -14,7 +14,7 @@ const send = (method: 'PATCH' | 'DELETE', url: string, headers: Record<string, s
 const settle = async (settings: object) =>
   t.equal((await send('PATCH', '/settings', asAdmin, settings)).statusCode, 200);
 
-/** A user without any permission, logged in. */
+/** Creates a user without any permission, and logs them in. */
 async function newMember(values: Parameters<typeof createUser>[1] = {}) {
   const user = await createUser(app, values);
   return { ...user, ...(await logIn(service, 'json', user)) };
@@ -80,7 +80,7 @@ t.test('users without any permission can change their profile', async (t) => {
   const response = await patch(changes);
   t.equal(response.statusCode, 200);
   t.match(response.json().data, { id: member.id, email: member.email, ...changes });
-  t.match((await patch({})).json().data, changes, 'nothing is changed');
+  t.match((await patch({})).json().data, changes, 'an empty update changes nothing');
   t.match((await patch({ avatar: null, last_name: null })).json().data, { ...changes, avatar: null, last_name: null });
 
   const before = await storedUser(app, member.id);
@@ -148,13 +148,13 @@ t.test('an export contains all stored data, and no secret', async (t) => {
 
 t.test('users can delete their own account if the settings allow it', async (t) => {
   const member = await newMember();
-  refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'not by default');
-  refused(t, await send('DELETE', '/users/me', asAdmin), 'FORBIDDEN', 'nor can administrators');
+  refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'disabled by default');
+  refused(t, await send('DELETE', '/users/me', asAdmin), 'FORBIDDEN', 'also for administrators');
   await settle({ self_deletion: true });
   refused(t, await send('DELETE', '/users/me', asAdmin), 'UNPROCESSABLE_CONTENT', 'the last administrator');
   t.equal((await send('DELETE', '/users/me', member.headers)).statusCode, 204);
-  refused(t, await get('/users/me', member.headers), 'INVALID_CREDENTIALS', 'gone');
-  refused(t, await service.post('/auth/login', member), 'INVALID_CREDENTIALS', 'gone');
+  refused(t, await get('/users/me', member.headers), 'INVALID_CREDENTIALS', 'deleted');
+  refused(t, await service.post('/auth/login', member), 'INVALID_CREDENTIALS', 'deleted');
   const log = await get(`/activity?filter[user][_eq]=${member.id}&fields=action&sort=-id`, asAdmin);
   t.match(log.json().data, [{ action: 'delete' }], 'the audit log still contains their actions');
 
@@ -176,7 +176,7 @@ async function settleAgain(settings: object) {
   t.equal((await send('PATCH', '/settings', headers, settings)).statusCode, 200);
 }
 
-t.test('the setting self_service disables this, except for administrators', async (t) => {
+t.test('the self_service setting can disable these operations, except for administrators', async (t) => {
   await settleAgain({ self_service: false, self_deletion: true });
   const member = await newMember();
   const administrator = await logIn(service, 'json');
@@ -185,8 +185,8 @@ t.test('the setting self_service disables this, except for administrators', asyn
     () => service.post('/users/me/email', { email: 'elsewhere@example.com' }, headers),
     () => get('/users/me/export', headers),
   ];
-  for (const attempt of attempts(member.headers)) refused(t, await attempt(), 'FORBIDDEN', 'off');
-  refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'off');
+  for (const attempt of attempts(member.headers)) refused(t, await attempt(), 'FORBIDDEN', 'disabled');
+  refused(t, await send('DELETE', '/users/me', member.headers), 'FORBIDDEN', 'disabled');
   t.equal((await get('/users/me/profile', member.headers)).statusCode, 200, 'reading is still allowed');
   t.equal((await send('DELETE', '/users/me/email', member.headers)).statusCode, 204, 'cancelling is still allowed');
   for (const attempt of attempts(administrator.headers)) t.match((await attempt()).statusCode, /200|204/);
@@ -194,12 +194,12 @@ t.test('the setting self_service disables this, except for administrators', asyn
     t,
     await send('PATCH', '/users/me/profile', member.headers, { nonsense: 1 }),
     'FORBIDDEN',
-    'before the body is read',
+    'rejected before the body is read',
   );
   await settleAgain({ self_service: true, self_deletion: false });
 });
 
-t.test('a static token can read the profile, and nothing else', async (t) => {
+t.test('a static token can only read the profile', async (t) => {
   await settleAgain({ self_deletion: true });
   const token = 'a-static-token-of-a-program-of-a-user';
   const { id } = await createUser(app, { token });

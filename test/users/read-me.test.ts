@@ -39,7 +39,7 @@ const defaultFields = ['id', 'email', 'policies', 'created_at', ...Object.keys(u
 const asterisks = '**********';
 
 let tokens = 0;
-/** A user with a static token, whose requests leave the row unchanged. */
+/** A user with a static token. Requests with this token leave the row unchanged. */
 async function holder(values: Parameters<typeof createUser>[1] = {}) {
   const token = `static-token-${++tokens}`;
   const user = await createUser(app, { token, ...values });
@@ -55,7 +55,7 @@ async function holder(values: Parameters<typeof createUser>[1] = {}) {
 
 const everything = await createPolicy(app, { appAccess: true });
 
-t.test('without `fields`, the response has every field of the contract, and no other', async (t) => {
+t.test('without `fields`, the response has every documented field, and no other', async (t) => {
   const user = await holder({ policies: [everything] });
   const response = await user.ask();
   t.equal(response.statusCode, 200);
@@ -66,7 +66,7 @@ t.test('without `fields`, the response has every field of the contract, and no o
   t.strictSame(Object.keys(response.json().data).sort(), defaultFields);
 });
 
-t.test('a user with everything set', async (t) => {
+t.test('every field of a user is returned as stored', async (t) => {
   const role = await createRole(app);
   const [one, two] = [await createPolicy(app), await createPolicy(app)];
   const avatar = 'b3b0c7ae-6f0f-4b9e-8d5a-0d3f2f1f6c11';
@@ -150,10 +150,10 @@ t.test('no response contains a secret', async (t) => {
   t.strictSame(await user.me('?fields=token,tfa_secret'), { token: asterisks, tfa_secret: asterisks });
   const { headers } = await logIn(service, 'json', await createUser(app, { policies: [everything] }));
   const plain = await get('/users/me?fields=token,tfa_secret', headers);
-  t.strictSame(plain.json(), { data: { token: null, tfa_secret: null } }, 'null if there is none');
+  t.strictSame(plain.json(), { data: { token: null, tfa_secret: null } }, 'null without a secret');
 });
 
-t.test('fields: comma-separated, repeated, in brackets, or absent', async (t) => {
+t.test('`fields` can be comma-separated, repeated, in brackets, or absent', async (t) => {
   const user = await holder({ policies: [everything], firstName: 'Ann' });
   const { id, email } = user;
   const expected: [string, object][] = [
@@ -187,7 +187,7 @@ t.test('fields: comma-separated, repeated, in brackets, or absent', async (t) =>
   }
 });
 
-t.test('fields: with one that is unknown or may not be read, only the id is returned', async (t) => {
+t.test('if `fields` contains an unknown or unreadable field, only the id is returned', async (t) => {
   const user = await holder({ policies: [everything] });
   const names = [
     'password',
@@ -216,7 +216,7 @@ t.test('fields: with one that is unknown or may not be read, only the id is retu
   t.strictSame(await user.me('?fields[]=__proto__&fields[]=constructor'), { id: user.id });
 });
 
-t.test('fields: any other form is 400', async (t) => {
+t.test('any other form of `fields` returns 400', async (t) => {
   const user = await holder({ policies: [everything] });
   for (const query of ['?fields[a]=id', '?fields[a][b]=id', '?fields[][a]=id', '?fields=id&fields[a]=b']) {
     const response = await user.ask(query);
@@ -247,7 +247,7 @@ t.test('an anonymous caller gets 401, whatever the public policy allows', async 
   await setPublicPolicy(app, null);
 });
 
-t.test('which of their own fields a user may read', async (t) => {
+t.test('users can read only those of their own fields that their rights include', async (t) => {
   const onlyId = async (t: Test, user: Awaited<ReturnType<typeof holder>>, what: string, ip?: string) => {
     for (const query of ['', '?fields=*', '?fields=email', '?fields=id', '?fields=no_such_field']) {
       t.strictSame(await user.me(query, ip), { id: user.id }, `${what} ${query}`);
@@ -259,20 +259,20 @@ t.test('which of their own fields a user may read', async (t) => {
   const names = await createPolicy(app, { read: ['first_name', 'last_name'] });
   const email = await createPolicy(app, { read: ['email', 'password', 'no_such_field'] });
 
-  t.test('nothing without a right', async (t) => {
+  t.test('a user without rights can read only their id', async (t) => {
     await onlyId(t, await holder(), 'no role, no policy');
     await onlyId(t, await holder({ role: await createRole(app) }), 'a role without policies');
     await onlyId(t, await holder({ policies: [await createPolicy(app)] }), 'a policy without permissions');
     await onlyId(t, await holder({ policies: [await createPolicy(app, { read: [] })] }), 'a permission without fields');
   });
 
-  t.test('everything with app_access, with admin_access, and with a permission for all fields', async (t) => {
+  t.test('app_access, admin_access, or a permission for all fields includes every field', async (t) => {
     await all(t, await holder({ policies: [await createPolicy(app, { appAccess: true })] }), 'app_access');
     await all(t, await holder({ policies: [await createPolicy(app, { adminAccess: true })] }), 'admin_access');
     await all(t, await holder({ policies: [await createPolicy(app, { read: ['*'] })] }), '*');
   });
 
-  t.test('the fields that a permission lists', async (t) => {
+  t.test('a permission includes the fields that it lists', async (t) => {
     const user = await holder({ policies: [names], firstName: 'Ann', lastName: 'Lee' });
     const both = { first_name: 'Ann', last_name: 'Lee' };
     t.strictSame(await user.me(), both);
@@ -298,7 +298,7 @@ t.test('which of their own fields a user may read', async (t) => {
     t.strictSame(await user.me(), { first_name: 'Ann', last_name: null, email: user.email });
   });
 
-  t.test('rights come from the role, and from its ancestors', async (t) => {
+  t.test('rights also come from the role and its ancestors', async (t) => {
     const grandparent = await createRole(app, { policies: [everything] });
     const parent = await createRole(app, { parent: grandparent });
     const child = await createRole(app, { parent });
@@ -308,16 +308,16 @@ t.test('which of their own fields a user may read', async (t) => {
       t.strictSame(
         await user.me('?fields=role,policies'),
         { role, policies: [] },
-        'which are not the user’s own policies',
+        'policies of the role are not listed as the user’s own policies',
       );
     }
-    // Not vice versa: a parent inherits nothing from its children.
+    // A parent inherits nothing from its children.
     const rich = await createRole(app);
     await createRole(app, { parent: rich, policies: [everything] });
     await onlyId(t, await holder({ role: rich }), 'the parent of a role with rights');
   });
 
-  t.test('a cycle of parents is harmless', async (t) => {
+  t.test('a cycle of parent roles is harmless', async (t) => {
     const first = await createRole(app);
     const second = await createRole(app, { parent: first, policies: [names] });
     const third = await createRole(app, { parent: second });
@@ -330,7 +330,7 @@ t.test('which of their own fields a user may read', async (t) => {
     await onlyId(t, await holder({ role: own }), 'a role that is its own parent');
   });
 
-  t.test('the public policy applies to a user without a role, and to no other', async (t) => {
+  t.test('the public policy applies only to users without a role', async (t) => {
     const [without, within] = [await holder(), await holder({ role: await createRole(app) })];
     await setPublicPolicy(app, names);
     t.strictSame(await without.me(), { first_name: null, last_name: null });
@@ -339,7 +339,7 @@ t.test('which of their own fields a user may read', async (t) => {
     await onlyId(t, without, 'no longer public');
   });
 
-  t.test('other permissions do not grant this right', async (t) => {
+  t.test('permissions for other actions or collections do not grant this right', async (t) => {
     const policy = await createPolicy(app);
     await app.db.insert(permissions).values([
       { policy, collection: 'users', action: 'update', fields: ['*'] },
@@ -348,7 +348,7 @@ t.test('which of their own fields a user may read', async (t) => {
       { policy, collection: 'roles', action: 'read', fields: ['*'] },
       { policy, collection: 'users', action: 'read', fields: null },
     ]);
-    await onlyId(t, await holder({ policies: [policy] }), 'other actions, other collections');
+    await onlyId(t, await holder({ policies: [policy] }), 'other actions and other collections');
   });
 
   t.test('ip_access disables a policy for other addresses', async (t) => {
@@ -400,7 +400,7 @@ t.test('timestamps are ISO 8601 in UTC with milliseconds', async (t) => {
   t.match(last_access, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-t.test('sessions of every mode and every way to send a token read the same user', async (t) => {
+t.test('the response is the same for sessions of every mode and for every way to send a token', async (t) => {
   for (const mode of modes) {
     const me = await readMe(service, await logIn(service, mode));
     t.match(me.json().data, { email: admin.email, status: 'active' }, mode);
@@ -411,7 +411,7 @@ t.test('sessions of every mode and every way to send a token read the same user'
   t.strictSame((await get('/users/me?fields=email', bearer(user.token))).json().data, { email: user.email });
 });
 
-t.test('a trailing slash is tolerated', async (t) => {
+t.test('a trailing slash is accepted', async (t) => {
   const user = await holder({ policies: [everything] });
   t.strictSame((await get('/users/me/?fields=id', bearer(user.token))).json(), { data: { id: user.id } });
 });

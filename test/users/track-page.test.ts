@@ -4,7 +4,7 @@ import { bearer } from '../helpers/app.js';
 import { createUser } from '../helpers/records.js';
 import { patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
-t.test('tracking the page', async (t) => {
+t.test('a user can store the last visited page, without any permission', async (t) => {
   const service = await startWithAdmin(t);
   const user = await createUser(service.app, { token: 'without-any-permission' });
   const headers = bearer('without-any-permission');

@@ -16,7 +16,7 @@ const networks = ['192.0.2.1', '198.51.100.1', '203.0.113.5'];
 const unlock = (id: string, headers: Record<string, string> = asAdmin) =>
   post(`/users/${id}/unlock`, undefined, headers);
 
-/** A user whose account is locked, from a known network and from all others. */
+/** A user whose account is locked for logins from a known network and from all others. */
 async function lockedAccount() {
   await allow(3);
   const account = await createAccount(app);
@@ -39,14 +39,14 @@ t.test('an administrator unlocks an account for all networks', async (t) => {
   t.equal(response.statusCode, 204, response.body);
   t.equal(response.body, '');
   for (const from of networks) t.equal((await right(ada, from)).statusCode, 200, from);
-  for (const from of networks) refused(t, await right(bob, from), 'REQUESTS_EXCEEDED', `others stay locked: ${from}`);
+  for (const from of networks) refused(t, await right(bob, from), 'REQUESTS_EXCEEDED', `others are locked: ${from}`);
   t.equal((await unlock(ada.id)).statusCode, 204, 'nothing is locked');
   for (let guess = 0; guess < 2; guess++) {
     refused(t, await wrong(ada, '203.0.113.9'), 'INVALID_CREDENTIALS', 'the count starts at zero');
   }
 });
 
-t.test('callers who may update `status` can unlock users who have no more rights', async (t) => {
+t.test('callers who can update `status` can unlock users without additional rights', async (t) => {
   const admins = await createPolicy(app, { adminAccess: true });
   const status = await mayUpdate('status');
   const caller = await tokenHolder(app, { policies: [status] });
@@ -83,7 +83,7 @@ t.test('callers who may update `status` can unlock users who have no more rights
   refused(t, await right(bob, '198.51.100.1'), 'REQUESTS_EXCEEDED', 'still locked');
 });
 
-t.test('an administrator cannot unlock their own account, unknown or malformed IDs', async (t) => {
+t.test('an administrator cannot unlock their own account, or unknown and malformed IDs', async (t) => {
   const own = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   for (const id of [own.id, own.id.toUpperCase(), randomUUID(), 'x', '%00', 'null']) {
     refused(t, await unlock(id, own.headers), 'FORBIDDEN', id);

@@ -8,7 +8,7 @@ import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { logIn, modes, openSession, readMe, refresh } from '../helpers/sessions.js';
 import { asAdmin, type Extensions, patch, refusedUnchanged, startWithAdmin, stateOf } from '../helpers/writing.js';
 
-/** A user with a static token and a policy with these permissions on users. */
+/** Creates a user with a static token, and a policy with these permissions on users. */
 async function member(
   { app }: TestApp,
   token: string,
@@ -28,7 +28,7 @@ t.test('updating users as an administrator', async (t) => {
   const [a, b, c] = [await createUser(app), await createUser(app), await createUser(app)];
   await createUser(app, { email: 'Taken@Example.com', token: 'a-token-that-is-in-use-and-long-enough' });
 
-  t.test('one: returns the current record, and changes only the given fields', async (t) => {
+  t.test('updating one user returns the current record, and changes only the given fields', async (t) => {
     const before = (await get(`/users/${a.id}`, asAdmin)).json().data;
     const response = await patch(service, `/users/${a.id}`, { first_name: 'Ada', tags: ['x'] });
     t.equal(response.statusCode, 200);
@@ -42,7 +42,7 @@ t.test('updating users as an administrator', async (t) => {
     t.type(cleared.json().meta.filter_count, 'number');
   });
 
-  t.test('`{}` changes nothing, and a key may be in upper case', async (t) => {
+  t.test('`{}` changes nothing, and an id may be in upper case', async (t) => {
     const before = await stateOf(app);
     const response = await patch(service, `/users/${a.id.toUpperCase()}`, {});
     t.equal(response.statusCode, 200);
@@ -62,7 +62,7 @@ t.test('updating users as an administrator', async (t) => {
     );
   });
 
-  t.test('many, in three forms, returned in the order of the keys', async (t) => {
+  t.test('many users can be updated in three forms, and are returned in the order of their keys', async (t) => {
     const ids = (response: { json(): { data: { id: string }[] } }) => response.json().data.map(({ id }) => id);
     const keys = await patch(service, '/users?meta=total_count', {
       keys: [c.id, a.id.toUpperCase(), b.id, c.id],
@@ -89,7 +89,7 @@ t.test('updating users as an administrator', async (t) => {
     });
   });
 
-  t.test('no users: an empty list', async (t) => {
+  t.test('an update that selects no users returns an empty list', async (t) => {
     const before = await stateOf(app);
     const nothing = { filter: { email: { _eq: 'nobody@example.com' } } };
     for (const payload of [[], { keys: [], data: { title: 'x' } }, { query: nothing, data: { title: 'x' } }]) {
@@ -140,9 +140,9 @@ t.test('updating users as an administrator', async (t) => {
       ['tfa_secret null', { tfa_secret: null }, ['INVALID_PAYLOAD']],
       ['a wrong type', { first_name: 1 }, ['INVALID_PAYLOAD']],
       ['a bad date', { last_access: 'soon' }, ['INVALID_PAYLOAD']],
-      ['address null', { email: null }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
-      ['address empty', { email: '' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
-      ['address ill-formed', { email: 'x' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
+      ['null as the address', { email: null }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
+      ['an empty address', { email: '' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
+      ['a malformed address', { email: 'x' }, ['FAILED_VALIDATION', { field: 'email', type: 'email' }]],
       ['address in use', { email: 'TAKEN@example.com' }, ['RECORD_NOT_UNIQUE', { value: 'TAKEN@example.com' }]],
       [
         'token in use',
@@ -174,22 +174,22 @@ t.test('updating users as an administrator', async (t) => {
       ['data alone', { data }, ['INVALID_PAYLOAD']],
       ['keys alone', { keys: [a.id] }, ['INVALID_PAYLOAD']],
       ['keys and query', { keys: [a.id], query: {}, data }, ['INVALID_PAYLOAD']],
-      ['another key', { keys: [a.id], data, more: 1 }, ['INVALID_PAYLOAD']],
-      ['data a list', { keys: [a.id], data: [data] }, ['INVALID_PAYLOAD']],
-      ['data null', { keys: [a.id], data: null }, ['INVALID_PAYLOAD']],
-      ['keys a text', { keys: a.id, data }, ['INVALID_PAYLOAD']],
-      ['keys null', { keys: null, data }, ['INVALID_PAYLOAD']],
-      ['query a list', { query: [], data }, ['INVALID_PAYLOAD']],
+      ['an unknown key', { keys: [a.id], data, more: 1 }, ['INVALID_PAYLOAD']],
+      ['data as a list', { keys: [a.id], data: [data] }, ['INVALID_PAYLOAD']],
+      ['data as null', { keys: [a.id], data: null }, ['INVALID_PAYLOAD']],
+      ['keys as a text', { keys: a.id, data }, ['INVALID_PAYLOAD']],
+      ['keys as null', { keys: null, data }, ['INVALID_PAYLOAD']],
+      ['query as a list', { query: [], data }, ['INVALID_PAYLOAD']],
       ['query with an unknown operator', { query: { filter: { email: { _x: 1 } } }, data }, ['INVALID_QUERY']],
       ['query with an unknown field', { query: { filter: { nickname: { _eq: 1 } } }, data }, ['FORBIDDEN']],
       ['query by the password', { query: { filter: { password: { _nnull: true } } }, data }, ['FORBIDDEN']],
-      ['an absent key', { keys: [a.id, nobody], data }, ['FORBIDDEN']],
-      ['an ill-formed key', { keys: [a.id, 'x'], data }, ['FORBIDDEN']],
-      ['a key that is a number', { keys: [a.id, 1], data }, ['FORBIDDEN']],
+      ['a nonexistent id', { keys: [a.id, nobody], data }, ['FORBIDDEN']],
+      ['a malformed id', { keys: [a.id, 'x'], data }, ['FORBIDDEN']],
+      ['a number as an id', { keys: [a.id, 1], data }, ['FORBIDDEN']],
       ['an item without id', [{ id: a.id, ...data }, data], ['INVALID_PAYLOAD']],
       ['an item that is null', [{ id: a.id, ...data }, null], ['INVALID_PAYLOAD']],
       [
-        'an absent item',
+        'a nonexistent item',
         [
           { id: a.id, ...data },
           { id: nobody, ...data },
@@ -197,7 +197,7 @@ t.test('updating users as an administrator', async (t) => {
         ['FORBIDDEN'],
       ],
       [
-        'an item twice',
+        'the same item twice',
         [
           { id: a.id, title: '1' },
           { id: a.id.toUpperCase(), title: '2' },
@@ -205,17 +205,17 @@ t.test('updating users as an administrator', async (t) => {
         ['INVALID_PAYLOAD'],
       ],
       [
-        'one address for two',
+        'one address for two users',
         { keys: [a.id, b.id], data: { email: 'one@example.com' } },
         ['RECORD_NOT_UNIQUE', { collection: 'users', field: 'email', value: 'one@example.com' }],
       ],
       [
-        'one token for two',
+        'one token for two users',
         { keys: [a.id, b.id], data: { token: 'one-token-that-is-long-enough-for-all' } },
         ['RECORD_NOT_UNIQUE'],
       ],
       [
-        'one address twice',
+        'the same address twice',
         [
           { id: a.id, email: 'one@example.com' },
           { id: b.id, email: 'ONE@example.com' },
@@ -249,7 +249,7 @@ t.test('updating users as an administrator', async (t) => {
       service,
       () => patch(service, `/users/${user.id}`, { password: 'UPPER CASE' }),
       error,
-      'capitals',
+      'upper case',
     );
     t.equal((await patch(service, `/users/${user.id}`, { password: 'entirelylowercase' })).statusCode, 200);
     await app.db.update(settings).set({ authPasswordPolicy: null });
@@ -261,11 +261,11 @@ t.test('updating users as an administrator', async (t) => {
   });
 });
 
-t.test('how an update affects credentials', async (t) => {
+t.test('an update revokes credentials that it affects', async (t) => {
   const service = await startWithAdmin(t);
   const { app, get } = service;
 
-  t.test('the sessions that end', async (t) => {
+  t.test('a new password, address or inactive status ends all sessions, and other changes end none', async (t) => {
     const role = await createRole(app);
     let count = 0;
     const cases: [what: string, data: () => object, ends: boolean][] = [
@@ -294,16 +294,16 @@ t.test('how an update affects credentials', async (t) => {
     }
   });
 
-  t.test('the same address again, as a form sends it, ends no session', async (t) => {
+  t.test('sending the same address again, as a form does, ends no session', async (t) => {
     const user = await createUser(app, { email: 'Same@Example.com' });
     const session = await logIn(service, 'json', user);
     t.equal((await patch(service, `/users/${user.id}`, { email: 'Same@Example.com', title: 'x' })).statusCode, 200);
     t.equal((await readMe(service, session)).statusCode, 200);
     const recased = await patch(service, `/users/${user.id}`, { email: 'same@example.com' });
-    t.equal(recased.json().data.email, 'same@example.com', 'its letter case can be changed');
+    t.equal(recased.json().data.email, 'same@example.com', 'the letter case can be changed');
   });
 
-  t.test('of all updated users, and of no other', async (t) => {
+  t.test('a bulk update ends the sessions of all updated users, and no others', async (t) => {
     const [a, b, other] = [await createUser(app), await createUser(app), await createUser(app)];
     const sessions = [];
     for (const user of [a, b, other]) sessions.push(await logIn(service, 'session', user));
@@ -318,7 +318,7 @@ t.test('how an update affects credentials', async (t) => {
   });
 
   t.test(
-    'on a new password or address, the caller’s session continues in every mode, and the others end',
+    'after a change of password or address, the caller’s session continues in every mode, and the others end',
     async (t) => {
       const policy = await createPolicy(app, { read: ['*'] });
       await app.db.insert(permissions).values({
@@ -360,7 +360,7 @@ t.test('how an update affects credentials', async (t) => {
     },
   );
 
-  t.test('a replaced static token is rejected immediately, and so is that of an inactive user', async (t) => {
+  t.test('a replaced static token, and the token of an inactive user, are rejected immediately', async (t) => {
     const { id } = await createUser(app, { token: 'the-old-token' });
     const status = async (token: string) => (await get('/users/me', bearer(token))).statusCode;
     t.equal(await status('the-old-token'), 200);
@@ -396,7 +396,7 @@ t.test('updating users by permission', async (t) => {
   );
   const reader = await member(service, 'reads-only', { action: 'read', fields: ['*'] });
 
-  t.test('without the right to read: 204 without a body', async (t) => {
+  t.test('a caller without the right to read gets 204 without a body', async (t) => {
     for (const [url, payload] of [
       ['/users/me', { first_name: 'Me' }],
       [`/users/${self.id}`, { first_name: 'Me' }],
@@ -411,7 +411,7 @@ t.test('updating users by permission', async (t) => {
     t.equal((await storedUser(app, self.id)).firstName, 'Me');
   });
 
-  t.test('outside of the rule or the fields, or without a right: 403', async (t) => {
+  t.test('a write outside the rule or its fields, or without a right, returns 403', async (t) => {
     const name = { first_name: 'never' };
     const cases: [what: string, url: string, payload: object, headers: Record<string, string>][] = [
       ['another row', `/users/${target.id}`, name, self.headers],
@@ -421,7 +421,7 @@ t.test('updating users by permission', async (t) => {
       ['by a query, without a right to read', '/users', { query: {}, data: name }, self.headers],
       ['no right', `/users/${target.id}`, name, reader.headers],
       ['no right to the own row', '/users/me', name, reader.headers],
-      ['nobody', `/users/${target.id}`, name, {}],
+      ['anonymous', `/users/${target.id}`, name, {}],
       ['role', `/users/${target.id}`, { role: null }, all.headers],
       ['own role', '/users/me', { role: null }, all.headers],
       ['own policies', '/users/me', { policies: [] }, all.headers],
@@ -485,7 +485,7 @@ t.test('updating users by permission', async (t) => {
     );
     const error = ['FAILED_VALIDATION', { field: 'first_name', path: [] }] as const;
     const send = () => patch(service, `/users/${target.id}`, { first_name: 'Bad' }, both.headers);
-    await refusedUnchanged(t, service, send, error, 'another user’s row, with the permission for the own row');
+    await refusedUnchanged(t, service, send, error, 'another user’s row, with a permission for their own row');
     const mixed = () =>
       patch(service, '/users', { keys: [both.id, target.id], data: { first_name: 'Bad' } }, both.headers);
     await refusedUnchanged(t, service, mixed, error, 'both rows');
