@@ -111,7 +111,7 @@ t.test('rights come from the database, never from the token', async (t) => {
   t.strictSame(
     (await get('/server/health', bearer(boastful))).json(),
     { status: 'ok' },
-    'no administrator details',
+    'no details for administrators',
   );
   const details = await get('/server/health', bearer(await accessTokenOf(admin)));
   t.ok(details.json().checks, 'a real administrator gets the details');

@@ -31,14 +31,14 @@ t.test('a single entry is written immediately, and many simultaneous ones are wr
   add('a', 1);
   t.strictSame(written, [], 'adding does not wait');
   await until(t, () => written.length === 1);
-  t.ok(performance.now() - start < pause, 'immediately');
+  t.ok(performance.now() - start < pause, 'written immediately');
   for (let count = 0; count < 1000; count++) add(`b${count % 10}`, 1);
-  t.equal(written.length, 1, 'not yet');
+  t.equal(written.length, 1, 'not written yet');
   await until(t, () => written.length === 2);
   t.ok(performance.now() - start > pause / 2, 'only after a pause');
   t.strictSame(written[1], Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`b${index}`, 100])), 'merged');
   await sleep(2 * pause);
-  t.equal(written.length, 2, 'and no entry is written twice');
+  t.equal(written.length, 2, 'no entry is written twice');
   await stop();
 });
 
@@ -98,5 +98,5 @@ t.test('stopping writes all waiting entries, without a pause', async (t) => {
   const start = performance.now();
   await stop();
   t.ok(performance.now() - start < pause);
-  t.strictSame(written, [{ a: 1 }, { a: 1, b: 1 }], 'and does not retry forever');
+  t.strictSame(written, [{ a: 1 }, { a: 1, b: 1 }], 'stopping does not retry forever');
 });

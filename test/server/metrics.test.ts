@@ -16,7 +16,7 @@ const sample = (text: string, name: string) =>
       .at(-1),
   );
 
-t.test('without a token there are no metrics', async (t) => {
+t.test('without a configured token, there are no metrics', async (t) => {
   const { get } = await startTestApp(t);
   refused(t, await get('/metrics', bearer(token)), 'ROUTE_NOT_FOUND', 'the route does not exist');
 });
@@ -67,7 +67,7 @@ t.test('metrics', async (t) => {
     t.notOk(text.includes('nowhere'), 'no unknown paths');
   });
 
-  t.test('running and waiting work', async (t) => {
+  t.test('metrics show running and waiting work', async (t) => {
     const hashes = app.passwords.hashMany(Array.from({ length: 200 }, () => 'a password'));
     t.ok(sample(await read(), 'gatehouse_password_hashes{state="running"}') > 0);
     await hashes;
@@ -78,7 +78,7 @@ t.test('metrics', async (t) => {
     else t.notOk(text.includes('gatehouse_database_work{'), 'without a connection pool, there is no such metric');
   });
 
-  t.test('successful and failed actions of users', async (t) => {
+  t.test('metrics count successful and failed actions of users', async (t) => {
     const { email, password } = await createUser(app);
     await post('/auth/login', { email, password });
     await post('/auth/login', { email, password: 'not the password' });
@@ -87,14 +87,14 @@ t.test('metrics', async (t) => {
     t.ok(sample(text, 'gatehouse_events_total{action="login",outcome="INVALID_CREDENTIALS"}') > 0);
   });
 
-  t.test('mails', async (t) => {
+  t.test('metrics show waiting emails', async (t) => {
     const { email } = await createUser(app);
     t.equal(sample(await read(), 'gatehouse_mails{state="waiting"}'), 0);
     await post('/auth/password/request', { email });
     t.equal(sample(await read(), 'gatehouse_mails{state="waiting"}'), 1);
   });
 
-  t.test('metrics are available when the database is not', async (t) => {
+  t.test('metrics are available even if the database is not', async (t) => {
     await cutDatabase({ app });
     const response = await get('/metrics', bearer(token));
     t.equal(response.statusCode, 200);

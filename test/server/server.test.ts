@@ -15,7 +15,7 @@ t.test('the service itself', async (t) => {
   const { app, get } = testApp;
   const authorization = await logIn(testApp);
 
-  t.test('ping', async (t) => {
+  t.test('ping returns pong', async (t) => {
     for (const headers of [{}, authorization]) {
       const response = await get('/server/ping', headers);
       t.equal(response.statusCode, 200);
@@ -24,7 +24,7 @@ t.test('the service itself', async (t) => {
     }
   });
 
-  t.test('health tells anyone only that the service is healthy', async (t) => {
+  t.test('health tells anonymous callers only that the service is healthy', async (t) => {
     const response = await get('/server/health');
     t.equal(response.statusCode, 200);
     t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
@@ -75,7 +75,7 @@ t.test('the service itself', async (t) => {
     }
   });
 
-  t.test('an unusable token is rejected here as everywhere; a session cookie is ignored and cleared', async (t) => {
+  t.test('an unusable token is rejected, but an unusable session cookie is only ignored and cleared', async (t) => {
     for (const url of open) {
       isContractError(t, await get(url, bearer('nobody')), 'INVALID_CREDENTIALS', url);
       isContractError(t, await get(`${url}?access_token=nobody`), 'INVALID_CREDENTIALS', `${url} in the query`);
@@ -105,16 +105,16 @@ t.test('many simultaneous health checks cause one database query (GHSA-6q22-g298
   t.equal(asked, 1);
   await sleep(1_100);
   await get('/server/health');
-  t.equal(asked, 2, 'and the result is not reused for long');
+  t.equal(asked, 2, 'the result is not reused for long');
 });
 
-t.test('when the database is unavailable', async (t) => {
+t.test('if the database is unavailable, only ping still succeeds', async (t) => {
   const testApp = await startTestApp(t);
   const { get, post } = testApp;
   const authorization = await logIn(testApp);
   await cutDatabase(testApp);
 
-  t.equal((await get('/server/ping')).body, 'pong', 'ping responds all the same');
+  t.equal((await get('/server/ping')).body, 'pong', 'ping still succeeds');
 
   const response = await get('/server/health');
   t.equal(response.statusCode, 503);

@@ -12,7 +12,7 @@ import { atEndOf } from '../helpers/teardown.js';
 import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
-/** What a collector receives about requests, over the wire. */
+/** What a collector receives about requests, over the network. */
 
 const publicUrl = 'http://gatehouse.example.com';
 
@@ -103,12 +103,12 @@ t.test('a request is a span, named after its route', async (t) => {
     t.equal(parentSpanId, root.spanId);
     t.equal(name, attributes['db.operation.name']);
     t.match(attributes['db.query.text'], /\$1/);
-    t.notOk(String(attributes['db.query.text']).includes(id), 'it contains no values');
+    t.notOk(String(attributes['db.query.text']).includes(id), 'the statement contains no values');
   }
   if (redis) t.match(children, [{ name: 'EVAL', attributes: { 'db.system.name': 'redis' } }]);
 });
 
-t.test('rejected requests and unknown routes', async (t) => {
+t.test('rejected requests and unknown routes are traced without exceptions', async (t) => {
   const refused = await traceOf(await get('/users'));
   t.match(refused.root, { name: 'GET /users', status: 0, attributes: { 'http.response.status_code': 403 } });
   t.strictSame(refused.root.events, [], 'an error of the client is not an exception');
@@ -122,7 +122,7 @@ t.test('rejected requests and unknown routes', async (t) => {
   t.match(invalid.root, { name: 'POST /auth/login', attributes: { 'http.response.status_code': 400 } });
 });
 
-t.test('the trace of the caller is continued, and an unsampled one is not recorded', async (t) => {
+t.test('the service continues the trace of the caller, and does not record an unsampled one', async (t) => {
   const traceId = randomUUID().replaceAll('-', '');
   const traceparent = (flags: string) => ({ traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` });
   const { root } = await traceOf(await get('/server/ping', traceparent('01')));
@@ -133,7 +133,7 @@ t.test('the trace of the caller is continued, and an unsampled one is not record
   const before = collector.spans.length;
   await get('/users/me', { ...asAdmin, ...traceparent('00') });
   await traceOf(await get('/server/ping'));
-  t.equal(collector.spans.length, before + 1, 'only the latter');
+  t.equal(collector.spans.length, before + 1, 'only the second request is recorded');
 });
 
 t.test('log lines contain the id of their trace', async (t) => {
@@ -152,11 +152,11 @@ t.test('log lines contain the id of their trace', async (t) => {
   );
 });
 
-t.test('simultaneous requests each have their own statements', async (t) => {
+t.test('each of several simultaneous requests has its own statements', async (t) => {
   const people = await Promise.all(Array.from({ length: 24 }, () => createUser(app)));
   const answers = await Promise.all(people.map(({ email, password }) => post('/auth/login', { email, password })));
   const traces = await Promise.all(answers.map(traceOf));
-  // A login that had to wait for its statement reads the user again; how many do depends on the machine.
+  // A login that had to wait for its statement reads the user again. How many do so depends on the machine.
   const isReadAgain = ({ attributes }: ReceivedSpan) =>
     /from "sessions" s join/.test(String(attributes['db.query.text']));
   const shapes = new Set(
@@ -172,7 +172,7 @@ t.test('simultaneous requests each have their own statements', async (t) => {
   t.match([...shapes][0], /INSERT.*SELECT|WITH/);
 });
 
-t.test('emails, in their own traces', async (t) => {
+t.test('emails have their own traces', async (t) => {
   const { email } = await createUser(app);
   await post('/auth/password/request', { email });
   while ((await app.mail.deliverNow()) > 0);
@@ -183,7 +183,7 @@ t.test('emails, in their own traces', async (t) => {
   t.ok(collector.spans.some(({ name, traceId }) => name === 'SELECT' && traceId === root.traceId));
 });
 
-t.test('requests to a provider', async (t) => {
+t.test('requests to a provider are spans', async (t) => {
   provider.profile = { id: 'octo-1', name: 'Mona', email: 'mona@example.com' };
   const visitor = createVisitor(service, publicUrl);
   const { root, children } = await traceOf(await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough));
@@ -258,14 +258,14 @@ t.test('sampler and service name follow the standard, and errors in these settin
   };
   const sampler = { OTEL_TRACES_SAMPLER: 'traceidratio' };
   t.strictSame(await traceOne({ ...sampler, OTEL_TRACES_SAMPLER_ARG: '0' }), []);
-  t.strictSame(own.spans, [], 'none, whatever callers request');
+  t.strictSame(own.spans, [], 'no spans, whatever callers request');
   await traceOne({ ...sampler, OTEL_TRACES_SAMPLER_ARG: '1', OTEL_SERVICE_NAME: 'accounts' });
   t.match(own.spans, [{ name: 'GET /', resource: { 'service.name': 'accounts' } }], 'sent at the latest on stop');
   t.match(await traceOne({ OTEL_TRACES_SAMPLER: 'sometimes' }), [/OTEL_TRACES_SAMPLER value "sometimes" invalid/]);
-  t.equal(own.spans.length, 2, 'and tracing still works');
+  t.equal(own.spans.length, 2, 'tracing still works');
 });
 
-t.test('an internal error', async (t) => {
+t.test('an internal error is recorded as an exception', async (t) => {
   const { email } = await createUser(app);
   await cutDatabase(service);
   const password = `a-password-${randomUUID()}`;
@@ -277,5 +277,5 @@ t.test('an internal error', async (t) => {
   const failed = children.filter(({ status }) => status === 2);
   t.match(failed, [{ attributes: { 'db.system.name': 'postgresql', 'error.type': /./ } }]);
   const told = JSON.stringify([root, ...children]);
-  t.notOk(told.includes(email) || told.includes(password), 'an error does not repeat the input either');
+  t.notOk(told.includes(email) || told.includes(password), 'the error does not repeat the input either');
 });

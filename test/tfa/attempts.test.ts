@@ -40,16 +40,16 @@ function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what
   t.ok(left <= lasts && left > lasts - 5, `${what}: ${left} of ${lasts} seconds are left`);
 }
 
-t.test('five wrong codes in a row lock, for increasing periods, but never permanently (CVE-2024-32868)', async (t) => {
+t.test('five wrong codes cause a lock of increasing length, but never a permanent one (CVE-2024-32868)', async (t) => {
   const ada = await holder();
   nextStep(service);
   await fail(ada, 4);
-  t.equal((await ada.row()).tfaLockedUntil, null, 'four do not');
+  t.equal((await ada.row()).tfaLockedUntil, null, 'four wrong codes cause no lock');
   await fail(ada, 1);
   for (const seconds of [30, 60, 120, 240, 480, 900, 900, 900]) {
     const before = await ada.row();
-    isLocked(t, await ada.login(rightCode()), seconds, 'a right code');
-    isLocked(t, await ada.login(wrong()), seconds, 'a wrong one');
+    isLocked(t, await ada.login(rightCode()), seconds, 'a correct code');
+    isLocked(t, await ada.login(wrong()), seconds, 'a wrong code');
     t.strictSame(await ada.row(), before, 'attempts during the lock change nothing, and do not extend it');
     clock.advance(seconds * second - 5 * second);
     isLocked(t, await ada.login(rightCode()), 5, 'shortly before its end');
@@ -57,7 +57,7 @@ t.test('five wrong codes in a row lock, for increasing periods, but never perman
     await fail(ada, 1);
   }
   clock.advance(15 * minute);
-  t.equal((await ada.login(rightCode())).statusCode, 200, 'after the lock, a right code works');
+  t.equal((await ada.login(rightCode())).statusCode, 200, 'after the lock, a correct code works');
   t.match(await ada.row(), { tfaFailures: 0, tfaLockedUntil: null });
   nextStep(service);
   await fail(ada, 4);
@@ -69,7 +69,7 @@ t.test('five wrong codes in a row lock, for increasing periods, but never perman
   isLocked(t, await ada.login(wrong()), 900, 'after millions of failures');
 });
 
-t.test('requests that are not attempts', async (t) => {
+t.test('requests that do not verify a code are not counted as attempts', async (t) => {
   const ada = await holder();
   const bob = await holder();
   nextStep(service);
@@ -88,7 +88,7 @@ t.test('requests that are not attempts', async (t) => {
     t,
     await bob.login(rightCode(), { password: 'wrong' }),
     'INVALID_CREDENTIALS',
-    'and only with the right password',
+    'and only if the password is correct',
   );
 });
 
@@ -115,21 +115,21 @@ t.test('all operations that accept codes share one count (CVE-2025-64102)', asyn
   t.equal((await ada.disable({ otp: rightCode() })).statusCode, 204);
 });
 
-t.test('parallel guesses get no further than sequential ones', async (t) => {
+t.test('parallel guesses achieve no more than sequential ones', async (t) => {
   const ada = await holder();
   nextStep(service);
   const answers = await Promise.all(Array.from({ length: 40 }, () => ada.login(wrong())));
   const codes = answers.map(codeOf);
-  t.equal(codes.filter((code) => code === 'INVALID_OTP').length, 5, 'five are checked');
+  t.equal(codes.filter((code) => code === 'INVALID_OTP').length, 5, 'five codes are checked');
   t.equal(codes.filter((code) => code === 'REQUESTS_EXCEEDED').length, 35);
   t.equal((await ada.row()).tfaFailures, 5);
   clock.advance(30 * second);
   const later = (await Promise.all(Array.from({ length: 20 }, () => ada.disable({ otp: wrong() })))).map(codeOf);
-  t.equal(later.filter((code) => code === 'INVALID_PAYLOAD').length, 1, 'after a lock, one');
+  t.equal(later.filter((code) => code === 'INVALID_PAYLOAD').length, 1, 'after a lock, one code');
 });
 
 t.test(
-  'on two instances that share a database',
+  'two instances that share a database count attempts together',
   { skip: engine !== 'postgres' && 'requires a database server' },
   async (t) => {
     const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
@@ -155,14 +155,14 @@ t.test(
     const adas = await sessionsOf(ada);
     const otp = codeOfStep(nextStep(service));
     const winners = (await everywhere(ada, otp)).filter(({ statusCode }) => statusCode === 200);
-    t.equal(winners.length, 1, 'a code works once');
+    t.equal(winners.length, 1, 'a code works only once');
     t.equal(await sessionsOf(ada), adas + 1);
 
     const bob = await holder();
     const bobs = await sessionsOf(bob);
     const [code = ''] = (await bob.renewCodes({ password: bob.password })).json().data;
     const entered = (await everywhere(bob, code)).filter(({ statusCode }) => statusCode === 200);
-    t.equal(entered.length, 1, 'so does a recovery code');
+    t.equal(entered.length, 1, 'a recovery code works only once');
     t.equal(await bob.codesLeft(), 9);
     t.equal(await sessionsOf(bob), bobs + 1);
   },

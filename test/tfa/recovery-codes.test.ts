@@ -26,7 +26,7 @@ const holder = (columns = {}) => newHolder(service, { role: plain, policies: [ow
 const codesOf = async (ada: Person): Promise<string[]> =>
   (await ada.renewCodes({ password: ada.password })).json().data;
 
-t.test('ten codes of 80 bits, returned once and stored as hashes', async (t) => {
+t.test('a user gets ten codes of 80 bits, which are returned once and stored as hashes', async (t) => {
   const ada = await holder();
   const response = await ada.renewCodes({ password: ada.password });
   t.equal(response.statusCode, 200);
@@ -59,15 +59,15 @@ t.test('new codes replace all earlier ones', async (t) => {
   const [first = ''] = await codesOf(ada);
   const [second = ''] = await codesOf(ada);
   t.equal(await ada.codesLeft(), 10);
-  refused(t, await ada.login(first), 'INVALID_OTP', 'an earlier one');
+  refused(t, await ada.login(first), 'INVALID_OTP', 'an earlier code');
   t.equal((await ada.login(second)).statusCode, 200);
 
   await Promise.all(Array.from({ length: 5 }, () => codesOf(ada)));
   t.equal(await ada.codesLeft(), 10, 'also with simultaneous requests');
 });
 
-t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
-  t.test('at login, in any spelling', async (t) => {
+t.test('each code is accepted only once (CVE-2026-31875, CVE-2026-33624)', async (t) => {
+  t.test('a login accepts a code once, in any spelling', async (t) => {
     const ada = await holder();
     const codes = await codesOf(ada);
     const spellings: ((code: string) => string)[] = [
@@ -83,14 +83,14 @@ t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) 
     for (const [index, spell] of spellings.entries()) {
       const code = codes[index] ?? '';
       t.equal((await ada.login(spell(code))).statusCode, 200, spell(code));
-      refused(t, await ada.login(code), 'INVALID_OTP', 'again');
+      refused(t, await ada.login(code), 'INVALID_OTP', 'a second time');
       t.equal(await ada.codesLeft(), 9 - index);
     }
     const step = nextStep(service);
     t.equal((await ada.login(codeOfStep(step))).statusCode, 200, 'codes of the app still work');
   });
 
-  t.test('also if it is used by another request between the check and the write', async (t) => {
+  t.test('a code is accepted once even if another request uses it between the check and the write', async (t) => {
     const { secondFactor } = app;
     const { require } = secondFactor;
     const [ada, bob] = [await holder(), await holder()];
@@ -104,12 +104,12 @@ t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) 
         t.equal((await who.login(code)).statusCode, 200, 'the login in between');
         return accepted;
       };
-      refused(t, await who.login(code), 'INVALID_OTP', 'the slower one');
-      t.equal(await app.db.$count(sessions, eq(sessions.user, who.id)), 2, 'one more than before');
+      refused(t, await who.login(code), 'INVALID_OTP', 'the slower login');
+      t.equal(await app.db.$count(sessions, eq(sessions.user, who.id)), 2, 'one more session than before');
     }
   });
 
-  t.test('to disable two-factor authentication', async (t) => {
+  t.test('a code can disable two-factor authentication', async (t) => {
     const ada = await holder();
     const [mine, other] = [await ada.signIn(codeOfStep(nextStep(service))), await ada.signIn((await codesOf(ada))[0])];
     const [code = ''] = await codesOf(ada);
@@ -120,7 +120,7 @@ t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) 
     t.equal((await get('/users/me', other)).statusCode, 401);
   });
 
-  t.test('of 20 simultaneous logins one succeeds', async (t) => {
+  t.test('of 20 simultaneous logins with one code, only one succeeds', async (t) => {
     const ada = await holder();
     const [code = ''] = await codesOf(ada);
     const responses = await Promise.all(Array.from({ length: 20 }, () => ada.login(code)));
@@ -128,10 +128,10 @@ t.test('each code is accepted once (CVE-2026-31875, CVE-2026-33624)', async (t) 
     t.equal(losers.length, 19);
     for (const response of losers) t.match(codeOf(response), /^(INVALID_OTP|REQUESTS_EXCEEDED)$/);
     t.equal(await ada.codesLeft(), 9);
-    t.equal(await app.db.$count(sessions, eq(sessions.user, ada.id)), 2, 'one more than before');
+    t.equal(await app.db.$count(sessions, eq(sessions.user, ada.id)), 2, 'one more session than before');
   });
 
-  t.test('of several simultaneous requests to disable it one succeeds', async (t) => {
+  t.test('of several simultaneous requests to disable two-factor authentication, only one succeeds', async (t) => {
     const ada = await holder();
     const [code = ''] = await codesOf(ada);
     const answers = await Promise.all(Array.from({ length: 4 }, () => ada.disable({ otp: code })));
@@ -155,7 +155,7 @@ t.test('an invalid code uses up nothing', async (t) => {
   for (const otp of wrong) {
     await refusedUntouched(t, service, ada, () => ada.login(otp), 'INVALID_OTP', otp, 1);
   }
-  await refusedUntouched(t, service, bob, () => bob.login(code), 'INVALID_OTP', 'another’s', 1);
+  await refusedUntouched(t, service, bob, () => bob.login(code), 'INVALID_OTP', 'of another user', 1);
   const off = await newPerson(service, { role: plain, policies: [own] });
   t.equal((await off.login(code)).statusCode, 200, 'a user without a second factor needs no code');
   t.equal((await ada.login(code)).statusCode, 200);
@@ -184,12 +184,12 @@ t.test('new codes require a proof of identity', async (t) => {
     [ada, { otp: '' }, 'INVALID_PAYLOAD', 'an empty code', 0],
     [ada, { otp: [codeOfStep(step)] }, 'INVALID_PAYLOAD', 'a list', 0],
     [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong password', 0],
-    [ada, { password: 'wrong', otp: codeOfStep(step) }, 'INVALID_CREDENTIALS', 'a wrong password with a right code', 0],
-    [ada, { password, otp: wrongCode(step) }, 'INVALID_OTP', 'a right password with a wrong code', 1],
+    [ada, { password: 'wrong', otp: codeOfStep(step) }, 'INVALID_CREDENTIALS', 'a wrong password with the code', 0],
+    [ada, { password, otp: wrongCode(step) }, 'INVALID_OTP', 'a correct password with a wrong code', 1],
     [ada, { otp: wrongCode(step) }, 'INVALID_OTP', 'a wrong code', 1],
     [ada, { otp: used }, 'INVALID_OTP', 'a used code', 1],
     [ada, { otp: recovery }, 'INVALID_OTP', 'a recovery code', 1],
-    [off, { password }, 'INVALID_PAYLOAD', 'not on', 0],
+    [off, { password }, 'INVALID_PAYLOAD', 'not enabled', 0],
   ];
   for (const [who, body, code, what, attempts] of cases) {
     await refusedUntouched(t, service, who, () => who.renewCodes(body), code, what, attempts);

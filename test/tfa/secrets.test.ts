@@ -7,26 +7,26 @@ import { codeOfStep, rfcSecret, rfcVectors, stepLength } from '../helpers/totp.j
 const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const owner = randomUUID();
 
-t.test('the secret box', async (t) => {
-  t.test('decrypts what was encrypted with any of its keys, and encrypts with the first', async (t) => {
+t.test('encryption of secrets', async (t) => {
+  t.test('the secret box decrypts with any of its keys, and encrypts with the first one', async (t) => {
     const before = createSecretBox([old]).seal('secret', owner);
     const box = createSecretBox([current, old]);
     t.equal(box.open(before, owner), 'secret');
     const sealed = box.seal('secret', owner);
     t.equal(createSecretBox([current]).open(sealed, owner), 'secret');
-    t.not(sealed.split('.')[1], before.split('.')[1], 'it says with which');
+    t.not(sealed.split('.')[1], before.split('.')[1], 'the result names the key');
     t.throws(() => createSecretBox([old]).open(sealed, owner), /no longer known/);
     t.throws(() => createSecretBox([strange]).open(sealed, owner), /no longer known/);
     t.throws(() => createSecretBox([]));
   });
 
-  t.test('decrypts only for the owner', async (t) => {
+  t.test('the secret box decrypts a secret only for its owner', async (t) => {
     const box = createSecretBox([current]);
     const sealed = box.seal('secret', owner);
     for (const other of [randomUUID(), '', owner.toUpperCase()]) t.throws(() => box.open(sealed, other));
   });
 
-  t.test('decrypts nothing that was altered', async (t) => {
+  t.test('the secret box does not decrypt an altered secret', async (t) => {
     const box = createSecretBox([current, old]);
     const sealed = box.seal('secret', owner);
     const [version, keyId, nonce, text = ''] = sealed.split('.');
@@ -69,14 +69,14 @@ t.test('codes match the test vectors of RFC 6238, appendix B', async (t) => {
   }
 });
 
-t.test('at the boundaries of steps, to the millisecond', async (t) => {
+t.test('a code is valid in its own step and in the next, to the millisecond', async (t) => {
   const step = 50_000_000;
   const code = codeOfStep(step);
   const at = (moment: number) => matchStep(rfcSecret.base32, code, new Date(moment));
   t.equal(at(step * stepLength - 1), null, 'the last millisecond of the previous step: too early');
   t.equal(at(step * stepLength), step, 'the first millisecond of the step');
-  t.equal(at((step + 1) * stepLength - 1), step, 'its last');
-  t.equal(at((step + 1) * stepLength), step, 'the first of the next step');
-  t.equal(at((step + 2) * stepLength - 1), step, 'the last of the next step');
+  t.equal(at((step + 1) * stepLength - 1), step, 'the last millisecond of the step');
+  t.equal(at((step + 1) * stepLength), step, 'the first millisecond of the next step');
+  t.equal(at((step + 2) * stepLength - 1), step, 'the last millisecond of the next step');
   t.equal(at((step + 2) * stepLength), null, 'two steps later: too late');
 });

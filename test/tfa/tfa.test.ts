@@ -43,8 +43,8 @@ const holder = (columns = {}) => newHolder(service, { role: plain, policies: [ow
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 const { base32 } = rfcSecret;
 
-t.test('generate', async (t) => {
-  t.test('a secret of 160 bits and its URL, without `data`; nothing is stored', async (t) => {
+t.test('generating a secret', async (t) => {
+  t.test('the response has a 160-bit secret and its URL, without `data`, and nothing is stored', async (t) => {
     const ada = await person();
     await patch(service, '/settings', { project_name: 'Acme: R&D' }, await adminHeaders());
     const before = await ada.row();
@@ -68,15 +68,15 @@ t.test('generate', async (t) => {
     t.not((await ada.generate({ password: ada.password })).json().secret, secret, 'different each time');
   });
 
-  t.test('refused', async (t) => {
+  t.test('a request with invalid credentials generates no secret', async (t) => {
     const ada = await person();
     const on = await holder();
     const cases = [
       [ada, {}, 'INVALID_PAYLOAD', 'no password'],
-      [ada, { password: '' }, 'INVALID_PAYLOAD', 'an empty one'],
+      [ada, { password: '' }, 'INVALID_PAYLOAD', 'an empty password'],
       [ada, { password: 1 }, 'INVALID_PAYLOAD', 'a number'],
       [ada, { password: null }, 'INVALID_PAYLOAD', 'null'],
-      [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong one'],
+      [ada, { password: 'wrong' }, 'INVALID_CREDENTIALS', 'a wrong password'],
       [on, { password: on.password }, 'INVALID_PAYLOAD', 'already enabled'],
     ] as const;
     for (const [who, body, code, what] of cases) {
@@ -92,7 +92,7 @@ t.test('generate', async (t) => {
     );
   });
 
-  t.test('a user without a password needs a fresh session; without an address, the label is the id', async (t) => {
+  t.test('a user without a password needs a fresh session, and without an address, the label is the id', async (t) => {
     for (const provider of ['github', 'default']) {
       const ada = await person({ provider, email: null, password: null });
       const response = await ada.generate();
@@ -122,7 +122,7 @@ t.test('generate', async (t) => {
   });
 });
 
-t.test('enable', async (t) => {
+t.test('enabling two-factor authentication', async (t) => {
   t.test('after enabling, a login requires a code other than the one used to enable it', async (t) => {
     const ada = await person();
     const [mine, other] = [await ada.signIn(), await ada.signIn()];
@@ -169,7 +169,7 @@ t.test('enable', async (t) => {
     );
   });
 
-  t.test('accepted secrets: 128 bits or more, in any letter case, padded or not', async (t) => {
+  t.test('secrets of 128 bits or more are accepted, in any letter case, padded or not', async (t) => {
     for (const secret of [
       'GEZDGNBVGY3TQOJQGEZDGNBVGY',
       'gezdgnbvgy3tqojqgezdgnbvgy',
@@ -184,7 +184,7 @@ t.test('enable', async (t) => {
     }
   });
 
-  t.test('refused', async (t) => {
+  t.test('a request with an invalid secret or code does not enable it', async (t) => {
     const ada = await person();
     const on = await holder();
     const step = nextStep(service);
@@ -202,9 +202,9 @@ t.test('enable', async (t) => {
       [{ secret: base32, otp: wrongCode(step) }, 'a wrong code'],
       [{ secret: base32, otp: ` ${otp}` }, 'a code with a space'],
       [{ secret: `${base32.slice(0, -1)}1`, otp }, 'a digit that is not in base32'],
-      [{ secret: base32.replace('G', 'Ｇ'), otp }, 'a letter of full width'],
+      [{ secret: base32.replace('G', 'Ｇ'), otp }, 'a full-width letter'],
       [{ secret: base32.replace('E', ' '), otp }, 'a space'],
-      [{ secret: `=${base32}`, otp }, 'padding in front'],
+      [{ secret: `=${base32}`, otp }, 'leading padding'],
       [{ secret: `${base32}=`, otp }, 'unnecessary padding'],
       [{ secret: `${base32}AAA`, otp }, 'an incomplete byte'],
       [{ secret: '========', otp }, 'padding alone'],
@@ -230,10 +230,10 @@ t.test('enable', async (t) => {
       'INVALID_CREDENTIALS',
       'anonymous',
     );
-    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, 'and the correct one is accepted');
+    t.equal((await ada.enable({ secret: base32, otp })).statusCode, 204, 'the correct request is accepted');
   });
 
-  t.test('of two simultaneous requests one succeeds', async (t) => {
+  t.test('of two simultaneous requests to enable it, only one succeeds', async (t) => {
     const ada = await person();
     const secrets = await Promise.all(
       [0, 1].map(async () => (await ada.generate({ password: ada.password })).json().secret as string),
@@ -247,7 +247,7 @@ t.test('enable', async (t) => {
     t.equal((await ada.login(codeOfStep(nextStep(service), bytesOf(winner)))).statusCode, 200);
   });
 
-  t.test('nor does one succeed that is overtaken between the check and the write', async (t) => {
+  t.test('a request fails if another one enables it between the check and the write', async (t) => {
     const ada = await person();
     const { db } = app;
     const { transaction } = db;
@@ -281,8 +281,8 @@ t.test('enable', async (t) => {
   });
 });
 
-t.test('disable', async (t) => {
-  t.test('with the current code', async (t) => {
+t.test('disabling two-factor authentication', async (t) => {
+  t.test('the current code disables it', async (t) => {
     const ada = await holder();
     const step = nextStep(service);
     const [other, mine] = [await ada.signIn(codeOfStep(step - 1)), await ada.signIn(codeOfStep(step))];
@@ -298,7 +298,7 @@ t.test('disable', async (t) => {
     t.equal((await ada.login()).statusCode, 200);
   });
 
-  t.test('refused', async (t) => {
+  t.test('an invalid code does not disable it', async (t) => {
     const ada = await holder();
     const off = await person();
     const step = nextStep(service);
@@ -321,7 +321,7 @@ t.test('disable', async (t) => {
     await refusedUntouched(t, service, ada, () => ada.disable({ otp }, {}), 'INVALID_CREDENTIALS', 'anonymous');
   });
 
-  t.test('of several simultaneous requests with one code one succeeds', async (t) => {
+  t.test('of several simultaneous requests with one code, only one succeeds', async (t) => {
     const ada = await holder();
     const otp = codeOfStep(nextStep(service));
     const responses = await Promise.all(Array.from({ length: 4 }, () => ada.disable({ otp })));
@@ -333,7 +333,7 @@ t.test('users need no permission for their own second factor', async (t) => {
   const policies: [string, string[]][] = [
     ['no policy', []],
     ['another field', [await ownSecretPolicy(app, { fields: ['email', 'password'] })]],
-    ['from elsewhere', [await ownSecretPolicy(app, {}, { ipAccess: ['192.0.2.1'] })]],
+    ['for other addresses', [await ownSecretPolicy(app, {}, { ipAccess: ['192.0.2.1'] })]],
     ['a validation', [await ownSecretPolicy(app, { validation: { tfa_secret: { _nnull: true } } })]],
     ['admin access', [await policyWith(app, [], { adminAccess: true })]],
   ];
@@ -347,7 +347,7 @@ t.test('users need no permission for their own second factor', async (t) => {
   }
 });
 
-t.test('a static token cannot be used, whatever its user’s rights', async (t) => {
+t.test('a static token cannot change the second factor, whatever rights its user has', async (t) => {
   for (const held of [[], [own], [await policyWith(app, [], { adminAccess: true })]]) {
     const off = await person({ policies: held });
     const on = await holder({ policies: held });
@@ -363,7 +363,7 @@ t.test('a static token cannot be used, whatever its user’s rights', async (t) 
   }
 });
 
-t.test('enforce_tfa: access is restricted until a second factor is set up', async (t) => {
+t.test('enforce_tfa restricts access until a second factor is set up', async (t) => {
   const strict = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }], { enforceTfa: true });
   const ada = await person({ policies: [strict] });
   const headers = await ada.signIn();
@@ -373,16 +373,16 @@ t.test('enforce_tfa: access is restricted until a second factor is set up', asyn
   const { secret } = (await ada.generate({ password: ada.password }, headers)).json();
   const otp = codeOfStep(nextStep(service), bytesOf(secret));
   refused(t, await ada.enable({ secret, otp: '000000' }, headers), 'INVALID_PAYLOAD', 'a wrong code');
-  t.equal((await get('/users', headers)).statusCode, 403, 'still');
+  t.equal((await get('/users', headers)).statusCode, 403, 'still restricted');
   t.equal((await ada.enable({ secret, otp }, headers)).statusCode, 204);
   t.equal((await get('/users', headers)).statusCode, 200, 'immediately, in the same session');
   t.equal((await ada.renewCodes({ password: ada.password }, headers)).json().data.length, 10);
   const last = codeOfStep(nextStep(service), bytesOf(secret));
   t.equal((await ada.disable({ otp: last }, headers)).statusCode, 204);
-  t.equal((await get('/users', headers)).statusCode, 403, 'and restricted again');
+  t.equal((await get('/users', headers)).statusCode, 403, 'restricted again');
 });
 
-t.test('users of another provider', async (t) => {
+t.test('users of another provider can use two-factor authentication with codes alone', async (t) => {
   const ada = await person({ provider: 'github', password: null });
   const { secret } = (await ada.generate()).json();
   const code = () => codeOfStep(nextStep(service), bytesOf(secret));
@@ -407,7 +407,7 @@ t.test('a password reset by email does not bypass the second factor (CVE-2025-64
   );
 });
 
-t.test('administrators can disable it for others', async (t) => {
+t.test('administrators can disable the second factor of other users', async (t) => {
   const headers = await adminHeaders();
   const disableOf = (id: string, who: Record<string, string> = headers) =>
     post(`/users/${id}/tfa/disable`, undefined, who);
@@ -419,7 +419,7 @@ t.test('administrators can disable it for others', async (t) => {
   const forced = await person({ policies: [await policyWith(app, [], { adminAccess: true, enforceTfa: true })] });
   const { id: adminId } = (await get('/users/me?fields=id', headers)).json().data;
 
-  await t.test('not for themselves, nor without the right', async (t) => {
+  await t.test('callers cannot disable it for themselves, or without the right', async (t) => {
     const reader = await person();
     for (const id of [ada.id, reader.id, unknownId(), 'nonsense', '1', "'"]) {
       await refusedUntouched(t, service, reader, () => disableOf(id, reader.headers), 'FORBIDDEN', `reader: ${id}`);
@@ -435,10 +435,10 @@ t.test('administrators can disable it for others', async (t) => {
       'an administrator, for themselves',
     );
     const upper = adminId.toUpperCase();
-    await refusedUntouched(t, service, reader, () => disableOf(upper), 'FORBIDDEN', 'in another spelling');
+    await refusedUntouched(t, service, reader, () => disableOf(upper), 'FORBIDDEN', 'in upper case');
   });
 
-  await t.test('an unknown id', async (t) => {
+  await t.test('an unknown id is rejected', async (t) => {
     for (const id of [unknownId(), 'nonsense', '1', 'ME', encodeURIComponent('../me')]) {
       await refusedUntouched(t, service, ada, () => disableOf(id), 'FORBIDDEN', id);
     }
@@ -460,7 +460,7 @@ t.test('administrators can disable it for others', async (t) => {
   t.equal((await storedUser(app, gone.id)).tfaSecret, null);
 });
 
-t.test('callers who may update tfa_secret can disable it for users who have no more rights', async (t) => {
+t.test('callers who can update tfa_secret can disable it for users without additional rights', async (t) => {
   const everyone = { collection: 'users', action: 'update' as const, fields: ['tfa_secret'], permissions: {} };
   const more = await policyWith(app, [{ collection: 'roles', action: 'read', fields: ['*'] }]);
   const administration = await policyWith(app, [], { adminAccess: true });
@@ -476,12 +476,12 @@ t.test('callers who may update tfa_secret can disable it for users who have no m
   const ada = await holder({ policies: [] });
   const cases: [string, string, { headers: Record<string, string> }, ErrorCode][] = [
     ['with another field', ada.id, deskForOthers, 'FORBIDDEN'],
-    ['outside of the rule', ada.id, deskForInactive, 'FORBIDDEN'],
+    ['outside the rule', ada.id, deskForInactive, 'FORBIDDEN'],
     ['against the validation', ada.id, deskWithRule, 'FAILED_VALIDATION'],
     ['of a user with more rights', (await holder({ policies: [more] })).id, desk, 'FORBIDDEN'],
     ['of an administrator', (await holder({ policies: [administration] })).id, desk, 'FORBIDDEN'],
     ['their own', desk.id, desk, 'FORBIDDEN'],
-    ['of no user', unknownId(), desk, 'FORBIDDEN'],
+    ['of an unknown user', unknownId(), desk, 'FORBIDDEN'],
     ['an invalid id', 'nonsense', desk, 'FORBIDDEN'],
   ];
   for (const [what, id, who, code] of cases) {
@@ -491,10 +491,10 @@ t.test('callers who may update tfa_secret can disable it for users who have no m
   t.equal((await disableOf(ada.id, desk)).statusCode, 204, 'everyday management needs no fresh session');
   t.equal((await ada.row()).tfaSecret, null);
   const bob = await holder({ policies: [] });
-  t.equal((await disableOf(bob.id, { headers: desk.tokenHeaders })).statusCode, 204, 'and no session');
+  t.equal((await disableOf(bob.id, { headers: desk.tokenHeaders })).statusCode, 204, 'a static token is sufficient');
 });
 
-t.test('the second factor of another administrator requires a fresh session, or a static token', async (t) => {
+t.test('disabling another administrator’s second factor requires a fresh session or a static token', async (t) => {
   const administration = await policyWith(app, [], { adminAccess: true });
   const [ada, bob] = [await holder({ policies: [administration] }), await person({ policies: [administration] })];
   const disable = (headers: Record<string, string>) => post(`/users/${ada.id}/tfa/disable`, undefined, headers);
@@ -508,7 +508,7 @@ t.test('the second factor of another administrator requires a fresh session, or 
   t.equal((await disable(bob.headers)).statusCode, 204);
 });
 
-t.test('the SDK', async (t) => {
+t.test('the Directus SDK can enable and disable two-factor authentication', async (t) => {
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ada = await person();
   const client = createDirectus(url)
@@ -565,7 +565,7 @@ t.test('no secret is logged', async (t) => {
   await ada.login(codes[0]);
   await ada.login(codes[0]);
   await ada.disable({ otp: 'aaaa-bbbb-cccc-dddd' });
-  // Also if the database fails: its errors repeat the parameters.
+  // The same applies if the database fails, because its errors repeat the parameters.
   const { transaction } = logged.app.db;
   logged.app.db.transaction = (async (work: (tx: unknown) => Promise<unknown>) =>
     transaction.call(logged.app.db, async (tx) => {
@@ -577,7 +577,7 @@ t.test('no secret is logged', async (t) => {
   t.equal((await ada.disable({ otp: codes[2] })).statusCode, 500);
   logged.app.db.transaction = transaction;
   await updateAccount(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
-  t.equal((await ada.login(codes[1])).statusCode, 200, 'a failed request has used up nothing');
+  t.equal((await ada.login(codes[1])).statusCode, 200, 'a failed request uses up no code');
   t.ok(lines.length > 15);
   const log = lines.join('\n').toLowerCase();
   for (const one of secrets) t.notOk(log.includes(one.toLowerCase()), one);

@@ -23,13 +23,13 @@ const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const jwk = JSON.stringify(publicKey.export({ format: 'jwk' }));
 const keys = {
   ours: accessTokenKey(app),
-  'that of links': deriveKey(app.config.SECRET, 'link-token'),
-  'that of refresh tokens': deriveKey(app.config.SECRET, 'refresh-token'),
+  'the key of links': deriveKey(app.config.SECRET, 'link-token'),
+  'the key of refresh tokens': deriveKey(app.config.SECRET, 'refresh-token'),
   'the secret itself': app.config.SECRET,
   none: '',
   ones: Buffer.alloc(32, 1),
   'a public key': pem,
-  'a public key after a blank': ` \n${pem}`,
+  'a public key after a space': ` \n${pem}`,
   'a public key after a comment': `# key\n${pem}`,
   'a public key as a JWK': jwk,
 };
@@ -55,12 +55,12 @@ const add = (what: string, token: string) => {
 for (const [key, secret] of Object.entries(keys)) {
   for (const alg of algorithms) {
     for (const typ of types) {
-      const what = `the key ${key}, alg ${alg}, typ ${typ}`;
+      const what = `key: ${key}, alg ${alg}, typ ${typ}`;
       const header = { ...(alg === undefined ? {} : { alg }), ...(typ === undefined ? {} : { typ }) };
       const isOfLink = typ === 'link+jwt';
-      // If everything else is valid, the claims are those of the other kind.
+      // If everything else is valid, the claims belong to the other kind of token.
       const isRight =
-        alg === 'HS256' && ((key === 'ours' && typ === 'at+jwt') || (key === 'that of links' && isOfLink));
+        alg === 'HS256' && ((key === 'ours' && typ === 'at+jwt') || (key === 'the key of links' && isOfLink));
       const claims = isOfLink === isRight ? ours : ofLink;
       add(what, signJwt(secret, claims, header, hashes[alg as keyof typeof hashes]));
       if (alg !== 'HS256') add(`${what}, unsigned`, `${signJwt(secret, claims, header).split('.', 2).join('.')}.`);
@@ -69,10 +69,10 @@ for (const [key, secret] of Object.entries(keys)) {
 }
 for (const more of special) {
   for (const [key, secret] of Object.entries(keys)) {
-    // A token with the right key is valid if its other headers are ignored.
+    // A token signed with the correct key is valid, because its additional headers are ignored.
     if (key === 'ours' && !('crit' in more)) continue;
     add(
-      `${JSON.stringify(more).slice(0, 40)}, the key ${key}`,
+      `${JSON.stringify(more).slice(0, 40)}, with key: ${key}`,
       signJwt(secret, ours, { ...accessTokenHeader, ...more }),
     );
   }
@@ -89,7 +89,7 @@ const places: ((token: string) => ReturnType<typeof get>)[] = [
 
 t.test('more than five hundred invalid JWTs are rejected', async (t) => {
   t.ok(corpus.size >= 500, `${corpus.size} JWTs`);
-  t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'the valid one is accepted');
+  t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'a valid JWT is accepted');
   await leavesAlone(t, app, 'hostile JWTs', async () => {
     for (const [index, [what, token]] of [...corpus].entries()) {
       const elsewhere = places[index % places.length] as (typeof places)[number];
@@ -110,7 +110,7 @@ t.test('no token is mistaken for an earlier one (CVE-2026-35039)', async (t) => 
       t.equal(data.id, people[at]?.id);
       const { claims } = decodeJwt(held[at]?.token ?? '');
       const forged = signJwt('x', { ...claims, id: people[0]?.id, session: randomUUID() });
-      t.equal((await get('/users/me', bearer(forged))).statusCode, 403, 'nor is a forged one');
+      t.equal((await get('/users/me', bearer(forged))).statusCode, 403, 'a forged token is rejected');
     }
   }
 });

@@ -54,19 +54,19 @@ function forge(algorithm: KeyPairAlgorithm, key: KeyObject, header: object | str
 const generate = (algorithm: KeyPairAlgorithm) =>
   algorithm === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-const judge = async (token: string) => codeOf(await get('/users/me', bearer(token)));
+const errorFor = async (token: string) => codeOf(await get('/users/me', bearer(token)));
 
-/** Sends all tokens in parallel: those with an unknown key share one database query. */
+/** Sends all tokens in parallel, so that those with an unknown key share one database query. */
 async function allRefused(t: Test, tokens: Record<string, string>, code = 'INVALID_TOKEN') {
   const names = Object.keys(tokens);
-  const codes = await Promise.all(Object.values(tokens).map(judge));
+  const codes = await Promise.all(Object.values(tokens).map(errorFor));
   for (const [index, name] of names.entries()) t.equal(codes[index], code, name);
 }
 
-t.test('tokens that the tests sign with the right key are accepted', async (t) => {
+t.test('tokens that the test signs with the correct key are accepted', async (t) => {
   for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const { kid, key } = ours[algorithm];
-    t.equal(await judge(forge(algorithm, key, { alg: algorithm, typ, kid })), undefined, algorithm);
+    t.equal(await errorFor(forge(algorithm, key, { alg: algorithm, typ, kid })), undefined, algorithm);
   }
 });
 
@@ -90,14 +90,14 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
         'PEM after a space': ` ${pem}`,
         DER: createPublicKey(key).export({ type: 'spki', format: 'der' }),
         JWK: JSON.stringify(jwk),
-        'JWK without more than the key': JSON.stringify(await exportJWK(createPublicKey(key))),
-        'the set': JSON.stringify({ keys: [jwk] }),
-        'the answer': (await get('/.well-known/jwks.json')).body,
+        'JWK with only the key': JSON.stringify(await exportJWK(createPublicKey(key))),
+        'the key set': JSON.stringify({ keys: [jwk] }),
+        'the response': (await get('/.well-known/jwks.json')).body,
         x: jwk.x,
         'the bytes of x': Buffer.from(jwk.x, 'base64url'),
-        'the bytes of both': Buffer.from(jwk.x + (jwk.y ?? ''), 'base64url'),
+        'the bytes of both coordinates': Buffer.from(jwk.x + (jwk.y ?? ''), 'base64url'),
         kid,
-        'nothing at all': '',
+        'an empty text': '',
       };
       const headers = [
         { alg: 'HS256', typ, kid },
@@ -118,12 +118,12 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
 
   t.test(`${algorithm}: the key derived from SECRET is rejected with the id of a key pair`, async (t) => {
     const secret = accessTokenKey(app);
-    t.equal(await judge(signJwt(secret, claims)), undefined, 'it is valid for tokens without a key id');
+    t.equal(await errorFor(signJwt(secret, claims)), undefined, 'it is valid for tokens without a key id');
     await allRefused(t, {
-      'our name': signJwt(secret, claims, { alg: 'HS256', typ, kid }),
-      'our name and algorithm': signJwt(secret, claims, header),
-      'an unknown name': signJwt(secret, claims, { alg: 'HS256', typ, kid: 'x'.repeat(43) }),
-      'null as a name': signJwt(secret, claims, { alg: 'HS256', typ, kid: null }),
+      'our id': signJwt(secret, claims, { alg: 'HS256', typ, kid }),
+      'our id and algorithm': signJwt(secret, claims, header),
+      'an unknown id': signJwt(secret, claims, { alg: 'HS256', typ, kid: 'x'.repeat(43) }),
+      'null as the id': signJwt(secret, claims, { alg: 'HS256', typ, kid: null }),
     });
   });
 
@@ -146,20 +146,20 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     for (const alg of [...algs, ...others, other[algorithm]]) {
       tokens[`${JSON.stringify(alg)}, unsigned`] = `${encodePart({ alg, typ, kid })}.${body}.`;
       tokens[`${JSON.stringify(alg)}, signed with our key`] = signedBy({ alg, typ, kid });
-      tokens[`${JSON.stringify(alg)}, of no key, signed with our key`] = signedBy({ alg, typ });
+      tokens[`${JSON.stringify(alg)}, without a key id, signed with our key`] = signedBy({ alg, typ });
     }
     tokens['no algorithm'] = signedBy({ typ, kid });
     tokens['ours, unsigned'] = `${head}.${body}.`;
     await allRefused(t, tokens);
   });
 
-  t.test(`${algorithm}: the id of another key of ours is rejected`, async (t) => {
+  t.test(`${algorithm}: the id of our other key is rejected`, async (t) => {
     const theirs = ours[other[algorithm]];
     await allRefused(t, {
-      'its name, our algorithm': signedBy({ alg: algorithm, typ, kid: theirs.kid }),
-      'its name and algorithm': signedBy({ alg: other[algorithm], typ, kid: theirs.kid }),
-      'its algorithm and signature, our name': forge(other[algorithm], theirs.key, { alg: other[algorithm], typ, kid }),
-      'its signature, our name and algorithm': forge(other[algorithm], theirs.key, header),
+      'its id, our algorithm': signedBy({ alg: algorithm, typ, kid: theirs.kid }),
+      'its id and algorithm': signedBy({ alg: other[algorithm], typ, kid: theirs.kid }),
+      'its algorithm and signature, our id': forge(other[algorithm], theirs.key, { alg: other[algorithm], typ, kid }),
+      'its signature, our id and algorithm': forge(other[algorithm], theirs.key, header),
     });
   });
 
@@ -191,18 +191,18 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
       'with a space': `${kid} `,
       'with a line break': `${kid}\n`,
       'with a zero': `${kid}\u0000`,
-      'in another case': kid.toLowerCase() === kid ? kid.toUpperCase() : kid.toLowerCase(),
+      'in another letter case': kid.toLowerCase() === kid ? kid.toUpperCase() : kid.toLowerCase(),
       prototype: '__proto__',
       constructor: 'constructor',
       'very long': 'x'.repeat(5000),
     };
     await allRefused(t, {
-      'our name': forged({}),
-      'jwk, our name': forged({ jwk }),
-      'jwk, its own name': forged({ jwk, kid: 'y'.repeat(43) }),
-      'jwk, no name': forged({ jwk, kid: undefined }),
-      'jku, our name': forged({ jku: `${place}/jku` }),
-      'jku, its own name': forged({ jku: `${place}/jku`, kid: 'z'.repeat(43) }),
+      'our id': forged({}),
+      'jwk, our id': forged({ jwk }),
+      'jwk, its own id': forged({ jwk, kid: 'y'.repeat(43) }),
+      'jwk, no id': forged({ jwk, kid: undefined }),
+      'jku, our id': forged({ jku: `${place}/jku` }),
+      'jku, its own id': forged({ jku: `${place}/jku`, kid: 'z'.repeat(43) }),
       x5u: forged({ x5u: `${place}/x5u` }),
       x5c: forged({ x5c: ['MIIB'] }),
       ...Object.fromEntries(Object.entries(kids).map(([what, kid]) => [`kid: ${what}`, forged({ kid })])),
@@ -236,40 +236,40 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const half = Buffer.alloc(32);
     const tokens: Record<string, string> = {
       'all zero': withSignature(Buffer.alloc(64)),
-      'a zero in front': withSignature(Buffer.concat([half, bytes.subarray(32)])),
-      'a zero behind': withSignature(Buffer.concat([bytes.subarray(0, 32), half])),
-      'the order of the group': withSignature(Buffer.concat([order, order])),
-      'the order behind': withSignature(Buffer.concat([bytes.subarray(0, 32), order])),
+      'zero as the first half': withSignature(Buffer.concat([half, bytes.subarray(32)])),
+      'zero as the second half': withSignature(Buffer.concat([bytes.subarray(0, 32), half])),
+      'the group order as both halves': withSignature(Buffer.concat([order, order])),
+      'the group order as the second half': withSignature(Buffer.concat([bytes.subarray(0, 32), order])),
       'all ones': withSignature(Buffer.alloc(64, 255)),
       'one byte': withSignature(Buffer.alloc(1)),
       twice: withSignature(Buffer.concat([bytes, bytes])),
-      'a byte more': withSignature(Buffer.concat([bytes, Buffer.alloc(1)])),
-      'a byte more in front': withSignature(Buffer.concat([Buffer.alloc(1), bytes])),
-      'halves exchanged': withSignature(Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
+      'an additional byte at the end': withSignature(Buffer.concat([bytes, Buffer.alloc(1)])),
+      'an additional byte at the start': withSignature(Buffer.concat([Buffer.alloc(1), bytes])),
+      'halves swapped': withSignature(Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
       'of another text': withSignature(signatureOf(algorithm, key, `${head}.${encodePart({ ...claims, iat: 1 })}`)),
-      'that of the neighbour': withSignature(
+      'that of our other key': withSignature(
         signatureOf(other[algorithm], ours[other[algorithm]].key, `${head}.${body}`),
       ),
     };
     if (algorithm === 'ES256') {
       tokens['as DER'] = withSignature(sign('sha256', Buffer.from(`${head}.${body}`), key));
-      tokens['over another hash'] = withSignature(
+      tokens['with another hash'] = withSignature(
         sign('sha512', Buffer.from(`${head}.${body}`), { key, dsaEncoding: 'ieee-p1363' }),
       );
     } else {
       const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`);
       const l = BigInt(`0x${Buffer.from(order).reverse().toString('hex')}`);
       const twin = Buffer.from((s + l).toString(16).padStart(64, '0'), 'hex').reverse();
-      tokens['its twin (RFC 8032, 5.1.7)'] = withSignature(Buffer.concat([bytes.subarray(0, 32), twin]));
+      tokens['an equivalent signature (RFC 8032, 5.1.7)'] = withSignature(Buffer.concat([bytes.subarray(0, 32), twin]));
     }
     for (let length = 0; length < 64; length += 7) tokens[`${length} bytes`] = withSignature(bytes.subarray(0, length));
-    // The last character contains two bits of the signature and four unused ones.
-    tokens['in another spelling'] = `${real.slice(0, -1)}${String.fromCharCode(real.charCodeAt(real.length - 1) + 1)}`;
+    // The last character contains two bits of the signature and four unused bits.
+    tokens['in another encoding'] = `${real.slice(0, -1)}${String.fromCharCode(real.charCodeAt(real.length - 1) + 1)}`;
     await allRefused(t, tokens);
     await allRefused(t, { padded: `${real}==` }, 'INVALID_CREDENTIALS');
   });
 
-  t.test(`${algorithm}: a token with any character changed is rejected`, async (t) => {
+  t.test(`${algorithm}: a token is rejected if any character has changed`, async (t) => {
     const accepted: number[] = [];
     for (let index = 0; index < real.length; index++) {
       if (real[index] === '.') continue;
@@ -333,7 +333,7 @@ t.test('unknown keys cause one database query a second, however many there are',
     Array.from({ length: 100 }, async (_, index) => {
       await sleep(index * 10);
       const kid = createHmac('sha256', String(index)).digest('base64url');
-      return judge(forge('EdDSA', privateKey, { alg: 'EdDSA', typ, kid }));
+      return errorFor(forge('EdDSA', privateKey, { alg: 'EdDSA', typ, kid }));
     }),
   );
   t.strictSame([...new Set(codes)], ['INVALID_TOKEN']);

@@ -16,7 +16,7 @@ for (const [algorithm, members] of [
   ['EdDSA', { kty: 'OKP', crv: 'Ed25519' }],
   ['ES256', { kty: 'EC', crv: 'P-256' }],
 ] as const) {
-  t.test(algorithm, async (t) => {
+  t.test(`keys for ${algorithm}`, async (t) => {
     const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: algorithm });
     const { app, clock, get } = service;
     const url = new URL(path, `http://127.0.0.1:${await listen(app)}`);
@@ -24,7 +24,7 @@ for (const [algorithm, members] of [
     const verify = (token: string) =>
       jwtVerify(token, keys, { issuer: 'gatehouse', typ: 'at+jwt', algorithms: [algorithm], currentDate: clock.now() });
 
-    await t.test('another service can verify tokens of all modes without calling this one', async (t) => {
+    await t.test('another service can verify tokens of all modes without calling Gatehouse', async (t) => {
       for (const mode of modes) {
         const session = await logIn(service, mode);
         const { payload, protectedHeader } = await verify(session.accessToken);
@@ -39,7 +39,7 @@ for (const [algorithm, members] of [
       }
     });
 
-    await t.test('and rejects a token that was tampered with', async (t) => {
+    await t.test('another service rejects a token that was tampered with', async (t) => {
       const { accessToken } = await logIn(service, 'json');
       const [header, , signature] = accessToken.split('.');
       const { claims } = decodeJwt(accessToken);
@@ -47,7 +47,7 @@ for (const [algorithm, members] of [
       await t.rejects(verify(`${header}.${body}.${signature}`), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
     });
 
-    await t.test('the set contains only public keys', async (t) => {
+    await t.test('the key set contains only public keys', async (t) => {
       const response = await get(path);
       t.equal(response.statusCode, 200);
       t.match(response.headers, {
@@ -88,13 +88,13 @@ t.test('HS256 is the default: tokens have no key id, and the set is empty', asyn
   t.strictSame(await app.db.select().from(signingKeys), [], 'no key is created unless it is needed');
 });
 
-t.test('access to the key set', async (t) => {
+t.test('the key set is public, but an invalid credential is rejected', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const { app, get, request } = service;
   const { headers } = await logIn(service, 'json');
   t.equal((await get(path, headers)).statusCode, 200, 'a valid credential');
   const refusal = await get(path, bearer('x'));
-  refused(t, refusal, 'INVALID_CREDENTIALS', 'an invalid one');
+  refused(t, refusal, 'INVALID_CREDENTIALS', 'an invalid credential');
   t.equal(refusal.headers['cache-control'], 'no-store', 'an error is not cached');
   const head = await request({ method: 'HEAD', url: path });
   t.strictSame([head.statusCode, head.body], [200, '']);
@@ -107,7 +107,7 @@ t.test('access to the key set', async (t) => {
   await get('/users/me', headers);
   const before = statements();
   await get('/users/me', headers);
-  t.ok(statements() - before <= 1, 'nor for the key of a token');
+  t.ok(statements() - before <= 1, 'the key of a token is not read either');
 });
 
 t.test('rate limits do not apply to the key set', async (t) => {

@@ -117,19 +117,19 @@ const places: Record<string, { takes: readonly Kind[]; show(token: string): Prom
     takes: ['the token of a session cookie'],
     show: (token) => post('/auth/refresh', { mode: 'session' }, { ...carry('session', token).headers, ...asAdmin }),
   },
-  'a new password': {
+  'a password reset': {
     takes: ['a link to reset a password'],
     show: (token) => post('/auth/password/reset', { token, password }),
   },
-  'an invitation, accepted': {
+  'accepting an invitation': {
     takes: ['an invitation'],
     show: (token) => post('/users/invite/accept', { token, password }),
   },
-  'an address, verified': {
+  'verifying an address': {
     takes: ['a link to verify an address'],
     show: (token) => get(`/users/register/verify-email?token=${encodeURIComponent(token)}`),
   },
-  'the way back from a provider': { takes: ['the state of a login by provider'], show: withState },
+  'the callback of a provider': { takes: ['the state of a login by provider'], show: withState },
   'the second factor after a provider': {
     takes: ['a login that waits for a second factor'],
     show: (token) =>
@@ -171,7 +171,7 @@ t.test('a token of one kind is not accepted as another', async (t) => {
   });
 });
 
-t.test('nor is a truncated token accepted (CVE-2026-27840)', async (t) => {
+t.test('a truncated token is not accepted (CVE-2026-27840)', async (t) => {
   await leavesAlone(t, app, 'the beginnings of tokens', async () => {
     for (const [place, { takes, show }] of Object.entries(places)) {
       for (const kind of takes) {
@@ -188,7 +188,7 @@ t.test('nor is a truncated token accepted (CVE-2026-27840)', async (t) => {
   });
 });
 
-t.test('each is accepted where it belongs', async (t) => {
+t.test('each kind of token is accepted where it belongs', async (t) => {
   for (const [place, { takes, show }] of Object.entries(places)) {
     for (const kind of takes) {
       // A refresh uses up its token, so each token is sent to only one place.
@@ -197,7 +197,7 @@ t.test('each is accepted where it belongs', async (t) => {
       const answer = await show(tokens[kind]);
       // Both belong to a user who now has a second factor.
       const isAsked =
-        place === 'the way back from a provider' && answer.json().errors?.[0].extensions.code === 'INVALID_OTP';
+        place === 'the callback of a provider' && answer.json().errors?.[0].extensions.code === 'INVALID_OTP';
       t.ok(
         answer.statusCode < 300 || isAsked,
         `${kind} at ${place}: ${answer.statusCode} ${answer.body.slice(0, 100)}`,

@@ -12,7 +12,7 @@ const after = 'the secret from now on which is long enough';
 const service = await startTestApp(t, { SECRET: before });
 const { app: old, clock, post } = service;
 
-/** A service with another SECRET, which is given the tokens of the first one. */
+/** A service with another SECRET, which receives the tokens of the first service. */
 const successor = async (t: Test, variables: Record<string, string>) => (await startTestApp(t, variables)).app;
 
 const claims = {
@@ -62,10 +62,10 @@ t.test('tokens issued under a previous SECRET are still valid, and new ones use 
   t.equal(rotated.tfaSecrets.renew(recent.sealed, claims.id), recent.sealed, 'a current secret stays unchanged');
   const renewed = rotated.tfaSecrets.renew(made.sealed, claims.id);
   t.equal(changed.tfaSecrets.open(renewed, claims.id), 'JBSWY3DPEHPK3PXP', 'an old secret can be renewed');
-  t.throws(() => rotated.tfaSecrets.renew(made.sealed, claims.session), 'but not for another user');
+  t.throws(() => rotated.tfaSecrets.renew(made.sealed, claims.session), 'a secret cannot be renewed for another user');
 });
 
-t.test('with a previous SECRET all other checks still apply', async (t) => {
+t.test('with a previous SECRET, all other checks still apply', async (t) => {
   const rotated = await successor(t, { SECRET: after, PREVIOUS_SECRETS: before });
   const access = old.accessTokens.issue(claims, new Date(clock.now().getTime() + day));
   const link = old.linkTokens.issue({ scope: 'invite', userId: claims.id, state: [] }, day);
@@ -77,7 +77,7 @@ t.test('with a previous SECRET all other checks still apply', async (t) => {
     'an altered body': `${head}.${alteredBody}.${tag}`,
     'no signature': `${head}.${body}.`,
     'alg none': `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${body}.`,
-    'cut short': access.slice(0, -1),
+    'truncated': access.slice(0, -1),
   })) {
     await t.rejects(rotated.accessTokens.verify(token), { code: 'INVALID_TOKEN' }, what);
   }
@@ -87,7 +87,7 @@ t.test('with a previous SECRET all other checks still apply', async (t) => {
   await t.rejects(rotated.accessTokens.verify(late), { code: 'TOKEN_EXPIRED' });
 });
 
-t.test('over HTTP', async (t) => {
+t.test('requests with credentials from a previous SECRET succeed', async (t) => {
   const start = instancesBeside(t, service);
   const rotated = await start({ SECRET: after, PREVIOUS_SECRETS: before });
   const account = await createAccount(old);
@@ -103,9 +103,9 @@ t.test('over HTTP', async (t) => {
     const payload = { email: holder.email, password: holder.password, otp: codeOfStep(nextStep(service)) };
     return app.inject({ method: 'POST', url: '/auth/login', payload });
   };
-  t.equal((await login(rotated)).statusCode, 200, 'a second factor stored under the previous SECRET');
-  t.not((await storedUser(old, holder.id)).tfaSecret, sealed, 'is encrypted again');
+  t.equal((await login(rotated)).statusCode, 200, 'a second factor stored under the previous SECRET is accepted');
+  t.not((await storedUser(old, holder.id)).tfaSecret, sealed, 'it is encrypted again');
   const later = await start({ SECRET: after });
-  t.equal((await login(later)).statusCode, 200, 'so that the previous SECRET can be dropped');
-  t.equal(codeOf(await later.inject(me)), 'INVALID_TOKEN', 'which is then no longer accepted');
+  t.equal((await login(later)).statusCode, 200, 'the previous SECRET can then be removed');
+  t.equal(codeOf(await later.inject(me)), 'INVALID_TOKEN', 'its tokens are then rejected');
 });

@@ -17,7 +17,7 @@ import { kidsOf, storeOf } from '../helpers/signing-keys.js';
 
 const session = { id: '0198c3a0-0000-7000-8000-000000000001' };
 
-/** Logs in at an instance; the cookie of mode session has the longer lifetime. */
+/** Logs in at an instance. The cookie of mode session has the longer lifetime. */
 async function tokenOf(app: FastifyInstance, mode: 'json' | 'session' = 'session'): Promise<string> {
   const response = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...admin, mode } });
   const cookie = response.cookies.find(({ name }) => name === 'gatehouse_session_token');
@@ -28,20 +28,21 @@ const headerOf = (token: string) => decodeJwt(token).header;
 const kidOf = (token: string) => headerOf(token).kid;
 
 /** The response of an instance to a token: undefined, or an error code. */
-const judge = async (app: FastifyInstance, token: string) =>
+const errorFor = async (app: FastifyInstance, token: string) =>
   codeOf(await app.inject({ url: '/users/me', headers: bearer(token) }));
 
 /** Checks that each instance accepts each token. */
 async function allLive(t: Test, instances: Record<string, FastifyInstance>, tokens: Record<string, string>) {
   for (const [at, app] of Object.entries(instances)) {
-    for (const [what, token] of Object.entries(tokens)) t.equal(await judge(app, token), undefined, `${what} at ${at}`);
+    for (const [what, token] of Object.entries(tokens))
+      t.equal(await errorFor(app, token), undefined, `${what} at ${at}`);
   }
 }
 
 const rotateBy = ({ app, clock }: Pick<TestApp, 'app' | 'clock'>, lead?: number) =>
   rotate(app.db, storeOf(app), 'EdDSA', clock.now(), lead);
 
-t.test('a rotation, in three phases', async (t) => {
+t.test('a rotation publishes the new key, signs with it, and later removes the old key', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const { app: one, clock } = service;
   const two = await instancesBeside(t, service)({ ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
@@ -68,19 +69,19 @@ t.test('a rotation, in three phases', async (t) => {
   t.equal(kidOf(after), made.kid);
   t.equal(kidOf(await tokenOf(two)), first, 'an instance that missed this still signs with the old key');
   await allLive(t, { one, two }, { before, during, after });
-  t.equal(kidOf(await tokenOf(two)), made.kid, 'and learns of the new one from the first token that it does not know');
+  t.equal(kidOf(await tokenOf(two)), made.kid, 'it learns of the new key from the first token that it does not know');
 
-  // The old key is removed when all tokens that it has signed are useless.
+  // The old key is removed when all tokens signed with it have become useless.
   clock.advance(day + minute);
   await two.signingKeys.tidy();
-  t.equal(await judge(two, during), 'TOKEN_EXPIRED', 'an expired token is reported as such');
+  t.equal(await errorFor(two, during), 'TOKEN_EXPIRED', 'an expired token is reported as such');
   t.strictSame((await kidsOf(two)).sort(), [made.kid, first].sort());
   clock.advance(6 * day + 3 * hour);
   await two.signingKeys.tidy();
   t.strictSame(await kidsOf(two), [made.kid]);
   await one.signingKeys.reload();
-  t.strictSame(await kidsOf(one), [made.kid], 'on every instance');
-  t.equal(await judge(one, during), 'INVALID_TOKEN');
+  t.strictSame(await kidsOf(one), [made.kid], 'removed on every instance');
+  t.equal(await errorFor(one, during), 'INVALID_TOKEN');
   clock.advance(30 * day);
   await one.signingKeys.tidy();
   t.strictSame(await kidsOf(one), [made.kid], 'the key that signs is never removed');
@@ -96,7 +97,7 @@ t.test('a rotation, in three phases', async (t) => {
   t.match(await verify(one), { isIntact: true });
 });
 
-t.test('a change of algorithm, and back', async (t) => {
+t.test('the algorithm can be changed, and changed back', async (t) => {
   const service = await startTestApp(t);
   const { app: hs256, clock } = service;
   const start = instancesBeside(t, service);
@@ -105,8 +106,8 @@ t.test('a change of algorithm, and back', async (t) => {
   const eddsa = await start({ ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   tokens.EdDSA = await tokenOf(eddsa);
   t.match(headerOf(tokens.EdDSA), { alg: 'EdDSA', typ: 'at+jwt' }, 'the first key signs immediately');
-  await allLive(t, { eddsa, 'the one that is still to be restarted': hs256 }, tokens);
-  t.strictSame(await kidsOf(hs256), [kidOf(tokens.EdDSA)], 'which also publishes the key');
+  await allLive(t, { eddsa, 'the instance that has not restarted': hs256 }, tokens);
+  t.strictSame(await kidsOf(hs256), [kidOf(tokens.EdDSA)], 'that instance publishes the key, too');
   t.match(headerOf(await tokenOf(hs256)), { alg: 'HS256' });
 
   const es256 = await start({ ACCESS_TOKEN_ALGORITHM: 'ES256' });
@@ -130,7 +131,7 @@ t.test('a change of algorithm, and back', async (t) => {
   t.equal((await kidsOf(eddsa)).length, 1, 'an instance that needs a key creates one');
 });
 
-t.test('of several simultaneous rotations only one takes place', async (t) => {
+t.test('of several simultaneous rotations, only one takes place', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const made = await Promise.all([0, 1, 2, 3].map(() => rotateBy(service)));
   t.equal(new Set(made.map(({ kid }) => kid)).size, 1);
@@ -159,7 +160,7 @@ t.test('a revocation takes effect immediately on running instances', async (t) =
   t.strictSame(removed.sort(), old.sort());
   await app.signingKeys.reload();
   t.strictSame(await kidsOf(app), [made?.kid]);
-  t.equal(await judge(app, token), 'INVALID_TOKEN');
+  t.equal(await errorFor(app, token), 'INVALID_TOKEN');
   t.equal(kidOf(await tokenOf(app)), made?.kid);
   const { refresh_token } = login.json().data;
   const refreshed = await app.inject({ method: 'POST', url: '/auth/refresh', payload: { refresh_token } });
@@ -169,7 +170,7 @@ t.test('a revocation takes effect immediately on running instances', async (t) =
   t.equal((await kidsOf(app)).length, 1, 'an instance that needs a key creates one');
 });
 
-t.test('stored keys when SECRET changes', async (t) => {
+t.test('stored keys survive a change of SECRET if the previous one is configured', async (t) => {
   const before = 'the secret of before which is long enough';
   const after = 'the secret from now on which is long enough';
   const variables = { ACCESS_TOKEN_ALGORITHM: 'ES256' };
@@ -178,7 +179,7 @@ t.test('stored keys when SECRET changes', async (t) => {
   const token = await tokenOf(service.app);
   const [kid] = await kidsOf(service.app);
 
-  // In two rounds, as with several instances.
+  // SECRET changes in two rounds, as with several instances.
   const known = await start({ ...variables, SECRET: before, PREVIOUS_SECRETS: after });
   const changed = await start({ ...variables, SECRET: after, PREVIOUS_SECRETS: before });
   await allLive(t, { known, changed }, { token, another: await tokenOf(changed) });
@@ -187,14 +188,14 @@ t.test('stored keys when SECRET changes', async (t) => {
   await changed.signingKeys.tidy();
   const later = await start({ ...variables, SECRET: after });
   t.strictSame(await kidsOf(later), [kid], 'the key is encrypted again, so the old SECRET can be dropped');
-  t.equal(await judge(later, token), undefined, 'and its tokens are accepted');
+  t.equal(await errorFor(later, token), undefined, 'its tokens are accepted');
   t.equal(kidOf(await tokenOf(later)), kid);
 
   const stranger = await start({ ...variables, SECRET: 'a secret that has nothing to do with it' });
   const [own, ...others] = await kidsOf(stranger);
   t.not(own, kid, 'a key that cannot be decrypted is replaced');
   t.strictSame(others, []);
-  t.equal(await judge(stranger, token), 'INVALID_TOKEN');
+  t.equal(await errorFor(stranger, token), 'INVALID_TOKEN');
   t.match(headerOf(await tokenOf(stranger)), { kid: own });
 });
 
@@ -212,20 +213,20 @@ t.test('an attacker who can write to the table cannot insert a key of their own'
     { ...session, role: null, app_access: true, admin_access: true, session: session.id },
     new Date(Date.now() + day),
   );
-  t.equal(await judge(app, forged), 'INVALID_TOKEN');
+  t.equal(await errorFor(app, forged), 'INVALID_TOKEN');
   await app.db.update(signingKeys).set({ algorithm: 'ES256' }).where(eq(signingKeys.kid, key.kid));
   const later = await instancesBeside(t, service)({ ACCESS_TOKEN_ALGORITHM: 'ES256' });
   const kids = await kidsOf(later);
-  t.notOk(kids.includes(key.kid), 'nor one with another algorithm than its own');
-  t.equal(kids.length, 1, 'a new one is created');
+  t.notOk(kids.includes(key.kid), 'a key with the wrong algorithm is not used');
+  t.equal(kids.length, 1, 'a new key is created');
 });
 
-t.test('a database that is unavailable does not invalidate tokens', async (t) => {
+t.test('an unavailable database does not invalidate tokens', async (t) => {
   const { app } = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const kids = await kidsOf(app);
   await app.db.execute('alter table signing_keys rename to put_away');
   await t.rejects(app.signingKeys.reload());
   t.strictSame(await kidsOf(app), kids, 'the keys are still known');
-  t.equal(await judge(app, await tokenOf(app)), undefined);
+  t.equal(await errorFor(app, await tokenOf(app)), undefined);
   await app.db.execute('alter table put_away rename to signing_keys');
 });

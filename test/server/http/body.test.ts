@@ -33,7 +33,7 @@ t.test('rules for bodies', async (t) => {
   const testApp = await startTestApp(t);
   const { post, request } = testApp;
 
-  t.test('every field of every route has its type', async (t) => {
+  t.test('the type of every field of every route is validated', async (t) => {
     const fields: [url: string, field: string, good: object][] = [
       ['/auth/login', 'email', admin],
       ['/auth/login', 'password', admin],
@@ -48,7 +48,7 @@ t.test('rules for bodies', async (t) => {
       for (const [what, value] of notText) {
         const response = await post(url, { ...good, [field]: value });
         isContractError(t, response, 'INVALID_PAYLOAD', `${url} ${field} is ${what}`);
-        t.match(response.json().errors[0].extensions.reason, field, 'and the reason names the field');
+        t.match(response.json().errors[0].extensions.reason, field, 'the reason names the field');
       }
     }
   });
@@ -105,7 +105,7 @@ t.test('rules for bodies', async (t) => {
   t.test('a body that is not JSON, or not an object, is rejected', async (t) => {
     const bodies: [string, string | Buffer][] = [
       ['broken', '{"email":'],
-      ['cut off in a text', '{"email":"a'],
+      ['truncated in a text', '{"email":"a'],
       ['two documents', '{}{}'],
       ['a trailing comma', '{"email":"a",}'],
       ['single quotes', "{'email':'a'}"],
@@ -135,7 +135,7 @@ t.test('rules for bodies', async (t) => {
     for (const url of routes) {
       for (const [what, body] of bodies) await refuses(t, testApp, what, body, url);
     }
-    // Apart from these bytes the login is correct, so they must be the reason.
+    // Apart from these bytes, the login is correct, so they must be the reason.
     for (const bytes of ['\xff', '\xc3\x28', '\xc0\xaf', '\xed\xa0\x80']) {
       const { email, password } = admin;
       const login = (end: string) => Buffer.from(`{"email":"${email}","password":"${password}${end}}`, 'latin1');
@@ -144,7 +144,7 @@ t.test('rules for bodies', async (t) => {
     }
   });
 
-  t.test('depth', async (t) => {
+  t.test('a body that is nested too deeply is rejected', async (t) => {
     for (const depth of [1_000, 100_000]) {
       await refuses(t, testApp, `arrays, ${depth} deep`, '['.repeat(depth) + ']'.repeat(depth));
       await refuses(t, testApp, `objects, ${depth} deep`, '{"a":'.repeat(depth) + 0 + '}'.repeat(depth));
@@ -170,7 +170,7 @@ t.test('rules for bodies', async (t) => {
       await refuses(t, testApp, key, `{${good},${key}}`);
     }
     await refuses(t, testApp, 'only a prototype', `{"__proto__":{${good}}}`);
-    t.equal(({} as { admin?: unknown }).admin, undefined, 'and no object has a new property');
+    t.equal(({} as { admin?: unknown }).admin, undefined, 'no object has a new property');
     for (const key of ['constructor', 'toString', 'hasOwnProperty', 'length', 'then']) {
       const response = await post('/auth/login', { ...admin, [key]: 'x' });
       t.equal(response.statusCode, 200, `an unknown key ${key} is ignored like any other`);
@@ -187,13 +187,13 @@ t.test('rules for bodies', async (t) => {
       await refuses(
         t,
         testApp,
-        `${text} in an ignored field, deep down`,
+        `${text} in an ignored field, deeply nested`,
         `{"email":"a@example.com","password":"x","a":[{"b":[["${text}"]]}]}`,
       );
       await refuses(
         t,
         testApp,
-        `${text} in a key, deep down`,
+        `${text} in a key, deeply nested`,
         `{"email":"a@example.com","password":"x","a":[{"${text}":0}]}`,
       );
       for (const url of ['/auth/refresh', '/auth/logout']) {
@@ -231,7 +231,7 @@ t.test('rules for bodies', async (t) => {
     }
   });
 
-  t.test('of duplicate keys the last applies, as everywhere in JavaScript', async (t) => {
+  t.test('if a key is duplicated, the last value applies, as everywhere in JavaScript', async (t) => {
     const payload = `{"password":"x","email":"${admin.email}","password":"${admin.password}"}`;
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
@@ -241,13 +241,13 @@ t.test('rules for bodies', async (t) => {
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
 
-  t.test('very many keys', async (t) => {
+  t.test('a body can have very many keys', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`key${index}`, index]));
     t.equal((await post('/auth/login', { ...many, ...admin })).statusCode, 200);
   });
 });
 
-t.test('content types', async (t) => {
+t.test('content types of bodies', async (t) => {
   const { request } = await startTestApp(t);
   const good = JSON.stringify(admin);
   const login = (contentType: string | undefined, payload: string | Buffer = good) =>
@@ -303,7 +303,7 @@ t.test('content types', async (t) => {
     [undefined, good],
   ];
 
-  // A malformed type may be rejected outright: no client sends one on purpose.
+  // The service may reject a malformed type immediately, because no client sends one on purpose.
   const malformed = [
     '',
     ' ',
@@ -321,14 +321,14 @@ t.test('content types', async (t) => {
     'é/json',
   ];
 
-  t.test('other types are not read: login misses its fields (CVE-2022-39288)', async (t) => {
+  t.test('bodies of other types are not read, so a login lacks its fields (CVE-2022-39288)', async (t) => {
     for (const [type, body] of others) {
       isContractError(t, await login(type, body), 'INVALID_PAYLOAD', `${type}`);
     }
     for (const type of malformed) isContractError(t, await login(type), 'INVALID_PAYLOAD', JSON.stringify(type));
   });
 
-  t.test('other types are not read: a route that needs nothing from the body continues', async (t) => {
+  t.test('bodies of other types are not read, but a route that requires no fields continues', async (t) => {
     for (const [type, body] of others) {
       const response = await request({
         method: 'POST',
@@ -336,7 +336,7 @@ t.test('content types', async (t) => {
         headers: { ...(type === undefined ? {} : { 'content-type': type }), cookie: 'gatehouse_refresh_token=x' },
         payload: Buffer.from(body),
       });
-      // With one of our cookies, a request of a type that forms can send may come from a page of another site.
+      // A request with one of our cookies, and of a type that forms can send, may come from another site.
       if (/^(text\/plain|multipart\/|application\/x-www-form)/.test(type ?? '')) {
         isContractError(t, response, 'FORBIDDEN', `${type}`);
         continue;
@@ -347,7 +347,7 @@ t.test('content types', async (t) => {
     }
   });
 
-  t.test('a missing body counts as an empty object, with or without a type', async (t) => {
+  t.test('a missing body is treated as an empty object, with or without a type', async (t) => {
     for (const headers of [{}, json]) {
       const given = { ...headers, cookie: 'gatehouse_refresh_token=x' };
       t.equal((await request({ method: 'POST', url: '/auth/logout', headers: given })).statusCode, 204);
@@ -358,7 +358,7 @@ t.test('content types', async (t) => {
     }
   });
 
-  t.test('a body of a GET request is ignored', async (t) => {
+  t.test('the body of a GET request is ignored', async (t) => {
     for (const payload of ['{', '{"a":1}', 'x'.repeat(2_000_000)]) {
       const response = await request({ method: 'GET', url: '/server/ping', headers: json, payload });
       t.equal(response.statusCode, 200);

@@ -46,7 +46,7 @@ const varies = ({ headers }: LightMyRequestResponse) =>
     .split(/,\s*/)
     .includes('origin');
 
-t.test('pages of listed origins may read responses, including errors', async (t) => {
+t.test('pages of listed origins can read responses, including errors', async (t) => {
   const { headers } = await logIn({ app, request, ...service }, 'session');
   for (const origin of listed) {
     for (const [url, status] of [
@@ -67,7 +67,7 @@ t.test('pages of listed origins may read responses, including errors', async (t)
   }
 });
 
-t.test('pages of other origins may not', async (t) => {
+t.test('pages of other origins cannot read responses', async (t) => {
   for (const origin of strangers) {
     const requests = [
       { method: 'GET', url: '/server/info' },
@@ -77,7 +77,7 @@ t.test('pages of other origins may not', async (t) => {
     for (const options of requests) {
       const response = await request({ ...options, headers: { origin } });
       t.equal(response.headers['access-control-allow-origin'], undefined, `${options.url} ${origin}`);
-      t.ok(varies(response), `${options.url} ${origin}: and the response varies by origin`);
+      t.ok(varies(response), `${options.url} ${origin}: the response varies by origin`);
     }
     const preflight = await request({
       method: 'OPTIONS',
@@ -88,7 +88,7 @@ t.test('pages of other origins may not', async (t) => {
   }
 });
 
-t.test('a preflight', async (t) => {
+t.test('a preflight from a listed origin allows every method on every path', async (t) => {
   const [origin = ''] = listed;
   for (const method of ['GET', 'POST', 'PATCH', 'DELETE', 'SEARCH']) {
     for (const url of ['/users', '/users/me/sessions', '/auth/login', '/nowhere', '/', '/users/']) {
@@ -115,7 +115,7 @@ t.test('a preflight', async (t) => {
   }
 });
 
-t.test('a preflight is answered without checking credentials, which browsers never send with it', async (t) => {
+t.test('a preflight does not check credentials, because browsers never send them with it', async (t) => {
   const [origin = ''] = listed;
   const response = await request({
     method: 'OPTIONS',
@@ -125,7 +125,7 @@ t.test('a preflight is answered without checking credentials, which browsers nev
   t.equal(response.statusCode, 204);
 });
 
-t.test('OPTIONS without a preflight is a method that no path has', async (t) => {
+t.test('OPTIONS that is not a preflight returns ROUTE_NOT_FOUND on every path', async (t) => {
   for (const ask of [request, off.request]) {
     for (const headers of [{}, { origin: listed[0] ?? '' }, { 'access-control-request-method': 'PATCH' }]) {
       for (const url of ['/users', '/nowhere', '/']) {
@@ -135,7 +135,7 @@ t.test('OPTIONS without a preflight is a method that no path has', async (t) => 
   }
 });
 
-t.test('when CORS is disabled, no headers are sent, whatever the list', async (t) => {
+t.test('if CORS is disabled, no CORS headers are sent, whatever the list contains', async (t) => {
   for (const origin of [...listed, 'https://evil.example']) {
     const plain = await off.request({ method: 'GET', url: '/server/info', headers: { origin } });
     t.equal(plain.statusCode, 200);
@@ -149,7 +149,7 @@ t.test('when CORS is disabled, no headers are sent, whatever the list', async (t
       t,
       await off.request({ ...login, headers: { origin } }),
       'FORBIDDEN',
-      'it may not log in with a cookie either',
+      'such a page cannot log in with a cookie either',
     );
   }
 });

@@ -32,11 +32,11 @@ const foreign: [what: string, headers: Headers][] = [
   ['another scheme of a listed origin', { origin: 'http://app.example.com' }],
   ['another port', { origin: 'https://accounts.example.com:8443' }],
   ['another port of a listed origin', { origin: 'https://app.example.com:8443' }],
-  ['in capitals', { origin: 'https://ACCOUNTS.example.com' }],
+  ['in upper case', { origin: 'https://ACCOUNTS.example.com' }],
   ['with a user', { origin: 'https://accounts.example.com@evil.example' }],
   ['with a slash', { origin: 'https://app.example.com/' }],
   ['with a path', { origin: 'https://app.example.com/x' }],
-  ['two', { origin: 'https://app.example.com, https://evil.example' }],
+  ['two origins', { origin: 'https://app.example.com, https://evil.example' }],
   ['empty', { origin: '' }],
   ['no origin, but Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }],
   ['no origin, but Sec-Fetch-Site of a sibling', { 'sec-fetch-site': 'same-site' }],
@@ -66,8 +66,8 @@ const victim = await createUser(app);
 const refreshable = await logIn(service, 'cookie', victim);
 const signedIn = await logIn(service, 'session', victim);
 
-/** Every kind of request that an attacker could want to cause. */
-const deeds: [what: string, options: InjectOptions & { url: string }][] = [
+/** Every kind of request that an attacker might want to cause. */
+const attacks: [what: string, options: InjectOptions & { url: string }][] = [
   ['log out', { method: 'POST', url: '/auth/logout', ...refreshable.carrier }],
   ['log out of mode session', { method: 'POST', url: '/auth/logout', ...signedIn.carrier }],
   ['refresh', { method: 'POST', url: '/auth/refresh', ...refreshable.carrier }],
@@ -94,18 +94,18 @@ const deeds: [what: string, options: InjectOptions & { url: string }][] = [
 ];
 
 t.test('a page of another site cannot use our cookies (CVE-2023-27495)', async (t) => {
-  for (const [deed, options] of deeds) {
-    await changesNothing(t, deed, async () => {
+  for (const [attack, options] of attacks) {
+    await changesNothing(t, attack, async () => {
       for (const [what, headers] of foreign) {
         const response = await request({ ...options, headers: { ...options.headers, ...headers } });
-        refused(t, response, 'FORBIDDEN', `${deed}: ${what}`);
-        t.equal(response.headers['set-cookie'], undefined, 'and no cookie is set or cleared');
+        refused(t, response, 'FORBIDDEN', `${attack}: ${what}`);
+        t.equal(response.headers['set-cookie'], undefined, 'no cookie is set or cleared');
       }
     });
   }
 });
 
-t.test('nor can a form of any origin (CVE-2022-41919)', async (t) => {
+t.test('a form of any origin cannot use our cookies (CVE-2022-41919)', async (t) => {
   const types = [
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -115,12 +115,12 @@ t.test('nor can a form of any origin (CVE-2022-41919)', async (t) => {
     'text/plain, application/json',
     'text/plain; application/json',
   ];
-  for (const [deed, options] of deeds) {
+  for (const [attack, options] of attacks) {
     const payload = JSON.stringify(options.payload ?? {});
-    await changesNothing(t, deed, async () => {
+    await changesNothing(t, attack, async () => {
       for (const type of types) {
         const headers = { ...options.headers, ...own, 'content-type': type };
-        refused(t, await request({ ...options, payload, headers }), 'FORBIDDEN', `${deed}: ${type}`);
+        refused(t, await request({ ...options, payload, headers }), 'FORBIDDEN', `${attack}: ${type}`);
       }
     });
   }
@@ -158,7 +158,7 @@ t.test('a page of another site cannot log a user in with a cookie', async (t) =>
       }
     }
   });
-  // Tokens in a body are of no use to a page that cannot read it, and affect no browser.
+  // Tokens in a body are useless to a page that cannot read the response, and do not affect the browser.
   for (const mode of [undefined, 'json']) {
     const response = await login(mode, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' });
     t.equal(response.statusCode, 200, String(mode));
@@ -167,7 +167,7 @@ t.test('a page of another site cannot log a user in with a cookie', async (t) =>
   }
 });
 
-t.test('a page of another site does not learn whether a password is wrong', async (t) => {
+t.test('a page of another site cannot find out whether a password is correct', async (t) => {
   const [, evil] = foreign[0] ?? ['', {}];
   const payload = { ...admin, mode: 'session', password: 'wrong' };
   refused(t, await request({ method: 'POST', url: '/auth/login', payload, headers: evil }), 'FORBIDDEN', 'wrong');
@@ -186,7 +186,7 @@ t.test('JSON sent as another type is not read', async (t) => {
 });
 
 t.test(
-  'the requested address is taken from a trusted proxy, and from no other sender’s headers (CVE-2026-3635)',
+  'the requested address is taken from forwarded headers only if a trusted proxy sent them (CVE-2026-3635)',
   async (t) => {
     const behind = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com', TRUST_PROXY: '10.0.0.0/8' });
     const session = await logIn(behind, 'session');

@@ -16,12 +16,12 @@ const everywhere = {
 };
 const closed = "default-src 'none';frame-ancestors 'none'";
 
-t.test('headers of API responses, including errors', async (t) => {
+t.test('API responses, including errors, have the security headers', async (t) => {
   const answers = {
     'a login': await post('/auth/login', { email: 'admin@example.com', password: 'the password of the administrator' }),
-    'a refused login': await post('/auth/login', { email: 'a@example.com', password: 'x' }),
+    'a rejected login': await post('/auth/login', { email: 'a@example.com', password: 'x' }),
     'a logout': await post('/auth/logout', { refresh_token: 'x' }),
-    'a refused refresh': await post('/auth/refresh', { refresh_token: 'x' }),
+    'a rejected refresh': await post('/auth/refresh', { refresh_token: 'x' }),
     users: await get('/users', bearer),
     me: await get('/users/me', bearer),
     'own sessions': await get('/users/me/sessions', bearer),
@@ -40,7 +40,7 @@ t.test('headers of API responses, including errors', async (t) => {
   };
   for (const [what, { headers }] of Object.entries(answers)) {
     t.match(headers, { ...everywhere, 'content-security-policy': closed, 'cache-control': 'no-store' }, what);
-    t.equal(headers['strict-transport-security'], undefined, `${what}: not over plain http`);
+    t.equal(headers['strict-transport-security'], undefined, `${what}: no HSTS over plain http`);
     t.equal(headers['x-powered-by'], undefined, what);
   }
   const { headers } = await get('/%zz');
@@ -83,7 +83,7 @@ t.test('login by provider may run in a window opened by another page', async (t)
   }
 });
 
-t.test('HSTS under https', async (t) => {
+t.test('responses over https have the HSTS header', async (t) => {
   const { get } = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com' });
   for (const url of ['/server/info', '/account/login', '/docs/', '/nowhere']) {
     t.equal((await get(url)).headers['strict-transport-security'], 'max-age=31536000', url);

@@ -4,14 +4,14 @@ import t from 'tap';
 import { admin, codeOf, startTestApp } from '../../helpers/app.js';
 import { faultOfError, isContractError } from '../../helpers/contract-error.js';
 
-// A single app for all tests: no request may affect the response to a later one.
+// All tests share one app, because no request may affect the response to a later one.
 const { get, post, request } = await startTestApp(t, { TRUST_PROXY: 'true' });
 
 t.test('malformed cookies', async (t) => {
   const login = await post('/auth/login', { ...admin, mode: 'session' });
   const session = String(login.headers['set-cookie']).split(';', 1)[0] ?? '';
 
-  t.test('are ignored, with or without a valid one among them', async (t) => {
+  t.test('malformed cookies are ignored, with or without a valid cookie among them', async (t) => {
     for (const rubbish of [
       '',
       ';',
@@ -50,7 +50,7 @@ t.test('malformed cookies', async (t) => {
     }
   });
 
-  t.test('a malformed credential cookie is an unusable credential', async (t) => {
+  t.test('a malformed credential cookie is treated as an unusable credential', async (t) => {
     for (const value of [
       'x',
       '"x"',
@@ -66,14 +66,14 @@ t.test('malformed cookies', async (t) => {
       const headers = { cookie: `gatehouse_session_token=${value}` };
       const response = await get('/users/me', headers);
       isContractError(t, response, 'INVALID_CREDENTIALS', value.slice(0, 20));
-      t.match(response.headers['set-cookie'], 'gatehouse_session_token=;', 'and is cleared');
+      t.match(response.headers['set-cookie'], 'gatehouse_session_token=;', 'it is cleared');
       const open = await get('/server/info', headers);
       t.equal(open.statusCode, 200, 'it does not block a public route');
-      t.match(open.headers['set-cookie'], 'gatehouse_session_token=;', 'which clears it too');
+      t.match(open.headers['set-cookie'], 'gatehouse_session_token=;', 'the public route clears it, too');
     }
     for (const value of ['', '   ']) {
       const { statusCode } = await get('/server/info', { cookie: `gatehouse_session_token=${value}` });
-      t.equal(statusCode, 200, `${value} counts as missing`);
+      t.equal(statusCode, 200, `${value} is treated as missing`);
     }
     for (const mode of ['cookie', 'session']) {
       for (const value of ['x', '%zz', '%00', '\u00e9', '"x"', 'a.b.c', 'x'.repeat(10_000)]) {
@@ -89,7 +89,7 @@ t.test('malformed cookies', async (t) => {
     }
   });
 
-  t.test('duplicates never grant more than one of them would', async (t) => {
+  t.test('duplicate cookies never grant more than one of them would', async (t) => {
     for (const cookie of [
       `${session}; gatehouse_session_token=x`,
       `gatehouse_session_token=x; ${session}`,
@@ -104,7 +104,7 @@ t.test('malformed cookies', async (t) => {
 t.test('malformed headers', async (t) => {
   const good = await get('/server/info');
 
-  t.test('Authorization (GHSA-xmf8-cvqr-rfgj)', async (t) => {
+  t.test('a malformed Authorization header is ignored or rejected (GHSA-xmf8-cvqr-rfgj)', async (t) => {
     for (const value of [
       '',
       ' ',
@@ -160,7 +160,7 @@ t.test('malformed headers', async (t) => {
     }
   });
 
-  t.test('forwarded headers from trusted proxies', async (t) => {
+  t.test('malformed forwarded headers from trusted proxies are ignored', async (t) => {
     for (const value of [
       '',
       ',',
@@ -189,7 +189,7 @@ t.test('malformed headers', async (t) => {
     }
   });
 
-  t.test('other headers', async (t) => {
+  t.test('malformed values of other headers cause no error', async (t) => {
     for (const name of [
       'accept',
       'accept-encoding',
@@ -386,5 +386,5 @@ t.test('three thousand random requests get valid responses', async (t) => {
   if (result.failed) t.fail(fc.defaultReportMessage(result) ?? 'a request got a wrong response');
   t.comment([...statuses].map(([status, count]) => `${status}: ${count}`).join(', '));
   for (const status of [200, 204, 400, 401, 404]) t.ok(statuses.has(status), `some responses were ${status}`);
-  t.equal((await get('/server/health')).statusCode, 200, 'and the service is healthy');
+  t.equal((await get('/server/health')).statusCode, 200, 'the service is still healthy');
 });

@@ -6,7 +6,7 @@ import { type Answered, isContractError } from '../../helpers/contract-error.js'
 import { closing as close, get, host, json, malformed, post } from '../../helpers/hostile/malformed.js';
 import { answersIn, exchange, listen } from '../../helpers/raw-http.js';
 
-/** The only response to the bytes sent. */
+/** Sends bytes, and returns the only response. */
 async function answerTo(
   t: Test,
   port: number,
@@ -23,22 +23,22 @@ t.test('over a real socket', async (t) => {
   const { app } = await startTestApp(t);
   const port = await listen(app);
 
-  t.test('input that is not HTTP gets an error of the contract, and the connection ends', async (t) => {
+  t.test('input that is not HTTP gets an error as documented, and the connection ends', async (t) => {
     for (const [what, bytes] of Object.entries(malformed)) {
       isContractError(t, await answerTo(t, port, bytes), 'INVALID_PAYLOAD', what);
     }
   });
 
-  t.test('a truncated body', async (t) => {
+  t.test('a truncated body is rejected', async (t) => {
     const cut = `POST /auth/login HTTP/1.1\r\n${host}${json}Content-Length: 200\r\n\r\n{"email"`;
     isContractError(t, await answerTo(t, port, cut, { end: true }), 'INVALID_PAYLOAD', 'fewer bytes than announced');
   });
 
-  t.test('unusual but valid requests are answered normally', async (t) => {
+  t.test('unusual but valid requests get normal responses', async (t) => {
     const status = async (bytes: string | string[], pause = 0) =>
       (await answerTo(t, port, bytes, { pause })).statusCode;
     t.equal(await status('GET /server/ping HTTP/1.0\r\n\r\n'), 200, 'HTTP/1.0 needs no Host');
-    t.equal(await status(get('/server/ping', `${close}X: ${'é'.repeat(100)}\r\n`)), 200, 'a header beyond ASCII');
+    t.equal(await status(get('/server/ping', `${close}X: ${'é'.repeat(100)}\r\n`)), 200, 'a non-ASCII header');
     t.equal(await status(get('/server/ping', `${close}X:\r\n`)), 200, 'an empty header');
     t.equal(await status(get('/server/ping', `${close}X-Forwarded-For: rubbish\r\n`)), 200, 'an untrusted proxy');
     t.equal(await status(get('http://elsewhere.example/server/ping')), 200, 'an absolute URL');
@@ -57,7 +57,7 @@ t.test('over a real socket', async (t) => {
     t.equal(await status(`${head}${chunked}0\r\n\r\n`), 200, 'a body in chunks of one byte');
   });
 
-  t.test('all methods without a route', async (t) => {
+  t.test('a method without a route returns ROUTE_NOT_FOUND', async (t) => {
     const path = async (bytes: string) => {
       const answer = await answerTo(t, port, bytes);
       isContractError(t, answer, 'ROUTE_NOT_FOUND', bytes.split('\r\n', 1)[0] ?? '');
@@ -69,7 +69,7 @@ t.test('over a real socket', async (t) => {
     t.equal(await path(`PROPFIND /users/me HTTP/1.1\r\n${host}${close}\r\n`), '/users/me');
   });
 
-  t.test('pipelined requests are answered in their order', async (t) => {
+  t.test('pipelined requests get their responses in the same order', async (t) => {
     const { text, error } = await exchange(
       port,
       get('/server/ping', '') + post('/auth/login', '{}', '') + get('/nope', '') + get('/%zz', '') + get('/users/me'),
@@ -96,7 +96,7 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('an unusual but valid Host', async (t) => {
+  t.test('an unusual but valid Host is accepted', async (t) => {
     for (const name of [
       '',
       'localhost:8055',
@@ -120,7 +120,7 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('a client that disconnects in the middle causes no harm', async (t) => {
+  t.test('a client that disconnects during a request causes no harm', async (t) => {
     await Promise.all(
       Array.from({ length: 50 }, (_, index) => {
         const socket = connect(port, '127.0.0.1');
@@ -139,7 +139,7 @@ t.test('over a real socket', async (t) => {
     const size = 2_000_000;
     const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
     for (const [what, bytes] of Object.entries({
-      'with its length': [
+      'with Content-Length': [
         `POST /auth/login HTTP/1.1\r\n${host}${json}Content-Length: ${size}\r\n\r\n`,
         `{"a":"${'x'.repeat(size - 8)}"}`,
       ],
@@ -155,7 +155,7 @@ t.test('over a real socket', async (t) => {
     }
   });
 
-  t.test('a body over the limit, from clients that write all of it first', async (t) => {
+  t.test('a client that writes its whole body over the limit first gets a response, too', async (t) => {
     const send = (headers: Record<string, string | number>, size: number) =>
       new Promise<Answered>((resolve, reject) => {
         const request = httpRequest({

@@ -4,12 +4,12 @@ import t from 'tap';
 import { admin, startTestApp } from '../../helpers/app.js';
 import { faultOfError, isContractError } from '../../helpers/contract-error.js';
 
-/** The existing operations, with the methods of each. */
+/** The existing paths, with the methods of each. */
 const operations: Record<string, string[]> = {
   '/auth/login': ['POST'],
   '/auth/logout': ['POST'],
   '/auth/refresh': ['POST'],
-  // DELETE matches the path of an item, with the key `me`, which no user has.
+  // DELETE matches the path of an item with the id `me`, which no user has.
   '/users/me': ['GET', 'HEAD', 'PATCH', 'DELETE'],
   '/users/me/track/page': ['PATCH'],
   '/users': ['GET', 'HEAD', 'SEARCH', 'POST', 'PATCH', 'DELETE'],
@@ -26,7 +26,7 @@ const asMethod = (method: string) => method as NonNullable<InjectOptions['method
 t.test('routing', async (t) => {
   const { app, get, post, request } = await startTestApp(t);
 
-  t.test('an unsupported method, and any method on an unknown path: ROUTE_NOT_FOUND', async (t) => {
+  t.test('an unsupported method, or any method on an unknown path, returns ROUTE_NOT_FOUND', async (t) => {
     // CONNECT has no path; another test sends it over a real socket.
     for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
       for (const [url, methods] of [...Object.entries(operations), ['/', ['GET', 'HEAD']], ['/nope', []]] as const) {
@@ -41,7 +41,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('an unknown route is unknown whatever the request contains', async (t) => {
+  t.test('an unknown route returns ROUTE_NOT_FOUND, whatever the request contains', async (t) => {
     for (const payload of ['{', 'null', '{"__proto__":1}', '\u0000', 'x'.repeat(2_000_000)]) {
       for (const type of ['application/json', 'text/plain', 'a/b/c']) {
         for (const [method, url] of [
@@ -57,7 +57,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('a trailing slash is tolerated', async (t) => {
+  t.test('a trailing slash is accepted', async (t) => {
     t.equal((await post('/auth/login/', admin)).statusCode, 200);
     t.equal((await get('/server/ping/')).body, 'pong');
     t.equal((await get('/server/ping/?a=b')).body, 'pong');
@@ -74,7 +74,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('an invalid key is treated like one that does not exist', async (t) => {
+  t.test('an invalid id is treated like one that does not exist', async (t) => {
     for (const key of [
       'me;a=b',
       'me%00',
@@ -90,7 +90,7 @@ t.test('routing', async (t) => {
     }
   });
 
-  t.test('almost correct paths', async (t) => {
+  t.test('almost correct paths are unknown routes', async (t) => {
     for (const url of [
       '/USERS/ME',
       '/users//me',
@@ -128,13 +128,13 @@ t.test('routing', async (t) => {
     t.notMatch(response.body, 'secret');
   });
 
-  t.test('malformed URLs', async (t) => {
+  t.test('malformed URLs are rejected', async (t) => {
     for (const url of ['/%zz', '/%', '/%c3%28', '/users/%e0%a4%a', '/users/me%ff', '/%ed%a0%80']) {
       isContractError(t, await get(url), 'INVALID_PAYLOAD', url);
     }
   });
 
-  t.test('malformed queries', async (t) => {
+  t.test('malformed queries are ignored or rejected', async (t) => {
     const { json } = await post('/auth/login', admin);
     const authorization = `Bearer ${json().data.access_token}`;
     const brackets = (depth: number) => `fields${'[a]'.repeat(depth)}=b`;
@@ -179,7 +179,7 @@ t.test('routing', async (t) => {
       if (status === 200) t.equal(response.statusCode, 200, `${what} → ${response.body.slice(0, 100)}`);
       else isContractError(t, response, 'INVALID_QUERY', what);
     }
-    t.equal(({} as { fields?: unknown }).fields, undefined, 'and no object has a new property');
+    t.equal(({} as { fields?: unknown }).fields, undefined, 'no object has a new property');
   });
 });
 
@@ -214,7 +214,7 @@ t.test('x-request-id', async (t) => {
     t.equal(new Set(ids).size, ids.length);
   });
 
-  t.test('the id of a trusted proxy is kept, on every kind of response', async (t) => {
+  t.test('the id of a trusted proxy is kept on every kind of response', async (t) => {
     const { get } = await startTestApp(t, { TRUST_PROXY: 'loopback' });
     for (const id of ['a', 'A-b_c.9', '0'.repeat(128), '01J9ZQ3W6Y8K2V5X7B4N1M0P9R']) {
       for (const url of ['/server/ping', '/nope', '/%zz', '/users/me']) {

@@ -8,7 +8,7 @@ import { refused } from '../../helpers/refusals.js';
 import { worstBlock } from '../../helpers/worst-block.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../../helpers/writing.js';
 
-/** The cost of writing many items: as many statements as for one item, and no long block of the event loop. */
+/** Writing many items takes as many statements as writing one, and does not block the event loop for long. */
 
 const most = engine === 'embedded' ? 300 : 10_000;
 const counts = [1, 100, most];
@@ -25,7 +25,7 @@ interface Step {
   send(count: number): ReturnType<typeof post>;
   hashes?: number;
   /** Whether the users are notified. */
-  tells?: true;
+  notifies?: true;
 }
 
 let list = 0;
@@ -37,7 +37,7 @@ const create = async (path: string, items: object[]) => {
   if (response.statusCode === 200) ids = response.json().data.map(({ id }: { id: string }) => id);
   return response;
 };
-const alike = (path: string, data: object) => () => patch(service, `${path}?fields=id`, { keys: ids, data });
+const sameData = (path: string, data: object) => () => patch(service, `${path}?fields=id`, { keys: ids, data });
 const each = (path: string, make: (index: number) => object) => () =>
   patch(
     service,
@@ -46,7 +46,7 @@ const each = (path: string, make: (index: number) => object) => () =>
   );
 const byQuery = (path: string, filter: object, data: object) => () =>
   patch(service, `${path}?fields=id`, { query: { filter, limit: -1 }, data });
-/** Different columns for each item, with more combinations than there could be forms of a statement. */
+/** Different columns for each item, with more combinations than there could be prepared statements. */
 const mixed = (index: number) =>
   Object.fromEntries(
     ['first_name', 'last_name', 'title', 'location', 'description', 'language', 'last_page', 'appearance']
@@ -68,7 +68,7 @@ const steps: Step[] = [
         })),
       ),
   },
-  { what: 'update users with the same values', send: alike('/users', { title: 'all', policies: [policy, other] }) },
+  { what: 'update users with the same values', send: sameData('/users', { title: 'all', policies: [policy, other] }) },
   { what: 'update each user', send: each('/users', mixed) },
   {
     what: 'update each address and token',
@@ -76,7 +76,7 @@ const steps: Step[] = [
       email: `moved-${list}-${index}@example.com`,
       token: `the-token-of-a-user-${list}-${index}-abcdefgh`,
     })),
-    tells: true,
+    notifies: true,
   },
   {
     what: 'update links of each user',
@@ -91,11 +91,11 @@ const steps: Step[] = [
   },
   {
     what: 'set one password',
-    send: alike('/users', { password: 'one password for all of them' }),
+    send: sameData('/users', { password: 'one password for all of them' }),
     hashes: 1,
-    tells: true,
+    notifies: true,
   },
-  { what: 'suspend users', send: alike('/users', { status: 'suspended' }) },
+  { what: 'suspend users', send: sameData('/users', { status: 'suspended' }) },
   { what: 'delete users', send: () => remove(service, '/users', ids) },
   {
     what: 'create roles',
@@ -134,23 +134,23 @@ const steps: Step[] = [
 
 t.test('the number of statements does not grow with the number of items', async (t) => {
   const found = new Map<string, number[]>();
-  // A run before the measurements, because the first one compiles schemas.
+  // The first run is not measured, because it compiles schemas.
   for (const { send } of steps) await send(1);
   for (const count of counts) {
     list++;
-    for (const { what, send, hashes = 0, tells } of steps) {
+    for (const { what, send, hashes = 0, notifies } of steps) {
       if (what === 'suspend users') await signInAll();
       const [[response, cost], blocked] = await worstBlock(() => costOf(app, () => send(count)));
       t.equal(response.statusCode, response.body === '' ? 204 : 200, `${what}: ${response.body.slice(0, 200)}`);
       if (what === 'suspend users') t.equal(await app.db.$count(sessions), 0, 'their sessions have ended');
       if (what === 'update links of each user' && count > 1) {
         const links = await app.db.$count(userPolicies, eq(userPolicies.policy, other));
-        t.equal(links, Math.ceil(count / 2), 'each has its own links');
+        t.equal(links, Math.ceil(count / 2), 'each user has their own links');
       }
       found.set(what, [...(found.get(what) ?? []), cost.statements]);
       t.comment(`${count}: ${what}: ${cost.statements} statements, ${Math.round(blocked)} ms`);
       t.equal(cost.hashes, hashes, `${count}: ${what}: ${cost.hashes} hashes`);
-      t.ok(tells ? cost.emails <= 1 : cost.emails === 0, `${count}: ${what}: ${cost.emails} statements for emails`);
+      t.ok(notifies ? cost.emails <= 1 : cost.emails === 0, `${count}: ${what}: ${cost.emails} statements for emails`);
       t.ok(blocked < longestBlock, `${count}: ${what}: blocked for ${Math.round(blocked)} ms at most`);
     }
   }

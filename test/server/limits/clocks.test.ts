@@ -13,7 +13,7 @@ import { nextStep, wrongCode } from '../../helpers/two-factor.js';
 const ahead = 50 * 60 * minute;
 const longestLock = 15 * minute;
 
-/** A lock encountered now ends at the latest after the longest possible lock. */
+/** The service ends a lock, at the latest, after the longest possible lock. */
 const secondsOf = (response: { headers: Record<string, unknown> }) => Number(response.headers['retry-after']);
 
 t.test('a lock set while the clock was ahead lasts no longer than the longest possible lock', async (t) => {
@@ -35,8 +35,8 @@ t.test('a lock set while the clock was ahead lasts no longer than the longest po
     refused(t, later, 'REQUESTS_EXCEEDED', 'ten minutes later');
     t.ok(secondsOf(later) <= 5 * 60, `five minutes are left: ${secondsOf(later)} seconds`);
     clock.advance(5 * minute + 1_000);
-    t.equal((await right(account, '192.0.2.1')).statusCode, 200, 'and then unlocked');
-    if (isKnown) t.equal((await right(account, '192.0.2.9')).statusCode, 200, 'anywhere');
+    t.equal((await right(account, '192.0.2.1')).statusCode, 200, 'unlocked afterwards');
+    if (isKnown) t.equal((await right(account, '192.0.2.9')).statusCode, 200, 'from any address');
   }
 });
 
@@ -54,7 +54,7 @@ t.test('a lock set by another instance is shortened too', async (t) => {
   t.equal((await right(account, '192.0.2.1')).statusCode, 200);
 });
 
-t.test('so is a lock of one-time passwords', async (t) => {
+t.test('a lock of one-time passwords is shortened too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
   const account = await createTfaAccount(app);
@@ -70,7 +70,7 @@ t.test('so is a lock of one-time passwords', async (t) => {
   t.equal((await logIn(codeOfStep(nextStep(service)))).statusCode, 200);
 });
 
-t.test('and so is the step of a code used in the meantime', async (t) => {
+t.test('the step of a code that was used while the clock was ahead is corrected too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
   const account = await createTfaAccount(app);
@@ -79,7 +79,7 @@ t.test('and so is the step of a code used in the meantime', async (t) => {
   clock.advance(ahead);
   t.equal((await logIn()).statusCode, 200);
   clock.advance(-ahead);
-  refused(t, await logIn(), 'INVALID_OTP', 'earlier codes count as used');
+  refused(t, await logIn(), 'INVALID_OTP', 'earlier codes are treated as used');
   const { tfaLastStep } = await storedUser(app, account.id);
   t.ok((tfaLastStep ?? 0) - stepOf(clock.now()) <= 30, 'no longer than the longest lock');
   clock.advance(longestLock + minute);

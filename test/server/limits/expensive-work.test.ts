@@ -9,7 +9,7 @@ import { listen } from '../../helpers/raw-http.js';
 import { createUser } from '../../helpers/records.js';
 import { policyWith, tokenHolder } from '../../helpers/rights.js';
 
-/** Hashing is expensive: the requests of one caller must not keep others from logging in. */
+/** Hashing is expensive. The requests of one caller must not prevent others from logging in. */
 
 const password = 'a password that nobody has';
 // One thread and a slow hash, as in production.
@@ -25,10 +25,10 @@ async function signIn({ post }: TestApp, { email, password }: { email: string; p
   return succeeded;
 }
 
-/** Concurrent requests: on a slow machine, more of them would only wait for the database. */
+/** The number of concurrent requests. On a slow machine, more of them would only wait for the database. */
 const maxInProgress = 10;
 
-/** Sends a request 33 times a second, or as often as they are answered, during some work. @returns the status codes */
+/** Sends a request 33 times a second, or as often as responses arrive, during some work. @returns the status codes */
 async function meanwhile<T>(send: () => Promise<{ statusCode: number }>, work: () => Promise<T>) {
   const sent: Promise<number>[] = [];
   let inProgress = 0;
@@ -61,12 +61,12 @@ t.test('forty logins succeed while a user sets the passwords of 200 others', asy
   const send = () => request({ method: 'PATCH', url: '/users', headers: attacker.headers, payload });
 
   const [{ result, codes, count }, cost] = await costOf(app, () => meanwhile(send, () => signIn(service, honest)));
-  t.equal(result, 40, 'all of them');
+  t.equal(result, 40, 'all logins succeed');
   t.strictSame([...(await codes())], [403]);
   t.equal(cost.hashes, 40, `only the hashes of the logins, while ${count()} requests were rejected`);
 });
 
-t.test('and while a user who may do so repeatedly creates ten users', async (t) => {
+t.test('forty logins succeed while a user with permission repeatedly creates ten users', async (t) => {
   const service = await startTestApp(t, variables);
   const { app, post } = service;
   const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'] }]);
@@ -80,7 +80,7 @@ t.test('and while a user who may do so repeatedly creates ten users', async (t) 
       busy.headers,
     );
   const { result, codes, count } = await meanwhile(send, () => signIn(service, honest));
-  t.equal(result, 40, `all of them, during ${count()} requests`);
+  t.equal(result, 40, `all logins succeed, during ${count()} requests`);
   for (const code of await codes()) t.ok(code === 200 || code === 503, `${code}`);
 });
 

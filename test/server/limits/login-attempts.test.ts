@@ -39,7 +39,7 @@ t.test('after 25 wrong guesses the account is locked, for increasing periods, bu
   const ada = await createAccount(app);
   await fail(ada, 25);
   for (const seconds of [30, 60, 120, 240, 480, 900, 900]) {
-    isLocked(t, await right(ada, stranger), seconds, 'the right password');
+    isLocked(t, await right(ada, stranger), seconds, 'the correct password');
     isLocked(t, await wrong(ada, stranger), seconds, 'a wrong password');
     clock.advance(seconds * second - 4 * second);
     isLocked(t, await right(ada, stranger), 4, 'attempts during the lock do not extend it');
@@ -48,12 +48,12 @@ t.test('after 25 wrong guesses the account is locked, for increasing periods, bu
   }
   t.equal((await storedUser(app, ada.id)).status, 'active', 'the user is not suspended');
   clock.advance(900 * second);
-  t.equal((await right(ada, stranger)).statusCode, 200, 'after the lock, the right password works');
+  t.equal((await right(ada, stranger)).statusCode, 200, 'after the lock, the correct password works');
   await fail(ada, 24);
-  t.equal((await right(ada, stranger)).statusCode, 200, 'and the count has restarted');
+  t.equal((await right(ada, stranger)).statusCode, 200, 'the count has restarted');
 });
 
-t.test('unknown accounts are counted and answered like known ones', async (t) => {
+t.test('logins to unknown accounts are counted, and get the same responses, like those to known ones', async (t) => {
   await allow(3);
   const story = async (email: string) => {
     const told: unknown[] = [];
@@ -101,7 +101,7 @@ t.test('all spellings of an account share one counter (CVE-2025-24806)', async (
   await allow(25);
 });
 
-t.test('an attacker cannot lock the owner out', async (t) => {
+t.test('an attacker cannot lock the owner of an account out', async (t) => {
   const ada = await createAccount(app);
   t.equal((await right(ada, home)).statusCode, 200);
   const stranger = (index: number) => `198.51.100.${index}`;
@@ -111,9 +111,9 @@ t.test('an attacker cannot lock the owner out', async (t) => {
   t.equal((await right(ada, `::ffff:${home}`)).statusCode, 200, 'however the address is written');
 
   await fail(ada, 24, () => home);
-  t.equal((await right(ada, home)).statusCode, 200, 'with as many attempts of their own');
+  t.equal((await right(ada, home)).statusCode, 200, 'the owner has a separate count');
   await fail(ada, 25, () => home);
-  isLocked(t, await right(ada, home), 30, 'and no more than these');
+  isLocked(t, await right(ada, home), 30, 'the separate count is also limited');
   clock.advance(30 * second);
   t.equal((await right(ada, home)).statusCode, 200);
 
@@ -121,7 +121,7 @@ t.test('an attacker cannot lock the owner out', async (t) => {
   t.equal((await right(bob, '2001:db8:1:2::1')).statusCode, 200);
   await fail(bob, 25, stranger);
   t.equal((await right(bob, '2001:db8:1:2:ffff::7')).statusCode, 200, 'from the same /64');
-  isLocked(t, await right(bob, '2001:db8:1:3::1'), 30, 'but not from the next');
+  isLocked(t, await right(bob, '2001:db8:1:3::1'), 30, 'but not from the next /64');
 });
 
 t.test('an attack on one account does not affect another', async (t) => {
@@ -131,7 +131,7 @@ t.test('an attack on one account does not affect another', async (t) => {
   t.equal((await right(bob, stranger)).statusCode, 200, 'the other account, from the same address');
 });
 
-t.test('a user who can read the emails of the account can log in', async (t) => {
+t.test('a user who can read the emails of a locked account can log in', async (t) => {
   const ada = await createAccount(app);
   await fail(ada, 25, (index) => `198.51.100.${index}`);
   isLocked(t, await right(ada, home), 30, 'locked');
@@ -140,16 +140,16 @@ t.test('a user who can read the emails of the account can log in', async (t) => 
   const payload = { token, password };
   const reset = await service.request({ method: 'POST', url: '/auth/password/reset', remoteAddress: home, payload });
   t.equal(reset.statusCode, 204);
-  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'with a new password');
+  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'with the new password');
   await fail(ada, 25, (index) => `198.51.101.${index}`);
-  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'and repeatedly from the same network');
+  t.equal((await logIn(ada.email, password, home)).statusCode, 200, 'again, from the same network');
 });
 
 const resetOf = async (userId: string) => {
   return { scope: 'password-reset', userId, state: stateOf(await storedUser(app, userId)) } as const;
 };
 
-t.test('so can a user who accepts an invitation, in spite of earlier guesses', async (t) => {
+t.test('a user who accepts an invitation can log in, despite earlier guesses', async (t) => {
   const email = 'invited@example.com';
   await fail({ email }, 25);
   const { id } = await createAccount(app, { email, status: 'invited', password: null });
@@ -161,7 +161,7 @@ t.test('so can a user who accepts an invitation, in spite of earlier guesses', a
   t.equal((await logIn(email, password, home)).statusCode, 200);
 });
 
-t.test('many simultaneous correct logins never count as guesses', async (t) => {
+t.test('many simultaneous correct logins are never counted as guesses', async (t) => {
   await allow(3);
   const ada = await createAccount(app);
   const answers = await Promise.all(Array.from({ length: 60 }, () => right(ada, stranger)));
@@ -169,7 +169,7 @@ t.test('many simultaneous correct logins never count as guesses', async (t) => {
   await allow(25);
 });
 
-t.test('requests that are not wrong guesses', async (t) => {
+t.test('requests that are not wrong guesses are not counted', async (t) => {
   await allow(2);
   const holder = await newHolder(service);
   for (let done = 0; done < 5; done++) refused(t, await holder.login(), 'INVALID_OTP', 'the first of two steps');
@@ -179,7 +179,7 @@ t.test('requests that are not wrong guesses', async (t) => {
   app.passwords.verify = async () => {
     throw new Error('The queue is full.');
   };
-  for (let done = 0; done < 5; done++) t.equal((await right(ada, stranger)).statusCode, 500, 'never verified');
+  for (let done = 0; done < 5; done++) t.equal((await right(ada, stranger)).statusCode, 500, 'not verified');
   app.passwords.verify = verify;
   t.equal((await right(ada, stranger)).statusCode, 200);
   for (let done = 0; done < 5; done++) {
@@ -189,7 +189,7 @@ t.test('requests that are not wrong guesses', async (t) => {
   await allow(25);
 });
 
-t.test('every place that verifies the password of an account counts (CVE-2025-64102)', async (t) => {
+t.test('every operation that verifies the password of an account counts attempts (CVE-2025-64102)', async (t) => {
   await allow(4);
   const ada = await newPerson(service);
   const holder = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
@@ -197,8 +197,8 @@ t.test('every place that verifies the password of an account counts (CVE-2025-64
   for (let done = 0; done < 3; done++) {
     refused(t, await ada.generate({ password: 'a wrong guess' }), 'INVALID_CREDENTIALS', 'generate');
   }
-  refused(t, await ada.generate({ password: ada.password }), 'REQUESTS_EXCEEDED', 'generate, with the right one');
-  refused(t, await right(ada, '127.0.0.1'), 'REQUESTS_EXCEEDED', 'login, with the right one');
+  refused(t, await ada.generate({ password: ada.password }), 'REQUESTS_EXCEEDED', 'generate, with the correct one');
+  refused(t, await right(ada, '127.0.0.1'), 'REQUESTS_EXCEEDED', 'login, with the correct one');
   for (let done = 0; done < 4; done++) {
     await holder.renewCodes({ password: 'a wrong guess' });
   }
@@ -208,7 +208,7 @@ t.test('every place that verifies the password of an account counts (CVE-2025-64
   await allow(25);
 });
 
-t.test('auth_login_attempts: null disables the limit', async (t) => {
+t.test('null as auth_login_attempts disables the limit', async (t) => {
   await allow(null);
   const ada = await createAccount(app);
   await fail(ada, 60);
@@ -216,7 +216,7 @@ t.test('auth_login_attempts: null disables the limit', async (t) => {
   await allow(25);
 });
 
-t.test('old attempts no longer count, and are deleted', async (t) => {
+t.test('old attempts are no longer counted, and are deleted', async (t) => {
   const ada = await createAccount(app);
   await fail(ada, 24);
   clock.advance(day);

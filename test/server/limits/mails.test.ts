@@ -39,7 +39,7 @@ async function start(t: Test, variables: Record<string, string> = {}, overrides:
   };
 }
 
-t.test('registration: five per minute and network, whatever RATE_LIMITER_ENABLED is', async (t) => {
+t.test('a network can register five users per minute, whatever RATE_LIMITER_ENABLED is', async (t) => {
   const { register, clock } = await start(t, { RATE_LIMITER_ENABLED: 'false' });
   for (let index = 0; index < 5; index++) {
     t.equal((await register(`a${index}@example.com`, '2001:db8::1')).statusCode, 204);
@@ -75,7 +75,7 @@ t.test('the request cannot influence whose limit applies (CVE-2025-64526)', asyn
   t.strictSame(answers, [204, 204, 204, 204, 204, 429, 429, 429]);
 });
 
-t.test('RATE_LIMITER_REGISTRATION_ENABLED=false disables this', async (t) => {
+t.test('RATE_LIMITER_REGISTRATION_ENABLED=false disables the limit on registrations', async (t) => {
   const { register } = await start(t, { RATE_LIMITER_REGISTRATION_ENABLED: 'false' });
   for (let index = 0; index < 12; index++) {
     t.equal((await register(`d${index}@example.com`, '198.51.100.1')).statusCode, 204);
@@ -106,7 +106,7 @@ t.test(
   },
 );
 
-t.test('nor can one address cause emails to many users', async (t) => {
+t.test('one IP address cannot cause emails to many users', async (t) => {
   const { app, reset, mails } = await start(t);
   const people = await Promise.all(Array.from({ length: 33 }, () => createAccount(app)));
   for (const { email } of people) t.equal((await reset(email, '198.51.100.1')).statusCode, 204);
@@ -120,7 +120,7 @@ t.test('nor can one address cause emails to many users', async (t) => {
   t.equal(await mails(last), 1, 'requests over the limit do not use up the limit of others');
 });
 
-t.test('registration cannot be used for this either', async (t) => {
+t.test('an attacker cannot fill a mailbox with registration emails', async (t) => {
   const { register, mails, letRegister } = await start(t);
   await letRegister();
   for (let index = 0; index < 8; index++) {
@@ -129,7 +129,7 @@ t.test('registration cannot be used for this either', async (t) => {
   t.equal(await mails('eve@example.com'), 5);
 });
 
-/** Everything that an anonymous caller can do from one network with an address, except causing emails to it. */
+/** Everything that an anonymous caller can do with an email address, except causing emails to it. */
 async function harass({ app, reset, register, letRegister }: Awaited<ReturnType<typeof start>>, email: string) {
   const [name, domain] = email.split('@');
   const from = '198.51.100.1';
@@ -158,7 +158,7 @@ const resetLinks = async (app: FastifyInstance, email: string) =>
 
 for (const store of ['memory', 'Redis'] as const) {
   t.test(
-    `whatever anonymous callers did, the owner gets a password reset link: counted in ${store}`,
+    `whatever anonymous callers do, the owner gets a password reset link, with counts in ${store}`,
     { skip: store === 'Redis' && withoutRedis },
     async (t) => {
       const service = await start(t, store === 'Redis' ? { REDIS_URL: (await startRedis(t)).url } : {});
@@ -173,12 +173,12 @@ for (const store of ['memory', 'Redis'] as const) {
       t.equal(await resetLinks(app, 'victim+mine@example.com'), 5, 'each stored address has its own limit');
 
       for (let index = 0; index < 9; index++) await reset(email, `198.51.103.${index}`);
-      t.equal(await resetLinks(app, email), 5, 'which is enforced');
+      t.equal(await resetLinks(app, email), 5, 'the limit is enforced');
     },
   );
 }
 
-t.test('users who log in from a network still get links requested there after it has reached its limit', async (t) => {
+t.test('a user who logs in from a network still gets links there after it has reached its limit', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
   const [member, guest] = [await createAccount(app), await createAccount(app)];
@@ -194,12 +194,12 @@ t.test('users who log in from a network still get links requested there after it
   for (const { email } of [member, guest]) await ask(email);
   t.equal(await resetLinks(app, member.email), 1);
   t.equal(await resetLinks(app, guest.email), 0);
-  t.equal(answers.size, 1, 'and all responses are identical');
+  t.equal(answers.size, 1, 'all responses are identical');
   await reset(guest.email, '198.51.100.2');
-  t.equal(await resetLinks(app, guest.email), 1, 'from another network they get it');
+  t.equal(await resetLinks(app, guest.email), 1, 'from another network, the user gets a link');
 });
 
-t.test('so do users who log in from a network that has caused too many emails', async (t) => {
+t.test('a user who logs in from a network gets links there even if it has caused too many emails', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
   const member = await createAccount(app);
@@ -212,7 +212,7 @@ t.test('so do users who log in from a network that has caused too many emails', 
   t.equal(await resetLinks(app, member.email), 1);
 });
 
-t.test('an email that is retried counts once', async (t) => {
+t.test('an email that is retried is counted once', async (t) => {
   const sent: string[] = [];
   let failures = 3;
   const transport: MailTransport = {
@@ -233,7 +233,7 @@ t.test('an email that is retried counts once', async (t) => {
   t.strictSame(sent, Array(5).fill(email));
 });
 
-t.test('RATE_LIMITER_MAIL_ENABLED=false disables this', async (t) => {
+t.test('RATE_LIMITER_MAIL_ENABLED=false disables the limit on emails', async (t) => {
   const { app, reset, mails } = await start(t, { RATE_LIMITER_MAIL_ENABLED: 'false' });
   const { email } = await createAccount(app);
   for (let index = 0; index < 8; index++) await reset(email, '198.51.100.1');

@@ -18,23 +18,23 @@ t.test('the networks from which a user has logged in', async (t) => {
       .map(({ network }) => network)
       .sort();
 
-  t.test('each is stored once', async (t) => {
+  t.test('each network is stored once', async (t) => {
     const ada = await createAccount(app);
     await wrong(ada, '192.0.2.9');
     await Promise.all(Array.from({ length: 5 }, () => right(ada, '192.0.2.1')));
     await right(ada, '2001:db8:1:2:3:4:5:6');
     t.strictSame(await networksOf(ada.id), ['192.0.2.1', '2001:db8:1:2::']);
     await deleteAccount(app, ada.id);
-    t.strictSame(await networksOf(ada.id), [], 'and deleted with the user');
+    t.strictSame(await networksOf(ada.id), [], 'deleted with the user');
   });
 
-  t.test('with a second factor, the password alone is not sufficient', async (t) => {
+  t.test('with a second factor, a correct password alone does not store the network', async (t) => {
     const holder = await newHolder(service);
     refused(t, await holder.login(), 'INVALID_OTP', 'the first step');
     t.strictSame(await networksOf(holder.id), []);
   });
 
-  t.test('the latest twenty, from the last ninety days', async (t) => {
+  t.test('only the latest twenty networks, from the last ninety days, are kept', async (t) => {
     const ada = await createAccount(app);
     for (let index = 0; index < 23; index++) {
       t.equal((await right(ada, `192.0.2.${100 + index}`)).statusCode, 200);
@@ -71,7 +71,7 @@ t.test('one address cannot try many accounts that have never logged in from it',
     t,
     await wrong(ada, office),
     'REQUESTS_EXCEEDED',
-    'but a wrong password for that account gets the same error as any other',
+    'a wrong password for that account gets the same error as any other',
   );
   t.equal((await right(bob, '192.0.2.2')).statusCode, 200, 'another address');
   clock.advance(15 * minute);
@@ -96,7 +96,7 @@ t.test('an address with too many wrong passwords does not learn who logs in from
     'an account with logins from there': () => wrong(known, office),
     'a locked account': () => wrong(locked, office),
     'a suspended account': () => right(suspended, office),
-    'an account with logins from elsewhere, with the right password': () => right(elsewhere, office),
+    'an account with logins from elsewhere, with the correct password': () => right(elsewhere, office),
     'an account with logins from elsewhere': () => wrong(elsewhere, office),
     'no account': () => logIn('nobody@example.com', 'Password123!', office),
   };
@@ -117,12 +117,12 @@ t.test('an address with too many wrong passwords does not learn who logs in from
     }
   }
   t.equal(seen.size, 1, 'the same status, headers and body');
-  t.ok(Math.max(...resets) - Math.min(...resets) < 50, 'and the same reset');
+  t.ok(Math.max(...resets) - Math.min(...resets) < 50, 'the same reset');
   const medians = [...times.values()].map(median);
   const shown = medians.map((time) => Math.round(time));
   t.ok(Math.max(...medians) - Math.min(...medians) < 30, `in the same time: ${shown} ms`);
 
-  t.equal((await right(known, office)).statusCode, 200, 'the right password of a known account works');
+  t.equal((await right(known, office)).statusCode, 200, 'the correct password of a known account works');
   refused(t, await right(locked, office), 'REQUESTS_EXCEEDED', 'unless it is locked');
   // The first lock takes 30 seconds. On a slow machine it ends during the rounds above, and a longer one follows.
   clock.advance(5 * minute);
@@ -136,7 +136,7 @@ t.test('an address with too many wrong passwords does not learn who logs in from
   t.equal((await right(elsewhere, office)).statusCode, 200, 'a quarter of an hour later');
 });
 
-t.test('the same applies wherever a password is required', async (t) => {
+t.test('the limit applies wherever a password is required', async (t) => {
   const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000000' });
   const { app, request } = service;
   const { right, logIn } = loginsOf(service);
@@ -153,5 +153,5 @@ t.test('the same applies wherever a password is required', async (t) => {
   t.equal(checked(), 0);
   t.equal((await generate(account.password, home)).statusCode, 200, 'from a network with earlier logins');
   t.equal((await right(account, home)).statusCode, 200);
-  refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'and without too many guesses');
+  refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'a wrong password from there is verified');
 });

@@ -7,7 +7,7 @@ import { startTestApp, testConfig } from '../../helpers/app.js';
 import { engine } from '../../helpers/databases.js';
 import { countChecks, loginsOf } from '../../helpers/logins.js';
 
-/** The clock is stopped: on a slow machine, a lock would end before all guesses have been made. */
+/** The clock is stopped, because on a slow machine, a lock might end before all guesses have been made. */
 const clock = () => new Date('2030-01-01T00:00:00Z');
 const service = await startTestApp(t, {}, { clock });
 const { app, database } = service;
@@ -15,7 +15,7 @@ const { right } = loginsOf(service);
 
 const home = '192.0.2.1';
 
-/** Makes guesses in parallel, without HTTP, which has a deadline that a slow machine may exceed. */
+/** Makes guesses in parallel. It does not use HTTP, because a slow machine might exceed the request timeout. */
 async function guess(
   t: Test,
   { id, email }: Account,
@@ -46,7 +46,7 @@ async function guess(
   t.equal(told.filter((answer) => answer === 'REQUESTS_EXCEEDED').length, amount - 25, 'the others are not verified');
 }
 
-t.test('of a thousand parallel guesses, no more than 25 are verified (CVE-2024-4629)', async (t) => {
+t.test('of a thousand parallel guesses, only 25 are verified (CVE-2024-4629)', async (t) => {
   const checks = countChecks(app);
   const ada = await createAccount(app);
   t.equal((await right(ada, home)).statusCode, 200);
@@ -74,7 +74,7 @@ t.test('of a thousand parallel guesses, no more than 25 are verified (CVE-2024-4
 });
 
 t.test(
-  'on two instances that share a database',
+  'two instances that share a database verify only 25 guesses together',
   { skip: engine !== 'postgres' && 'requires a database server' },
   async (t) => {
     const twin = await buildApp(testConfig(), { clock, database: database.location });

@@ -14,7 +14,7 @@ const limits = (redis: RedisServer) => ({
   RATE_LIMITER_DURATION: '3600',
 });
 
-/** Milliseconds. A command times out after 150, once; the rest is a margin for slow machines. */
+/** Milliseconds. One command times out after 150. The rest is a margin for slow machines. */
 const bound = 600;
 
 let network = 0;
@@ -23,7 +23,7 @@ const freshAddress = () => {
   return `198.18.${network >> 8}.${network & 255}`;
 };
 
-t.test('with a Redis', { skip: withoutRedis }, async (t) => {
+t.test('limits with Redis', { skip: withoutRedis }, async (t) => {
   const redis = await startRedis(t);
   const service = await startTestApp(t, limits(redis));
   const { app, request, clock } = service;
@@ -49,7 +49,8 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
   };
 
   /**
-   * Whatever the state of Redis: limits apply, nothing fails, no request is delayed, and the password is still checked.
+   * Checks that limits apply, nothing fails, no request is delayed, and the password is still checked, whatever the
+   * state of Redis.
    */
   const holds = async (t: Test) => {
     const answers: number[] = [];
@@ -75,7 +76,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
 
     const ada = await createAccount(app);
     refused(t, await wrong(ada, freshAddress()), 'INVALID_CREDENTIALS', 'a wrong password');
-    t.equal((await right(ada, freshAddress())).statusCode, 200, 'the right password');
+    t.equal((await right(ada, freshAddress())).statusCode, 200, 'the correct password');
     const checks = countChecks(app);
     const before = checks();
     const guesses = await Promise.all(Array.from({ length: 60 }, () => wrong(ada, freshAddress())));
@@ -101,7 +102,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     t.match((await health()).json(), { status: 'ok', checks: { redis: { status: 'ok' } } });
     await holds(t);
     const left = await redis.ask((client) => client.pttl(`gatehouse:limit:requests:${from}`));
-    t.ok(left > 0 && left <= 3_600_000, 'and counts expire');
+    t.ok(left > 0 && left <= 3_600_000, 'counts expire');
   });
 
   t.test('no content of Redis can lock a caller out permanently', async (t) => {
@@ -110,13 +111,13 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     await redis.ask((client) => client.set(key, 1_000));
     t.equal(await ask(from), 429, 'a count without an expiry');
     const left = await redis.ask((client) => client.pttl(key));
-    t.ok(left > 0 && left <= 3_600_000, 'gets one');
+    t.ok(left > 0 && left <= 3_600_000, 'the count gets an expiry');
     await redis.ask((client) => client.set(key, 'rubbish'));
     t.equal(await ask(from), 404, 'an invalid count is ignored');
-    t.ok(await isShared(), 'and others are still counted there');
+    t.ok(await isShared(), 'others are still counted in Redis');
   });
 
-  t.test('flushed', async (t) => {
+  t.test('after Redis is flushed, counts restart', async (t) => {
     const from = freshAddress();
     for (let asked = 0; asked < 6; asked++) await ask(from);
     t.equal(await ask(from), 429);
@@ -126,7 +127,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     await holds(t);
   });
 
-  t.test('hanging', async (t) => {
+  t.test('limits still apply while Redis hangs', async (t) => {
     redis.pause();
     await holds(t);
     const answer = await health();
@@ -138,7 +139,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     await holds(t);
   });
 
-  t.test('killed, and started again', async (t) => {
+  t.test('limits still apply while Redis is down, and use it again after its restart', async (t) => {
     await redis.kill();
     await holds(t);
     t.match((await health()).json(), { status: 'ok', checks: { redis: { status: 'error' } } });
@@ -147,7 +148,7 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
     await holds(t);
   });
 
-  t.test('full', async (t) => {
+  t.test('limits still apply while Redis is full', async (t) => {
     await redis.ask((client) => client.config('SET', 'maxmemory', '1'));
     await holds(t);
     await redis.ask((client) => client.config('SET', 'maxmemory', '0'));
@@ -155,12 +156,12 @@ t.test('with a Redis', { skip: withoutRedis }, async (t) => {
   });
 });
 
-t.test('a Redis that is unavailable when the service starts', { skip: withoutRedis }, async (t) => {
+t.test('the service starts without Redis, and uses it once it is available', { skip: withoutRedis }, async (t) => {
   const redis = await startRedis(t);
   await redis.kill();
   const start = performance.now();
   const { app } = await startTestApp(t, limits(redis));
-  t.ok(performance.now() - start < 15_000, 'the start does not wait for it');
+  t.ok(performance.now() - start < 15_000, 'the start does not wait for Redis');
   const statuses: number[] = [];
   for (let asked = 0; asked < 7; asked++) {
     statuses.push((await app.inject({ url: '/server/info', remoteAddress: '198.51.100.1' })).statusCode);
@@ -173,5 +174,5 @@ t.test('a Redis that is unavailable when the service starts', { skip: withoutRed
     if (tries > 100) return t.fail('Redis is never used');
     await sleep(100);
   }
-  t.pass('and it is used as soon as it is available');
+  t.pass('Redis is used as soon as it is available');
 });

@@ -20,14 +20,14 @@ const url = '/server/info';
 const ask = ({ request }: TestApp, remoteAddress: string, forwarded?: string) =>
   request({ url, remoteAddress, ...(forwarded === undefined ? {} : { headers: { 'x-forwarded-for': forwarded } }) });
 
-/** Checks that all these requests share one count: three of them are answered, and none after that. */
+/** Checks that all these requests share one count. Three of them are accepted, and all others are rejected. */
 async function areOne(t: Test, service: TestApp, from: [remote: string, forwarded?: string][], what: string) {
   const answers: number[] = [];
   for (const [remote, forwarded] of from) answers.push((await ask(service, remote, forwarded)).statusCode);
   t.strictSame(answers, [200, 200, 200, ...Array(from.length - 3).fill(429)], what);
 }
 
-t.test('by default 50 requests per second and address', async (t) => {
+t.test('by default, each address can send 50 requests per second', async (t) => {
   let now = Date.parse('2030-01-01T00:00:00.250Z');
   const service = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true' }, { clock: () => new Date(now) });
   const from = (remoteAddress: string, amount: number) =>
@@ -39,7 +39,7 @@ t.test('by default 50 requests per second and address', async (t) => {
   now += 300;
   const [late] = await from('198.51.100.1', 1);
   if (!late) throw new Error('There is no response.');
-  refused(t, late, 'REQUESTS_EXCEEDED', 'the form of the error');
+  refused(t, late, 'REQUESTS_EXCEEDED', 'the error');
   t.match(late.json().errors[0].extensions, { limit: 50, reset: '2030-01-01T00:00:01.250Z' });
   t.equal(late.headers['retry-after'], '1');
   t.equal(late.headers['cache-control'], 'no-store', 'RFC 6585, 4');
@@ -116,7 +116,7 @@ t.test('no spelling of a path, and no method, bypasses the limit (GHSA-x732-6j76
     const address = `127.0.1.${index + 1}`;
     for (let asked = 0; asked < 3; asked++) t.not(await send(address, method, path, headers), 429, what);
     t.equal(await send(address, method, path, headers), 429, `${what} is limited`);
-    t.equal(await send(address, 'GET', url), 429, `${what} counts`);
+    t.equal(await send(address, 'GET', url), 429, `${what} is counted`);
   }
   const statuses = await Promise.all(
     ['/server/ping', '/server/health'].flatMap((path) =>
@@ -127,10 +127,10 @@ t.test('no spelling of a path, and no method, bypasses the limit (GHSA-x732-6j76
     statuses.every((status) => status === 200),
     'a load balancer may call these as often as it likes',
   );
-  t.equal(await send('127.0.2.1', 'GET', url), 200, 'which does not count');
+  t.equal(await send('127.0.2.1', 'GET', url), 200, 'these calls are not counted');
 });
 
-t.test('an IPv6 network counts as one address, however it is written (CVE-2026-45364)', async (t) => {
+t.test('an IPv6 network is treated as one address, however it is written (CVE-2026-45364)', async (t) => {
   const service = await startStrict(t);
   await areOne(
     t,
@@ -158,7 +158,7 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
   const rotating = (remote: string, format: (index: number) => string) =>
     Array.from({ length: 6 }, (_, index): [string, string] => [remote, format(index)]);
 
-  t.test('TRUST_PROXY=false: never', async (t) => {
+  t.test('with TRUST_PROXY=false, forwarded headers are never used', async (t) => {
     const service = await startStrict(t);
     await areOne(
       t,
@@ -166,14 +166,14 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
       rotating('198.51.100.1', (index) => `203.0.113.${index}`),
       'forged',
     );
-    t.equal((await ask(service, '203.0.113.1')).statusCode, 200, 'and the forged address is not affected');
+    t.equal((await ask(service, '203.0.113.1')).statusCode, 200, 'the forged address is not affected');
     for (const name of ['forwarded', 'x-real-ip', 'client-ip', 'true-client-ip', 'cf-connecting-ip']) {
       const answer = await service.request({ url, remoteAddress: '198.51.100.1', headers: { [name]: '203.0.113.77' } });
       t.equal(answer.statusCode, 429, `${name} is never used`);
     }
   });
 
-  t.test('TRUST_PROXY=1: the address added by the nearest proxy', async (t) => {
+  t.test('with TRUST_PROXY=1, the address added by the nearest proxy is used', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
     await areOne(
       t,
@@ -191,7 +191,7 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
     );
   });
 
-  t.test('a list of addresses: only from these', async (t) => {
+  t.test('with a list of addresses, forwarded headers are used only from these', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8:ffff::/48' });
     await areOne(
       t,
@@ -208,7 +208,7 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
     t.equal((await ask(service, '2001:db8:ffff::1', '198.51.100.78')).statusCode, 200);
   });
 
-  t.test('an invalid address counts as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
+  t.test('an invalid address is treated as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
     const garbage = [
       'unknown',
@@ -227,7 +227,7 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
       'garbage',
     );
     t.equal((await ask(service, '10.0.0.1', '198.51.100.2')).statusCode, 200, 'others are not affected');
-    t.equal((await ask(service, '10.0.0.1', '')).statusCode, 429, 'an empty header counts as the proxy itself');
+    t.equal((await ask(service, '10.0.0.1', '')).statusCode, 429, 'an empty header means the proxy itself');
   });
 });
 
@@ -236,7 +236,7 @@ t.test('the limit can be disabled', async (t) => {
   for (let asked = 0; asked < 20; asked++) t.equal((await ask(service, '198.51.100.1')).statusCode, 200);
 });
 
-t.test('the counters of an instance', async (t) => {
+t.test('an instance counts requests in memory, with a limited capacity', async (t) => {
   let now = 1_000_000;
   const count = createOwnCounters(() => new Date(now), 100);
   t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 });
@@ -246,7 +246,7 @@ t.test('the counters of an instance', async (t) => {
   now += 1;
   t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a new window');
   now -= 1_000;
-  t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a clock that was set back locks no caller out');
+  t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 }, 'a clock that was set back blocks no caller');
 
   await count('b', 'kept', 1_000);
   for (let key = 0; key < 10_000; key++) {
@@ -254,6 +254,6 @@ t.test('the counters of an instance', async (t) => {
     if (key % 50 === 0) await count('a', 'busy', 1_000);
   }
   t.equal((await count('a', 'busy', 1_000)).current, 201, 'many other keys do not displace a busy one');
-  t.equal((await count('b', 'kept', 1_000)).current, 2, 'nor one of another kind');
-  t.equal((await count('a', 'key 9000', 1_000)).current, 1, 'but capacity is limited');
+  t.equal((await count('b', 'kept', 1_000)).current, 2, 'nor do they displace one of another kind');
+  t.equal((await count('a', 'key 9000', 1_000)).current, 1, 'the capacity is limited');
 });
