@@ -9,11 +9,10 @@ import {
 import { ApiError } from '../../schemas/errors.js';
 import { standingOf } from '../auth/sessions/standing.js';
 import { type Clock, shiftOf } from '../platform/clock.js';
-import { type Caller, type Principal, rightsOf } from '../server/caller.js';
+import { type Caller, type Principal, type Rights, rightsOf } from '../server/caller.js';
 import type { Client } from '../server/client-info.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
-import { seesOwnRow } from './own-row.js';
 
 export interface Access {
   /**
@@ -118,4 +117,23 @@ export function createAccess(deps: {
       return { ...rights, admin: false, ...anonymous, client };
     },
   };
+}
+
+/**
+ * Whether the caller may certainly read these fields of their own row, determined without a database query: a permission covers all
+ * users or the caller's own user. If the result is false, the row may still match the rule of another permission.
+ */
+function seesOwnRow({ admin, app, policies }: Rights, fields: readonly string[]): boolean {
+  if (admin || app) return true;
+  const granted = policies
+    .flatMap(({ permissions }) => permissions)
+    .filter(({ collection, action }) => collection === 'users' && action === 'read')
+    .filter(({ permissions: rule }) => isAlwaysOwn(rule))
+    .map(({ fields }) => new Set(fields));
+  return fields.every((name) => granted.some((names) => names.has('*') || names.has(name)));
+}
+
+function isAlwaysOwn(rule: Record<string, unknown> | null): boolean {
+  const text = JSON.stringify(rule ?? {});
+  return text === '{}' || text === '{"id":{"_eq":"$CURRENT_USER"}}';
 }

@@ -10,7 +10,6 @@ import type { Locales } from '../platform/locales.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
 import type { EmailChangeJob, EmailChangeNoticeJob, LinkMailKind, MailJob, MailKind, NoticeJob } from './jobs.js';
-import { linkWith } from './links.js';
 import { cancelStateOf, changeStateOf, isDue, scopeOf, stateOf, stateOfRegistration } from './recipients.js';
 import type { MailTemplates } from './templates.js';
 import type { MailTransport } from './transport.js';
@@ -167,3 +166,12 @@ export function createDelivery(deps: {
 
 /** Kinds of email that go only to users with an account. Other kinds go to addresses that another person may have entered. */
 const kindsWithNames: ReadonlySet<MailKind> = new Set(['notice', 'email_change_notice', 'account_exists']);
+
+/** Adds the token to the URL as a query parameter, and keeps the fragment and all other parameters. Replaces an existing `token`. */
+export function linkWith(base: string, token: string): string {
+  const url = new URL(base);
+  if (url.searchParams.has('token')) url.searchParams.delete('token');
+  const separator = url.search === '' ? '?' : '&';
+  url.search += `${separator}token=${token}`;
+  return url.href;
+}

@@ -1,13 +1,12 @@
 import type { Liquid } from 'liquidjs';
 import type { SignInMethod } from '../activity/service.js';
 import { ConfigError } from '../platform/config.js';
-import type { Locales } from '../platform/locales.js';
+import type { Locale, Locales } from '../platform/locales.js';
 import type { MailKind } from './jobs.js';
 import { createEngine, explainTemplateError } from './template-engine.js';
 import { type MailPart, mailKinds, readTemplates, type TemplateSet } from './template-files.js';
 import { sampleInputs } from './template-samples.js';
-import { textsOf } from './texts.js';
-import { type MailInput, oneLine, variablesOf } from './variables.js';
+import { type MailInput, type MailVariables, oneLine, variablesOf } from './variables.js';
 
 export interface RenderedMail {
   subject: string;
@@ -106,6 +105,35 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
       if (faults.size > 0) throw new ConfigError([...faults]);
     },
   };
+}
+
+/** Texts contain placeholders but cannot include templates. */
+const noTemplates = new Map();
+const textEngine = createEngine(noTemplates, 'text');
+
+/**
+ * The texts of one language from the given sections of its file, with their placeholders filled in. The result is plain text, which
+ * the template escapes.
+ * @param reference a language that has all texts, to find texts that are missing
+ */
+function textsOf(locale: Locale, reference: Locale, sections: readonly string[], variables: MailVariables) {
+  const texts: Record<string, string> = {};
+  for (const section of sections) {
+    const given = locale.mail?.[section] ?? {};
+    for (const key of Object.keys({ ...reference.mail[section], ...given })) {
+      texts[key] = fillIn(given[key], `locales/${locale.tag}.json: mail.${section}.${key}`, variables);
+    }
+  }
+  return texts;
+}
+
+function fillIn(text: unknown, place: string, variables: MailVariables): string {
+  if (typeof text !== 'string' || text.trim() === '') throw new Error(`${place} is missing`);
+  try {
+    return String(textEngine.renderSync(textEngine.parse(text, place), variables));
+  } catch (error) {
+    throw new Error(explainTemplateError(error, noTemplates, place));
+  }
 }
 
 const withoutLink = 'the email does not contain its link; add {{ url }} to it';

@@ -1,8 +1,6 @@
 import type { Locale, Locales } from '../platform/locales.js';
 import { ambiguous, pathHere } from '../platform/urls.js';
-import { acceptedLanguages } from './accepted-languages.js';
 import type { Asset, Assets } from './assets.js';
-import { contentSecurityPolicy } from './content-security-policy.js';
 import type { Project } from './project.js';
 import { themeName } from './theme.js';
 
@@ -173,3 +171,40 @@ const headersOf = (locale: Locale, { project_logo: logo }: Project) => ({
 const inScript = (data: object) => JSON.stringify(data).replaceAll('<', '\\u003c');
 
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** The languages of an Accept-Language header (RFC 9110, 12.5.4), in order of preference. */
+function acceptedLanguages(header: string | undefined): string[] {
+  return (header ?? '')
+    .slice(0, 1000)
+    .split(',')
+    .map((part) => {
+      const [tag = '', ...parameters] = part.split(';').map((text) => text.trim());
+      const quality = parameters.find((text) => text.startsWith('q='))?.slice(2);
+      return { tag, quality: quality === undefined ? 1 : Number(quality) };
+    })
+    .filter(({ tag, quality }) => /^[a-z]{1,8}(-[a-z0-9]{1,8})*$/i.test(tag) && quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ tag }) => tag);
+}
+
+/** Pages can use only the scripts, styles and API of this service, and the project's logo. */
+function contentSecurityPolicy(logo: string | null): string {
+  const logoOrigin = logo === null ? undefined : originOf(logo);
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${logoOrigin === undefined ? '' : ` ${logoOrigin}`}`,
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** The origin of an external URL. A host can contain `;`, which would end the directive and start another one. */
+function originOf(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, origin } = new URL(url);
+  return /^https?:$/.test(protocol) && /^https?:\/\/[a-z0-9.:[\]-]+$/.test(origin) ? origin : undefined;
+}

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { linkWith } from '../../plugins/mail/links.js';
+import { linkWith } from '../../plugins/mail/delivery.js';
 import { isAllowedUrl } from '../../plugins/platform/urls.js';
 
 const list = ['https://app.example.com/reset?from=mail', 'https://xn--exmple-cua.example/', 'myapp://reset/here'];

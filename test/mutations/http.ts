@@ -101,7 +101,7 @@ export const http: readonly Mutation[] = [
     fault: 'a header that cannot be decoded causes an internal error',
     edits: [
       {
-        file: 'plugins/access/credential.ts',
+        file: 'plugins/access/index.ts',
         find: "  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined;",
         replace:
           "  return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",

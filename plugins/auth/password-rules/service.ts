@@ -5,7 +5,6 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { PasswordReason } from '../../../schemas/password-check.js';
 import type { From } from '../passwords/fair-queue.js';
 import type { BreachCheck } from './breaches.js';
-import { ownWordsOf } from './own-words.js';
 import type { Strength } from './strength.js';
 
 export interface NewPassword {
@@ -102,3 +101,21 @@ const refusal = (reason: PasswordReason, minLength: number) =>
     type: reason === 'policy' ? 'regex' : reason,
     ...(reason === 'too_short' ? { valid: minLength } : {}),
   });
+
+/** More words, or longer ones, would cost time without finding more weak passwords. */
+const maxWords = 100;
+const maxWordLength = 128;
+const minWordLength = 3;
+
+/**
+ * The words in texts that belong to a user, such as their email address and names: each whole text, and its parts. The words
+ * are unique and in lower case.
+ */
+function ownWordsOf(texts: readonly unknown[]): string[] {
+  const words = texts.flatMap((text) => {
+    if (typeof text !== 'string') return [];
+    const whole = text.slice(0, maxWordLength).toLowerCase();
+    return [whole, ...whole.split(/[^\p{L}\p{N}]+/u)];
+  });
+  return [...new Set(words.filter((word) => word.length >= minWordLength))].slice(0, maxWords);
+}

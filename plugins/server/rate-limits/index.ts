@@ -1,11 +1,11 @@
 import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import type { Config } from '../../../schemas/config.js';
 import { networkOf } from '../client-info.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import { type Counters, createCounters, createOwnCounters, createSharedCounters } from './counters.js';
-import { rulesOf } from './rules.js';
-import { createRateLimits, type RateLimits } from './service.js';
+import { createRateLimits, type RateLimits, type Rules } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -43,6 +43,24 @@ export const rateLimitsPlugin = plugin(
   },
   { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis', 'tracing'] },
 );
+
+const minute = 60_000;
+
+/** All limits except the one on requests, whose numbers are in the configuration. */
+const rulesOf = (config: Config): Rules => ({
+  registrations: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
+  passwordChecks: config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,
+  addressLogins: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
+  mails: config.RATE_LIMITER_MAIL_ENABLED
+    ? {
+        requests: { points: 300, window: 15 * minute },
+        fromNetwork: { points: 30, window: 15 * minute },
+        toMailbox: { points: 5, window: 15 * minute },
+      }
+    : null,
+  notices: config.RATE_LIMITER_MAIL_ENABLED ? { points: 20, window: 15 * minute } : null,
+  recordedRefusals: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
+});
 
 const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
 
