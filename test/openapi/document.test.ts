@@ -16,6 +16,7 @@ interface Schema {
 interface Operation {
   operationId?: string;
   summary?: string;
+  description?: string;
   tags?: string[];
   security?: Record<string, string[]>[];
   parameters?: { name: string; schema: Schema; example?: string }[];
@@ -232,6 +233,16 @@ t.test('the OpenAPI document', async (t) => {
       t.type(JSON.parse(example), 'object');
     }
     t.notOk(parameters.some((parameter) => 'content' in parameter));
+  });
+
+  t.test('the method SEARCH, which OpenAPI does not support, is shown with the method GET', async (t) => {
+    const searched = Object.entries(document.paths).filter(([, methods]) => 'x-search' in methods);
+    t.equal(searched.length, 5);
+    for (const [path, { get }] of searched) {
+      t.match(get?.description, `SEARCH ${path}\n`);
+      const [, body = ''] = get?.description?.match(/json\n\n(.*)\n```/s) ?? [];
+      t.type(JSON.parse(body).query.filter, 'object');
+    }
   });
 
   t.test('no field of a request body has a default, because generated clients would require it', async (t) => {

@@ -44,7 +44,7 @@ export function completeDocument<T extends object>(document: T): T {
   const copy = JSON.parse(JSON.stringify(document)) as T & Document;
   copy.components.headers = headers;
   for (const schema of objectsIn(copy)) mergeConstants(schema);
-  for (const path of Object.values(copy.paths)) nameSearch(path);
+  for (const [url, path] of Object.entries(copy.paths)) nameSearch(url, path, copy);
   for (const operation of Object.values(copy.paths).flatMap((path) => Object.values(path))) {
     for (const parameter of operation.parameters ?? []) describeParameter(parameter, copy);
     if (operation.requestBody) operation.requestBody.required = needsBody(operation.requestBody, copy);
@@ -96,12 +96,22 @@ function mergeConstants(schema: Schema): void {
   }
 }
 
-/** OpenAPI 3.1 does not support the method SEARCH, so these operations go into an extension. */
-function nameSearch(path: PathItem): void {
-  const { search } = path;
+/**
+ * OpenAPI 3.1 does not support the method SEARCH, so these operations go into an extension. References do not show extensions, so
+ * the description of the same operation with GET shows how to use it.
+ */
+function nameSearch(url: string, path: PathItem, document: Document): void {
+  const { search, get } = path;
   if (!search) return;
   delete path.search;
   path['x-search'] = search;
+  const [schema] = Object.values(search.requestBody?.content ?? {}).map((media) => resolve(media.schema, document));
+  if (!get) return;
+  get.description = [
+    ...(get.description ? [get.description] : []),
+    `You can also send the query as JSON in the body of a request with the method \`SEARCH\`, for example when it is too long for a URL:`,
+    `\`\`\`http\nSEARCH ${url}\nContent-Type: application/json\n\n${JSON.stringify(schema?.examples?.[0], null, 2)}\n\`\`\``,
+  ].join('\n\n');
 }
 
 /** Whether a body is required. A missing body is treated as `{}`, which is valid if no field is required. */

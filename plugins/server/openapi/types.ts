@@ -8,6 +8,7 @@ export type PathItem = Record<string, Operation>;
 
 export interface Operation {
   operationId: string;
+  description?: string;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, Response>;
