@@ -77,7 +77,7 @@ t.test('with a previous SECRET, all other checks still apply', async (t) => {
     'an altered body': `${head}.${alteredBody}.${tag}`,
     'no signature': `${head}.${body}.`,
     'alg none': `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${body}.`,
-    'truncated': access.slice(0, -1),
+    truncated: access.slice(0, -1),
   })) {
     await t.rejects(rotated.accessTokens.verify(token), { code: 'INVALID_TOKEN' }, what);
   }
