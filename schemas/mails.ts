@@ -41,7 +41,7 @@ export const Mail = named(
       ),
       attempts: Type.Integer({ minimum: 0, description: 'The number of failed attempts.' }),
       created_at: Timestamp('When the email was queued.'),
-      next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null: there is none.')),
+      next_attempt_at: Nullable(Timestamp('When the next attempt is due, or null if no attempt is planned.')),
       reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
     },
     { description: 'A queued email.' },

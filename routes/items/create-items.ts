@@ -25,7 +25,7 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         tags: [tag],
         summary: `Create one or many ${collection}`,
         description:
-          'Creates one item from an object, or several from a list (or `{"data": […]}`). If one of them fails, no item is created. The response contains only what you can read.',
+          'Creates one item from an object, or several from a list (or `{"data": […]}`). Either all of them are created, or none. The response contains only what you can read.',
         querystring: documentedAs(schemas.itemQuery, ItemQuery),
         body: documentedAs(schemas.createBody, CreateBody),
         response: {

@@ -16,7 +16,7 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
         tags: [tag],
         summary: `Delete many ${collection}`,
         description:
-          'Deletes the items with the given keys, or the items that a query selects. If one of them cannot be deleted, no item is deleted.',
+          'Deletes the items with the given keys, or the items that a query selects. Either all of them are deleted, or none.',
         body: documentedAs(schemas.deleteBody, DeleteBody),
         response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },
       },

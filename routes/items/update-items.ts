@@ -25,7 +25,7 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         tags: [tag],
         summary: `Update many ${collection}`,
         description:
-          'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. If one update fails, no item is updated.',
+          'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. Either all of them are updated, or none.',
         querystring: documentedAs(schemas.itemQuery, ItemQuery),
         body: documentedAs(schemas.updateManyBody, UpdateManyBody),
         response: {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { adminToken, startWithAdmin } from '../helpers/writing.js';
 
 const document = 'docs/directus-compatibility.md';
-const verdicts = ['same', 'differs', 'not there', 'asks nobody'] as const;
+const verdicts = ['same', 'differs', 'not there', 'client-side helper'] as const;
 
 interface Row {
   names: string[];
@@ -16,7 +16,7 @@ const rows = readFileSync(document, 'utf8')
   .split('\n')
   .flatMap((line): Row[] => {
     const [, cell = '', verdict] =
-      /^\| (`\w+`(?:, `\w+`)*) \| (same|differs|not there|asks nobody) \|/.exec(line) ?? [];
+      /^\| (`\w+`(?:, `\w+`)*) \| (same|differs|not there|client-side helper) \|/.exec(line) ?? [];
     const known = verdicts.find((one) => one === verdict);
     return known ? [{ names: [...cell.matchAll(/\w+/g)].map(([name]) => name), verdict: known }] : [];
   });
