@@ -78,9 +78,10 @@ export function parseQuery(
 ): Query {
   const limit = limitOf(input, limits);
   const aggregate = parseAggregate(input, collection, access, limits.columns);
+  const isAbsent = input.filter === undefined || input.filter === null || input.filter === '';
   return {
     fields: aggregate ? new Map() : parseFields(input.fields, collection, access),
-    filter: isAbsent(input.filter) ? null : parseFilter(input.filter, collection, access, variables, limits.filter),
+    filter: isAbsent ? null : parseFilter(input.filter, collection, access, variables, limits.filter),
     search: searchOf(input.search),
     sort: parseSort(input.sort, collection, access),
     limit,
@@ -91,8 +92,6 @@ export function parseQuery(
     aggregate,
   };
 }
-
-const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 
 function limitOf({ limit }: QueryInput, { default: standard, maximum }: QueryLimits): number | null {
   if (limit === undefined) return maximum === null ? standard : Math.min(standard, maximum);

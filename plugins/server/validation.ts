@@ -84,10 +84,8 @@ export function toValidationError(
 ): ApiError {
   // A malformed key gets the same response as one that does not exist.
   if (part === 'params') return new ApiError('FORBIDDEN');
-  for (const { parentSchema = {} } of errors) {
-    const { code, reason } = refusalOf(parentSchema) ?? {};
-    if (code) return new ApiError(code, { reason: reason ?? '' });
-  }
+  const refusal = errors.map(({ parentSchema = {} }) => refusalOf(parentSchema)).find((found) => found !== undefined);
+  if (refusal) return new ApiError(refusal.code, { reason: refusal.reason });
   const [first] = errors;
   const name = first?.instancePath.slice(1).replaceAll('/', '.');
   const reason = `${name ? `${name}: ` : ''}${first?.message ?? 'invalid'}`;
