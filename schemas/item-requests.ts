@@ -61,7 +61,7 @@ const Meta = Type.Optional(
 );
 
 /** The query of a request for one item. */
-export const ItemQuery = Type.Object({ fields: NameList('fields'), meta: Meta });
+export const ItemQuery = Type.Object({ fields: NameList('fields'), meta: Meta }, { convertsText: true });
 
 /** The query of a request for several items, in a URL or in a body. */
 export const ListQuery = refusedWith(

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
 import { exampleTokens, SessionMode, SessionTokens } from './sessions.js';
-import { documentedAs, refusedWith } from './validation.js';
+import { refusedWith } from './validation.js';
 
 const key = Type.String({ description: 'Key of a provider.', examples: ['google'] });
 
@@ -41,15 +41,11 @@ export const ProvidersResponse = named(
   ),
 );
 
-/** Any value has the same meaning, including a repeated one. */
-export const ProvidersQuery = documentedAs(
-  Type.Object({
-    sessionOnly: Type.Optional(
-      Type.String({ description: 'If present, returns only providers whose sessions use mode `session`.' }),
-    ),
-  }),
-  Type.Object({ sessionOnly: Type.Optional(Type.Unknown()) }),
-);
+export const ProvidersQuery = Type.Object({
+  sessionOnly: Type.Optional(
+    Type.String({ description: 'If present, returns only providers whose sessions use mode `session`.' }),
+  ),
+});
 
 export const ProviderParams = Type.Object({ provider: key });
 
@@ -79,21 +75,15 @@ export const LinkIdentityResponse = named(
   }),
 );
 
-/**
- * What a provider sends back with the browser (RFC 6749, 4.1.2; RFC 9207). Any value is accepted, because an invalid response ends
- * the login like a failed one, with a redirect.
- */
-export const CallbackQuery = documentedAs(
-  Type.Object({
-    code: Type.Optional(
-      Type.String({ description: 'The code that the service exchanges for the tokens of the provider.' }),
-    ),
-    state: Type.Optional(Type.String({ description: 'The `state` that was sent to the provider.' })),
-    iss: Type.Optional(Type.String({ description: 'The issuer.' })),
-    error: Type.Optional(Type.String({ description: 'The error of the provider, if there is no code.' })),
-  }),
-  Type.Object({}),
-);
+/** What a provider sends back with the browser (RFC 6749, 4.1.2; RFC 9207). */
+export const CallbackQuery = Type.Object({
+  code: Type.Optional(
+    Type.String({ description: 'The code that the service exchanges for the tokens of the provider.' }),
+  ),
+  state: Type.Optional(Type.String({ description: 'The `state` that was sent to the provider.' })),
+  iss: Type.Optional(Type.String({ description: 'The issuer.' })),
+  error: Type.Optional(Type.String({ description: 'The error of the provider, if there is no code.' })),
+});
 
 /** The response to a login without `redirect`. */
 export const ProviderTokens = named(

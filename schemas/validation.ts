@@ -16,15 +16,3 @@ export const refusedWith = <T extends TSchema>(code: Refusal['code'], reason: st
 
 /** The error of `refusedWith`, if the schema has one. */
 export const refusalOf = (schema: object): Refusal | undefined => (schema as { [refusal]?: Refusal })[refusal];
-
-const documentation = Symbol('documentation');
-
-/** Validates with one schema and shows another, more detailed one in the OpenAPI document. The service validates the details. */
-export const documentedAs = <T extends TSchema>(documented: TSchema, schema: T): T => ({
-  ...schema,
-  [documentation]: documented,
-});
-
-/** The schema to show in the OpenAPI document. */
-export const documentedSchema = <T>(schema: T): T =>
-  (schema as { [documentation]?: T } | undefined)?.[documentation] ?? schema;

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import type { TSchema } from '@sinclair/typebox';
 import plugin from 'fastify-plugin';
-import { documentedSchema } from '../../schemas/validation.js';
 import { completeDocument } from './openapi/document.js';
 
 const tags = [
@@ -38,9 +38,12 @@ const contentSecurityPolicy = {
   'style-src': ["'self'", "'unsafe-inline'"],
 };
 
-/** The schemas of a route as the document shows them. */
-const documented = (schema: object = {}) =>
-  Object.fromEntries(Object.entries(schema).map(([part, value]) => [part, documentedSchema(value)]));
+declare module 'fastify' {
+  interface FastifySchema {
+    /** More detailed schemas to show in the OpenAPI document, where the service and not the schema validates the details. */
+    documented?: { body?: TSchema; querystring?: TSchema };
+  }
+}
 
 /** The OpenAPI document, generated from the schemas of the routes, and a page to read it and try out the API. */
 export const swaggerPlugin = plugin<{ version: string }>(
@@ -84,7 +87,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           },
         },
       },
-      transform: ({ schema, url }) => ({ schema: documented(schema), url }),
+      transform: ({ schema: { documented, ...schema }, url }) => ({ schema: { ...schema, ...documented }, url }),
       transformObject: (made) => ('openapiObject' in made ? completeDocument(made.openapiObject) : made.swaggerObject),
       refResolver: {
         buildLocalReference: (schema, _baseUri, _fragment, index) =>

@@ -67,13 +67,16 @@ export const ajvOptions: NonNullable<FastifyServerOptions['ajv']>['customOptions
 
 type Factory = ReturnType<typeof AjvCompiler>;
 
+/** A schema that already converts stays the same object, so that the routes that share it also share its validator. */
+const converting = (schema: object): object => ('convertsText' in schema ? schema : { ...schema, convertsText: true });
+
 /** Creates the validators. The parameters in a query and in a path arrive as text; in a body, types must match exactly. */
 export function createValidatorFactory(): Factory {
   const create = AjvCompiler();
   return ((...options: Parameters<Factory>) => {
     const compile = create(...options) as (route: { schema: object; httpPart?: string }) => unknown;
     return (route: { schema: object; httpPart?: string }) =>
-      compile(route.httpPart === 'body' ? route : { ...route, schema: { ...route.schema, convertsText: true } });
+      compile(route.httpPart === 'body' ? route : { ...route, schema: converting(route.schema) });
   }) as Factory;
 }
 

@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery } from '../../schemas/item-requests.js';
 import { roleSchemas } from '../../schemas/roles.js';
-import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
 import { itemSerializer } from '../items/definition.js';
 
@@ -16,7 +15,8 @@ export function readMyRoles(app: App): void {
         summary: 'Read your roles',
         description:
           'Returns your role and all of its parent roles. Without permission to read roles, you get only their IDs.',
-        querystring: documentedAs(roleSchemas.itemQuery, ItemQuery),
+        querystring: ItemQuery,
+        documented: { querystring: roleSchemas.itemQuery },
         response: {
           200: { ...roleSchemas.listResponse, description: 'The roles.' },
           ...errorResponses('INVALID_QUERY'),

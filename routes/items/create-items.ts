@@ -1,6 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { CreateBody, ItemQuery } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
@@ -26,8 +25,9 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         summary: `Create one or many ${collection}`,
         description:
           'Creates one item from an object, or several from a list (or `{"data": […]}`). Either all of them are created, or none. The response contains only what you can read.',
-        querystring: documentedAs(schemas.itemQuery, ItemQuery),
-        body: documentedAs(schemas.createBody, CreateBody),
+        querystring: ItemQuery,
+        body: CreateBody,
+        documented: { querystring: schemas.itemQuery, body: schemas.createBody },
         response: {
           200: { ...schemas.createResponse, description: 'The created items.' },
           ...unseen,

@@ -1,6 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { DeleteBody } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, configOf, deadlineOfWrites } from './definition.js';
 
@@ -17,7 +16,8 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
         summary: `Delete many ${collection}`,
         description:
           'Deletes the items with the given keys, or the items that a query selects. Either all of them are deleted, or none.',
-        body: documentedAs(schemas.deleteBody, DeleteBody),
+        body: DeleteBody,
+        documented: { body: schemas.deleteBody },
         response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },
       },
     },

@@ -1,6 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ListQuery } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
@@ -17,7 +16,8 @@ export function listItems(app: App, definition: ReadRoutes): void {
         summary: `List ${collection}`,
         description:
           'Returns the items that match the query and that you can read. With `aggregate`, returns the results of the aggregation instead.',
-        querystring: documentedAs(schemas.listQuery, ListQuery),
+        querystring: ListQuery,
+        documented: { querystring: schemas.listQuery },
         response: {
           200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
           ...errorResponses('INVALID_QUERY'),

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, type ReadRoutes } from './definition.js';
 
@@ -18,7 +17,8 @@ export function readItem(app: App, definition: ReadRoutes): void {
         summary: `Read one ${one.toLowerCase()}`,
         description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot read.',
         params: Type.Object({ id: key }),
-        querystring: documentedAs(schemas.itemQuery, ItemQuery),
+        querystring: ItemQuery,
+        documented: { querystring: schemas.itemQuery },
         response: {
           200: { ...schemas.response, description: 'The item.' },
           ...errorResponses('INVALID_QUERY'),

@@ -1,6 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { SearchBody } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
 
@@ -17,7 +16,8 @@ export function searchItems(app: App, definition: ReadRoutes): void {
       summary: `Search ${collection}`,
       description:
         'The same as the list operation, with the query in the body. Use it for queries that are too long for a URL.',
-      body: documentedAs(schemas.searchBody, SearchBody),
+      body: SearchBody,
+      documented: { body: schemas.searchBody },
       response: {
         200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
         ...errorResponses('INVALID_QUERY'),

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer } from './definition.js';
 
@@ -22,8 +21,9 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         summary: `Update one ${one.toLowerCase()}`,
         description: `Changes only the given fields.${updated ? ` ${updated.description}` : ''}`,
         params: Type.Object({ id: key }),
-        querystring: documentedAs(schemas.itemQuery, ItemQuery),
-        body: documentedAs(schemas.updateBody, UpdateBody),
+        querystring: ItemQuery,
+        body: UpdateBody,
+        documented: { querystring: schemas.itemQuery, body: schemas.updateBody },
         response: {
           200: { ...(updated?.response ?? schemas.response), description: 'The updated item.' },
           ...unseen,

@@ -1,6 +1,5 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateManyBody } from '../../schemas/item-requests.js';
-import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
@@ -26,8 +25,9 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         summary: `Update many ${collection}`,
         description:
           'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. Either all of them are updated, or none.',
-        querystring: documentedAs(schemas.itemQuery, ItemQuery),
-        body: documentedAs(schemas.updateManyBody, UpdateManyBody),
+        querystring: ItemQuery,
+        body: UpdateManyBody,
+        documented: { querystring: schemas.itemQuery, body: schemas.updateManyBody },
         response: {
           200: { ...schemas.listResponse, description: 'The updated items.' },
           ...unseen,

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '../../schemas/providers.js';
 import { browserSession } from '../../schemas/security.js';
@@ -39,7 +40,9 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
           'The provider redirects the browser to this URL. The response depends on which operation started the login, not on which of the two callback URLs is used. For a user with two-factor authentication, the response is `INVALID_OTP`; complete the login with `POST /auth/login/{provider}`.',
         security: browserSession,
         params: ProviderParams,
-        querystring: CallbackQuery,
+        // Any value is accepted, because an invalid response ends the login like a failed one, with a redirect.
+        querystring: Type.Object({}),
+        documented: { querystring: CallbackQuery },
         response: {
           200: { ...ProviderTokens, description: 'Logged in, without `redirect`.', headers: cookieHeaders },
           302: {

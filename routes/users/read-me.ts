@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery } from '../../schemas/item-requests.js';
 import { userSchemas } from '../../schemas/users.js';
-import { documentedAs } from '../../schemas/validation.js';
 import type { App } from '../app.js';
 import { itemSerializer } from '../items/definition.js';
 
@@ -16,7 +15,8 @@ export function readMe(app: App): void {
         summary: 'Read the current user',
         description:
           'Returns the user that the credential belongs to. If you have no permission to read your own user, or one of the requested fields, you get only `id`.',
-        querystring: documentedAs(userSchemas.itemQuery, ItemQuery),
+        querystring: ItemQuery,
+        documented: { querystring: userSchemas.itemQuery },
         response: {
           200: { ...userSchemas.response, description: 'The current user.' },
           ...errorResponses('INVALID_QUERY'),

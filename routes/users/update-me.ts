@@ -1,7 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
-import { documentedAs } from '../../schemas/validation.js';
 import { type App, noContent } from '../app.js';
 import { itemSerializer } from '../items/definition.js';
 
@@ -23,8 +22,9 @@ export function updateMe(app: App): void {
           'A new password or email address ends your other sessions. Changing the password, the email address or the static token requires a fresh session or, for users without two-factor authentication, `current_password`. A request with a static token cannot change them.',
           ownEmailChange,
         ].join(' '),
-        querystring: documentedAs(userSchemas.itemQuery, ItemQuery),
-        body: documentedAs(userSchemas.updateBody, UpdateBody),
+        querystring: ItemQuery,
+        body: UpdateBody,
+        documented: { querystring: userSchemas.itemQuery, body: userSchemas.updateBody },
         response: {
           200: { ...UserUpdateResponse, description: 'The updated user.' },
           204: noContent('Updated. You cannot read the result.'),
