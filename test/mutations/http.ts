@@ -122,6 +122,30 @@ export const http: readonly Mutation[] = [
     tests: ['test/openapi/every-operation.test.ts'],
   },
   {
+    ids: [],
+    fault: 'a malformed key in a path returns another error than a key that does not exist',
+    edits: [
+      {
+        file: 'plugins/server/validation.ts',
+        find: "  if (part === 'params') return new ApiError('FORBIDDEN');\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/access/order.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'any notation of a number is accepted as an integer',
+    edits: [
+      {
+        file: 'plugins/server/validation.ts',
+        find: "typeof value === 'string' && /^-?\\d{1,16}$/.test(value) ? Number(value) : value",
+        replace: "typeof value === 'string' ? Number(value) : value",
+      },
+    ],
+    tests: ['test/items/query-language.test.ts'],
+  },
+  {
     ids: ['CVE-2024-47822'],
     fault: 'URLs are logged with their query strings',
     edits: [
