@@ -41,6 +41,7 @@ import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
 import { loggerOptions, loggingPlugin, requestIdsBy } from './plugins/server/logging.js';
 import { metricsPlugin } from './plugins/server/metrics/index.js';
 import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
+import { referencePlugin } from './plugins/server/reference.js';
 import { requestBodyPlugin } from './plugins/server/request-body.js';
 import { deadlinePlugin } from './plugins/server/request-timeout.js';
 import { routeRulesPlugin } from './plugins/server/route-rules.js';
@@ -175,6 +176,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(pagesPlugin);
     await app.register(routeRulesPlugin);
     await app.register(swaggerPlugin, { version });
+    await app.register(referencePlugin, { version });
     await app.register(routes);
     return app;
   } catch (error) {

@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runInNewContext } from 'node:vm';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,7 +20,13 @@ const assets = [
   'plugins/mail/mailbox/templates',
 ];
 /** The files that the pages load in the browser, each in a separate bundle. */
-const browserEntryPoints = ['visitor.ts', 'signed-in.ts', 'account.css'];
+const browserEntryPoints = {
+  'assets/visitor': 'visitor.ts',
+  'assets/signed-in': 'signed-in.ts',
+  'assets/account': 'account.css',
+  'reference/start': 'reference.ts',
+  'reference/style': 'reference.css',
+};
 const outdir = join(root, 'dist');
 
 const sources = folders.flatMap((folder) =>
@@ -49,7 +56,7 @@ const { outputFiles: serviceFiles } = await build({
   outdir,
   bundle: true,
   // These packages contain files other than code: binaries, WebAssembly, pages.
-  external: ['@electric-sql/pglite', '@fastify/swagger-ui', '@node-rs/argon2', 'fs-native-extensions'],
+  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions'],
   banner: { js: commonJs },
   plugins: [
     { name: 'places', setup: keepPlaces },
@@ -68,8 +75,11 @@ const { outputFiles: serviceFiles } = await build({
   write: false,
 });
 const { outputFiles: browserFiles } = await build({
-  entryPoints: browserEntryPoints.map((name) => join(root, 'pages/browser', name)),
-  outdir: join(outdir, 'pages/assets'),
+  entryPoints: Object.entries(browserEntryPoints).map(([out, name]) => ({
+    in: join(root, 'pages/browser', name),
+    out,
+  })),
+  outdir: join(outdir, 'pages'),
   bundle: true,
   minify: true,
   platform: 'browser',
@@ -79,12 +89,20 @@ const { outputFiles: browserFiles } = await build({
   logLevel: 'warning',
   write: false,
 });
+browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: Buffer.from(readReferenceScript()) });
 for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
 for (const { path, text } of serviceFiles)
   writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
+
+/** The script of the API reference. Its package contains it as a string, in code that also requires packages for Node 22. */
+function readReferenceScript() {
+  const code = readFileSync(join(root, 'node_modules/@scalar/fastify-api-reference/dist/index.js'), 'utf8');
+  const [literal] = code.match(/(?<=^var standalone_default = )".*"(?=;$)/m);
+  return runInNewContext(literal).replace(/\n\/\/# sourceMappingURL=.*$/, '\n');
+}
 
 /** Lets modules find the files next to their source, although they are all bundled into one file. */
 function keepPlaces({ onLoad }) {

@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { TSchema } from '@sinclair/typebox';
 import plugin from 'fastify-plugin';
 import { completeDocument } from './openapi/document.js';
@@ -22,22 +21,6 @@ const tags = [
   { name: 'Server', description: 'Health and public settings of the service.' },
 ];
 
-/**
- * The page loads resources only from the service, uses inline styles, and contains its icons as data URLs. The policy has no
- * `upgrade-insecure-requests`, because the page would then be blank if the service is used over plain HTTP.
- */
-const contentSecurityPolicy = {
-  'default-src': ["'self'"],
-  'base-uri': ["'self'"],
-  'connect-src': ["'self'"],
-  'form-action': ["'self'"],
-  'frame-ancestors': ["'none'"],
-  'img-src': ["'self'", 'data:'],
-  'object-src': ["'none'"],
-  'script-src': ["'self'"],
-  'style-src': ["'self'", "'unsafe-inline'"],
-};
-
 declare module 'fastify' {
   interface FastifySchema {
     /** More detailed schemas to show in the OpenAPI document, where the service and not the schema validates the details. */
@@ -45,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** The OpenAPI document, generated from the schemas of the routes, and a page to read it and try out the API. */
+/** The OpenAPI document, generated from the schemas of the routes. */
 export const swaggerPlugin = plugin<{ version: string }>(
   async (app, { version }) => {
     const { config } = app;
@@ -93,12 +76,6 @@ export const swaggerPlugin = plugin<{ version: string }>(
         buildLocalReference: (schema, _baseUri, _fragment, index) =>
           typeof schema.$id === 'string' ? schema.$id : `Schema${index}`,
       },
-    });
-    await app.register(swaggerUi, {
-      routePrefix: '/docs',
-      uiConfig: { layout: 'BaseLayout', deepLinking: true, persistAuthorization: false, validatorUrl: null },
-      staticCSP: contentSecurityPolicy,
-      theme: { title: 'Gatehouse API' },
     });
     app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
     app.get('/openapi.yaml', { schema: { hide: true } }, async (_request, reply) =>
