@@ -50,9 +50,11 @@ function showSearch(description: Description): Description {
 /** What the page lacks for users of screen readers: attributes to set, or to remove (null). */
 const corrections: [selector: string, attribute: string, value: string | null][] = [
   ['button[class*=copy-button]:not([aria-label])', 'aria-label', 'Copy'],
-  ['[role=combobox]:not([aria-expanded])', 'aria-expanded', 'true'],
+  ['input[role=combobox]:not([aria-expanded])', 'aria-expanded', 'true'],
+  ['[role=combobox]:not([aria-expanded])', 'aria-expanded', 'false'],
   ['.cm-content:not([aria-label])', 'aria-label', 'Request body'],
   ['button[role=none]', 'role', null],
+  ['section[aria-live][aria-label]', 'aria-label', null],
   // Sections that have the same name must not be landmarks.
   ['section.contents[aria-labelledby]', 'aria-labelledby', null],
 ];
