@@ -6,7 +6,7 @@ import { buildApp } from './app.js';
 import { loadConfig, misspelledVariables } from './plugins/platform/config.js';
 import { databaseLocation } from './plugins/platform/database.js';
 import { explainStartFailure } from './plugins/platform/startup-errors.js';
-import { settleMemory } from './plugins/platform/v8-tuning.js';
+import { releaseStartupMemory } from './plugins/platform/v8-tuning.js';
 
 const misspelled = misspelledVariables().map(
   ({ name, intended }) => `The environment variable ${name} has no effect. Did you mean ${intended}?`,
@@ -14,7 +14,7 @@ const misspelled = misspelledVariables().map(
 
 try {
   const config = loadConfig();
-  const app = await buildApp(config, { onSettled: settleMemory, showsPassword: process.stdout.isTTY });
+  const app = await buildApp(config, { onSettled: releaseStartupMemory, showsPassword: process.stdout.isTTY });
   for (const warning of misspelled) app.log.warn(warning);
   const address = await listen(app);
   announce(app, address);
@@ -33,7 +33,7 @@ async function listen(app: FastifyInstance): Promise<string> {
     return await app.listen({ host: HOST, port: PORT, listenTextResolver: (address) => `listening on ${address}` });
   } catch (error) {
     // The account exists nevertheless, and the next start will not show the password.
-    if (app.madeAdministrator?.password) tell(app, administratorOf(app), 'Administrator account created.');
+    if (app.createdAdministrator?.password) tell(app, administratorOf(app), 'Administrator account created.');
     await app.close();
     throw error;
   }
@@ -53,14 +53,14 @@ function announce(app: FastifyInstance, address: string): void {
     database: location.kind === 'embedded' ? `embedded, in ${location.dataDir}` : 'PostgreSQL',
     ...administratorOf(app),
   };
-  const created = app.madeAdministrator ? ' Administrator account created.' : '';
+  const created = app.createdAdministrator ? ' Administrator account created.' : '';
   tell(app, facts, `Gatehouse is ready.${created}`);
 }
 
 /** The administrator, if this start created one, and where to find the generated password. */
-function administratorOf({ madeAdministrator }: FastifyInstance): Record<string, string> {
-  if (!madeAdministrator) return {};
-  const { email, password, passwordFile } = madeAdministrator;
+function administratorOf({ createdAdministrator }: FastifyInstance): Record<string, string> {
+  if (!createdAdministrator) return {};
+  const { email, password, passwordFile } = createdAdministrator;
   return {
     administrator: email,
     ...(password === null ? {} : { password }),

@@ -2,9 +2,9 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import { keepFew } from './bounded-cache.js';
+import { createBoundedCache } from './bounded-cache.js';
 import { lockDirectory } from './embedded/directory-lock.js';
-import { keepUp, sessionSettings } from './embedded/maintenance.js';
+import { runMaintenance, sessionSettings } from './embedded/maintenance.js';
 import { type ObserveStatement, observed } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
@@ -30,7 +30,7 @@ export interface DatabaseConnection {
   /** The number of tasks that hold a connection and that wait for one; undefined on the embedded engine. */
   load(): { running: number; waiting: number } | undefined;
   /** Performs a small part of the database's maintenance. If present, it must be called every few seconds. */
-  readonly keepUp?: () => Promise<void>;
+  readonly runMaintenance?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export async function openDatabase(
 function openPostgres(url: string, max: number, observe: ObserveStatement | undefined): DatabaseConnection {
   const pool = createPostgresPool(url, { max, ...(observe && { observe }) });
   const { client, clientOf, maintenanceClient, limitWaiting, runScript, load, close } = pool;
-  const known = keepFew<Executor>(1_000);
+  const known = createBoundedCache<Executor>(1_000);
   const dbOf = (caller: string) => known(caller, () => drizzlePostgres(clientOf(caller)) as unknown as Executor);
   const maintenanceDb = drizzlePostgres(maintenanceClient) as unknown as Executor;
   const db = drizzlePostgres(client, { schema });
@@ -100,8 +100,8 @@ async function openEmbedded(
       load: () => undefined,
       // An in-memory database does not live long enough to need maintenance.
       ...(location.kind === 'embedded' && {
-        keepUp: () => {
-          upkeep = keepUp(client);
+        runMaintenance: () => {
+          upkeep = runMaintenance(client);
           return upkeep;
         },
       }),

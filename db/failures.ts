@@ -89,7 +89,7 @@ const nothingWasDone = new Set([
 ]);
 
 /** Whether the connection was lost without a result, so that the statement may or may not have taken effect. */
-export function isPerhapsDone(error: unknown): boolean {
+export function isOutcomeUnknown(error: unknown): boolean {
   return isDatabaseUnavailable(error) && !codesOf(error).some((code) => nothingWasDone.has(code));
 }
 

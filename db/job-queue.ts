@@ -1,7 +1,7 @@
 import PgBoss from 'pg-boss';
 import { type DatabaseConnection, type Executor, rows } from './client.js';
 import { WrittenStatement } from './fixed-statement.js';
-import { oneAtATime } from './migrate.js';
+import { withMigrationLock } from './migrate.js';
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {
@@ -75,7 +75,7 @@ export function createJobQueue<Data extends object>(
 
   return {
     start: () =>
-      oneAtATime(connection, async () => {
+      withMigrationLock(connection, async () => {
         await boss.start();
         // pg-boss accepts several units for a single job, but only this one for a queue.
         const queue = { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 };

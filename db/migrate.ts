@@ -5,7 +5,7 @@ import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import { type DatabaseConnection, type Executor, rows } from './client.js';
 import { ensureSearchIndexes } from './postgres/search-indexes.js';
-import { sumUpUserCounts } from './queries/users/user-counts.js';
+import { compactUserCounts } from './queries/users/user-counts.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
@@ -21,7 +21,7 @@ const lookAgainAfter = 100;
  * connection but also works behind a pooler. A waiting instance holds no connection, because a pooler may have only two in total.
  * The embedded database is used by a single process, thanks to the lock on its directory.
  */
-export async function oneAtATime<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
+export async function withMigrationLock<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
   if (engine === 'embedded') return work();
   for (;;) {
     const done = await db.transaction(async (guard) => {
@@ -43,10 +43,10 @@ export async function migrateTables({ db, engine }: DatabaseConnection, folder =
 /** Brings the tables up to date, then runs `bootstrap`. Each step is a transaction, so a crash leaves nothing half done. */
 export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx: Executor) => Promise<T>): Promise<T> {
   const { db, engine } = connection;
-  return oneAtATime(connection, async () => {
+  return withMigrationLock(connection, async () => {
     await migrateTables(connection);
     if (engine === 'postgres') await ensureSearchIndexes(db);
-    await sumUpUserCounts(db);
+    await compactUserCounts(db);
     return db.transaction(bootstrap);
   });
 }

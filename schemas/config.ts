@@ -131,9 +131,9 @@ const isHttpUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new
 
 FormatRegistry.Set('url', (value) => URL.canParse(value));
 
-const shortestSecret = 32;
+const minSecretLength = 32;
 
-FormatRegistry.Set('secrets', (value) => listOf(value).every((secret) => secret.length >= shortestSecret));
+FormatRegistry.Set('secrets', (value) => listOf(value).every((secret) => secret.length >= minSecretLength));
 
 FormatRegistry.Set(
   'trusted-proxies',
@@ -211,7 +211,7 @@ const storage = {
   ),
   SECRET: Type.Optional(
     Type.String({
-      minLength: shortestSecret,
+      minLength: minSecretLength,
       secret: true,
       expected: 'at least 32 characters; `openssl rand -base64 32` generates a good one',
       description:
@@ -223,7 +223,7 @@ const storage = {
       format: 'secrets',
       default: '',
       secret: true,
-      expected: `a comma-separated list of secrets of at least ${shortestSecret} characters each`,
+      expected: `a comma-separated list of secrets of at least ${minSecretLength} characters each`,
       description:
         'Former values of SECRET, comma-separated. Tokens and secrets that were created with them remain valid. See [Changing SECRET](operations.md#changing-the-secret).',
     }),

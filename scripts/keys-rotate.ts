@@ -38,8 +38,8 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
         'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key derived from SECRET. To change it, see "Changing the secret" in docs/operations.md.',
       );
     }
-    const { kid, signsFrom, isUnderWay } = await rotate(db, store, algorithm, systemClock(), lead);
-    if (isUnderWay)
+    const { kid, signsFrom, isAlreadyScheduled } = await rotate(db, store, algorithm, systemClock(), lead);
+    if (isAlreadyScheduled)
       return `A rotation is already in progress: ${kid} signs from ${signsFrom.toISOString()}. Nothing was changed.`;
     const isShort = lead < keySetMaxAge * 1_000;
     return [

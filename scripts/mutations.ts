@@ -22,7 +22,7 @@ const titled = titledTests(root);
 /** Tests that have failed for at least one fault. */
 const seen = new Set<(typeof titled)[number]>();
 /** Time limit for one test file, in milliseconds. */
-const patience = 240_000;
+const mutationTimeoutMs = 240_000;
 const workspaces = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
 const running = new Set<ChildProcess>();
 
@@ -59,7 +59,7 @@ function runNode(
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, args, { cwd: workspace, env: environment(engine) });
   running.add(child);
-  const timer = setTimeout(() => child.kill('SIGKILL'), patience);
+  const timer = setTimeout(() => child.kill('SIGKILL'), mutationTimeoutMs);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -79,7 +79,7 @@ function runNode(
 function environment(engine: Engine): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   // In seconds. Generous, because tests are slow on a busy machine, and one that times out detects nothing.
-  const variables = { PATH, HOME, TMPDIR, TEST_ENGINE: engine, TAP_TIMEOUT: String(patience / 1000) };
+  const variables = { PATH, HOME, TMPDIR, TEST_ENGINE: engine, TAP_TIMEOUT: String(mutationTimeoutMs / 1000) };
   return engine === 'postgres' ? { ...variables, DATABASE_URL } : variables;
 }
 

@@ -1,10 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite';
 
 /** Bytes of the write-ahead log that trigger a checkpoint: few enough that it takes some tens of milliseconds. */
-const mostLog = 32 * 1024 * 1024;
+const maxLog = 32 * 1024 * 1024;
 
 /** Changed rows, in addition to a fifth of the table, that trigger a vacuum or an analyze. */
-const mostChanges = 200;
+const maxChanges = 200;
 
 const logSize = 'select pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn)::float8 as size from pg_control_checkpoint()';
 
@@ -29,15 +29,15 @@ const dueTable = `select * from (
  * space of deleted rows would never be reused. The planner also needs statistics. The engine runs on the service's own thread, so
  * each call does little: at most one table. Waits for a running transaction.
  */
-export async function keepUp(client: PGlite): Promise<void> {
-  const { rows: tables } = await client.query<DueTable>(dueTable, [mostChanges]);
+export async function runMaintenance(client: PGlite): Promise<void> {
+  const { rows: tables } = await client.query<DueTable>(dueTable, [maxChanges]);
   for (const { name, has_gaps: hasGaps, is_unknown: isUnknown } of tables) {
     // Run separately: several statements in one call form a transaction, in which vacuum is not allowed.
     if (hasGaps) await client.exec(`vacuum ${name}`);
     if (isUnknown) await client.exec(`analyze ${name}`);
   }
   const { rows: logs } = await client.query<{ size: number }>(logSize);
-  if ((logs[0]?.size ?? 0) > mostLog) await client.exec('checkpoint');
+  if ((logs[0]?.size ?? 0) > maxLog) await client.exec('checkpoint');
 }
 
 /**

@@ -93,10 +93,11 @@ export function createPostgresPool(
   const busy = new Map<PostgresConnection, Use>();
   /** The most recently used connection is reused first, so that surplus connections become idle and are closed. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
-  let patience = Number.POSITIVE_INFINITY;
+  let timeoutMs = Number.POSITIVE_INFINITY;
   let timeout = Number.POSITIVE_INFINITY;
   let isClosing = false;
-  const patienceFor = (isMaintenance: boolean) => (isMaintenance ? Math.max(patience, maintenancePatience) : patience);
+  const patienceFor = (isMaintenance: boolean) =>
+    isMaintenance ? Math.max(timeoutMs, maintenancePatience) : timeoutMs;
 
   const queue = fastq.promise(async ({ work, since, isMaintenance }: Waiting) => {
     const begun = performance.now();
@@ -285,7 +286,7 @@ export function createPostgresPool(
       clearInterval(cancellation);
       if (Number.isFinite(timeout)) cancellation = setInterval(cancelSlow, Math.min(1_000, timeout / 5)).unref();
       // A statement may be silent for as long as it may run.
-      patience = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
+      timeoutMs = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
     },
     runScript,
     load: () => ({ running: queue.running(), waiting: queue.length() }),

@@ -10,10 +10,10 @@ export interface Preparing {
  * A prepared statement saves the server from parsing and planning it, and the driver a round trip. But it stays on its connection
  * for as long as the connection lives, and callers can influence the texts of some statements. So a statement is prepared from
  * its second use on, and their number is limited: once the limit is reached, other statements are sent unprepared.
- * @param most maximum number of prepared statements
+ * @param max maximum number of prepared statements
  * @param noted how many other statements are remembered, to recognize their second use
  */
-export function createPreparing({ most = 500, noted = 2_000 } = {}): Preparing {
+export function createPreparing({ max = 500, noted = 2_000 } = {}): Preparing {
   const prepared = new Set<string>();
   const seen = new Set<string>();
   const forgetOldest = () => {
@@ -24,7 +24,7 @@ export function createPreparing({ most = 500, noted = 2_000 } = {}): Preparing {
   return {
     wants: (text) => {
       if (prepared.has(text)) return true;
-      if (prepared.size >= most) return false;
+      if (prepared.size >= max) return false;
       if (seen.delete(text)) {
         prepared.add(text);
         return true;

@@ -11,12 +11,12 @@ interface Share {
  * Limits each caller to a share of the connections, so that some are always left for others. Work beyond the share waits here
  * rather than in the common queue, where it would delay the work of others.
  */
-export function createShares(most: number): WithinShare {
+export function createShares(max: number): WithinShare {
   const shares = new Map<string, Share>();
   return async (caller, work) => {
     const share = shares.get(caller) ?? { running: 0, waiting: [] };
     shares.set(caller, share);
-    if (share.running < most) share.running++;
+    if (share.running < max) share.running++;
     else await new Promise<void>((resolve) => share.waiting.push(resolve));
     try {
       return await work();

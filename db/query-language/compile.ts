@@ -48,14 +48,14 @@ const any = (conditions: SQL[]): SQL =>
  * Maximum number of comparisons and rows in a statement. The conditions of a query are limited when it is parsed, but rules of
  * permissions multiply with them.
  */
-const mostParts = 5000;
+const maxParts = 5000;
 
 /** @throws {ApiError} INVALID_QUERY from any of its functions, when the statement would become too large */
 export function createCompiler(access: AccessView): Compiler {
   let aliases = 0;
   let parts = 0;
   const addPart = () => {
-    if (++parts > mostParts) throw invalidQuery('The query is too complex. Request less at a time.');
+    if (++parts > maxParts) throw invalidQuery('The query is too complex. Request less at a time.');
   };
 
   const compilerFor = (view: AccessView): Compiler => {

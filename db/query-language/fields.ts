@@ -5,19 +5,19 @@ import { forbiddenField, invalidQuery } from './invalid-query.js';
 /** The fields to return. For a relation, `null` returns its key or keys; otherwise, the related items are returned with these fields. */
 export type FieldTree = Map<string, FieldTree | null>;
 
-const deepest = 6;
-const mostNodes = 1000;
+const maxDepth = 6;
+const maxNodes = 1000;
 
 /**
  * The lists that a path goes through. Their items multiply, so at most two lists are allowed, and users, of whom there are many,
  * may be listed only once.
  */
 type Lists = readonly CollectionName[];
-const mostLists = 2;
+const maxLists = 2;
 
 const through = (lists: Lists, { kind, target }: Field): Lists =>
   kind === 'list' && target !== undefined ? [...lists, target] : lists;
-const isBounded = (lists: Lists) => lists.length <= mostLists && lists.filter((name) => name === 'users').length <= 1;
+const isBounded = (lists: Lists) => lists.length <= maxLists && lists.filter((name) => name === 'users').length <= 1;
 
 /**
  * Parses a list of fields. Absent or empty means `*`: all fields that the caller may read.
@@ -50,8 +50,8 @@ function add(
   lists: Lists,
   depth = 1,
 ): void {
-  if (depth > deepest) throw invalidQuery(`fields can be at most ${deepest} levels deep`);
-  if (++nodes.count > mostNodes) throw invalidQuery(`fields can select at most ${mostNodes} fields`);
+  if (depth > maxDepth) throw invalidQuery(`fields can be at most ${maxDepth} levels deep`);
+  if (++nodes.count > maxNodes) throw invalidQuery(`fields can select at most ${maxNodes} fields`);
   const grants = access(collection.name);
 
   if (head === '*') {
@@ -68,7 +68,7 @@ function add(
   if (!field || !isReadable(grants, head)) throw forbiddenField(collection.name, head);
   const within = through(lists, field);
   if (!isBounded(within)) {
-    throw invalidQuery(`fields can follow at most ${mostLists} lists, and only one list of users`);
+    throw invalidQuery(`fields can follow at most ${maxLists} lists, and only one list of users`);
   }
   if (rest.length === 0) {
     if (!tree.has(head)) tree.set(head, null);

@@ -20,8 +20,8 @@ export type Filter =
   /** A filter that matches nothing. `unresolved`: because a variable has no value in this request. */
   | { kind: 'never'; unresolved?: true };
 
-const deepest = 10;
-const mostNodes = 1000;
+const maxDepth = 10;
+const maxNodes = 1000;
 
 /** Maximum number of conditions, and of values in them, in a filter. The groups around the conditions are not counted. */
 export interface FilterLimits {
@@ -63,9 +63,9 @@ function parseJson(text: string): unknown {
 
 function parseObject(input: unknown, collection: Collection, context: Context, depth: number): Filter {
   if (!isObject(input)) throw invalidQuery('A filter must be an object');
-  if (depth > deepest) throw invalidQuery(`A filter can be at most ${deepest} levels deep`);
+  if (depth > maxDepth) throw invalidQuery(`A filter can be at most ${maxDepth} levels deep`);
   const filters = Object.entries(input).map(([key, value]) => {
-    if (++context.counts.nodes > mostNodes) throw invalidQuery(`A filter can have at most ${mostNodes} conditions`);
+    if (++context.counts.nodes > maxNodes) throw invalidQuery(`A filter can have at most ${maxNodes} conditions`);
     if (key === '_and' || key === '_or') {
       const kind = key === '_and' ? ('and' as const) : ('or' as const);
       return { kind, filters: listOf(value, key).map((item) => parseObject(item, collection, context, depth + 1)) };
@@ -193,7 +193,7 @@ function flag(name: string, operator: string, value: unknown): boolean {
   throw invalidQuery(`${name}: _${operator} must be true or false`);
 }
 
-const mostValues = 5000;
+const maxValues = 5000;
 
 /** Several values: as a list, as a JSON list, or as CSV. */
 function manyOf(name: string, operator: string, value: unknown): unknown[] {
@@ -205,7 +205,7 @@ function manyOf(name: string, operator: string, value: unknown): unknown[] {
   else if (!Array.isArray(value)) list = [value];
   const values = list as unknown[];
   if (values.length === 0) throw invalidQuery(`${name}: _${operator} requires a non-empty list`);
-  if (values.length > mostValues) throw invalidQuery(`${name}: _${operator} accepts at most ${mostValues} values`);
+  if (values.length > maxValues) throw invalidQuery(`${name}: _${operator} accepts at most ${maxValues} values`);
   return values;
 }
 

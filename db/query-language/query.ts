@@ -126,15 +126,15 @@ function searchOf(value = ''): string | null {
   return term === '' ? null : term;
 }
 
-const mostSortKeys = 20;
-const deepestSort = 6;
+const maxSortKeys = 20;
+const maxSortDepth = 6;
 
 function parseSort(names: readonly string[] = [], collection: Collection, access: AccessView): SortKey[] {
-  if (names.length > mostSortKeys) throw invalidQuery(`sort can have at most ${mostSortKeys} fields`);
+  if (names.length > maxSortKeys) throw invalidQuery(`sort can have at most ${maxSortKeys} fields`);
   return names.map((name) => {
     const descending = name.startsWith('-');
     const path = (descending ? name.slice(1) : name).split('.');
-    if (path.length > deepestSort) throw invalidQuery(`sort can be at most ${deepestSort} levels deep`);
+    if (path.length > maxSortDepth) throw invalidQuery(`sort can be at most ${maxSortDepth} levels deep`);
     checkPath(path, collection, access);
     return { path, descending };
   });
@@ -157,7 +157,7 @@ function parseAggregate(
   input: QueryInput,
   collection: Collection,
   access: AccessView,
-  mostColumns: number | null,
+  maxColumns: number | null,
 ): Aggregate | null {
   const groupBy = [...new Set(input.groupBy)];
   if (input.aggregate === undefined) {
@@ -175,8 +175,8 @@ function parseAggregate(
   });
   if (columns.length === 0)
     throw invalidQuery('aggregate must contain functions with their fields, such as aggregate[count]=*');
-  if (mostColumns !== null && groupBy.length + columns.length > mostColumns) {
-    throw invalidQuery(`aggregate and groupBy can have at most ${mostColumns} columns in total`);
+  if (maxColumns !== null && groupBy.length + columns.length > maxColumns) {
+    throw invalidQuery(`aggregate and groupBy can have at most ${maxColumns} columns in total`);
   }
   for (const field of groupBy) checkAggregated('countDistinct', field, collection, access);
   return { groupBy, columns };

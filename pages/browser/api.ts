@@ -5,7 +5,7 @@ import { page } from './page-data.js';
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Milliseconds. */
-const patience = 20_000;
+const requestTimeoutMs = 20_000;
 
 /** @throws {ApiFailure} */
 async function call<T>(credentials: RequestCredentials, method: Method, path: string, body?: object): Promise<T> {
@@ -13,7 +13,7 @@ async function call<T>(credentials: RequestCredentials, method: Method, path: st
     method,
     credentials,
     cache: 'no-store',
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(requestTimeoutMs),
     ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
   }).catch(() => {
     throw new ApiFailure('NETWORK');

@@ -2,12 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { keyIdOf } from '../platform/key-derivation.js';
 
 /** The result of checking a seal against a text. */
-export type Judgement = 'right' | 'wrong' | 'unknown key';
+export type SealCheck = 'right' | 'wrong' | 'unknown key';
 
 export interface Seals {
   /** `<key id>.<HMAC-SHA256>`, in base64url: 52 characters. */
   seal(text: string): string;
-  judge(text: string, seal: string): Judgement;
+  judge(text: string, seal: string): SealCheck;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** The number of distinct counter values per millisecond. */
-const mostAtOnce = 0x1000;
+const maxAtOnce = 0x1000;
 
 /**
  * Creates UUIDs of version 7, with a counter after the milliseconds (RFC 9562, 5.7 and 6.2, method 1). Within a process, they sort
@@ -16,7 +16,7 @@ export function createIds(): (now: Date) => string {
     if (present > last) {
       last = present;
       counter = 0;
-    } else if (++counter === mostAtOnce) {
+    } else if (++counter === maxAtOnce) {
       last++;
       counter = 0;
     }

@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
 import { type SessionUse, type Use, writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/auth/last-used.js';
-import { createTogether } from '../platform/batch-writer.js';
+import { createBatchWriter } from '../platform/batch-writer.js';
 
 export interface LastAccess {
   /**
@@ -38,8 +38,8 @@ export const lastAccessPlugin = plugin(
       pause,
       onFailure: (error: unknown) => app.log.warn(error, 'the times of last use could not be written'),
     };
-    const users = createTogether<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
-    const sessions = createTogether<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
+    const users = createBatchWriter<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
+    const sessions = createBatchWriter<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
 
     const touch = (userId: string, interval: number) => {
       const now = clock();

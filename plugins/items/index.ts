@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { createCostlyQueries, unsplit } from '../../db/queries/items/costly-queries.js';
+import { createCostlyQueries, withoutSplitting } from '../../db/queries/items/costly-queries.js';
 import type { WritableCollection } from '../../db/query-language/collections.js';
 import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
@@ -30,11 +30,11 @@ export const itemsPlugin = plugin(
   async (app) => {
     const { dbOf, clock, config, activity, stepUp } = app;
     const isEmbedded = app.databaseConnection.engine === 'embedded';
-    const costly = isEmbedded ? createCostlyQueries(config.QUERY_TIMEOUT) : unsplit;
+    const costly = isEmbedded ? createCostlyQueries(config.QUERY_TIMEOUT) : withoutSplitting;
     const limitsOf = createQueryLimits({
       rows: config.QUERY_LIMIT_DEFAULT,
-      mostRows: config.QUERY_LIMIT_MAX,
-      mostBytes: config.MAX_RESPONSE_SIZE,
+      maxRows: config.QUERY_LIMIT_MAX,
+      maxBytes: config.MAX_RESPONSE_SIZE,
     });
     const items = createItems({
       dbOf,

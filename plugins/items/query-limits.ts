@@ -11,31 +11,31 @@ const defaultMaximum = 1_000;
 /**
  * The limits of a query. They apply to the query that the caller sends, not to the rules of permissions.
  * @param rows number of items in a list if the query has no limit
- * @param mostRows maximum number of items in a list
- * @param mostBytes maximum size of a response in bytes
+ * @param maxRows maximum number of items in a list
+ * @param maxBytes maximum size of a response in bytes
  */
 export function createQueryLimits({
   rows,
-  mostRows,
-  mostBytes,
+  maxRows,
+  maxBytes,
 }: {
   rows: number;
-  mostRows?: number | undefined;
-  mostBytes: number;
+  maxRows?: number | undefined;
+  maxBytes: number;
 }): QueryLimitsOf {
   const forAdministrators: ReturnType<QueryLimitsOf> = {
     default: rows,
-    maximum: mostRows ?? null,
+    maximum: maxRows ?? null,
     filter: null,
     columns: null,
-    read: { bytes: mostBytes, listed: null },
+    read: { bytes: maxBytes, listed: null },
   };
   const forOthers: ReturnType<QueryLimitsOf> = {
     default: rows,
-    maximum: mostRows ?? defaultMaximum,
+    maximum: maxRows ?? defaultMaximum,
     filter: { conditions: 50, values: 500 },
     columns: 20,
-    read: { bytes: mostBytes, listed: 10_000 },
+    read: { bytes: maxBytes, listed: 10_000 },
   };
   return ({ admin }) => (admin ? forAdministrators : forOthers);
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Executor } from '../../db/client.js';
-import { anyIsOwnAncestor } from '../../db/queries/access/administrators.js';
+import { hasRoleCycle } from '../../db/queries/access/administrators.js';
 import { rulesOf } from '../../db/queries/access/permissions.js';
 import type { Columns } from '../../db/queries/items/writes.js';
 import { seesAll } from '../../db/query-language/access-view.js';
@@ -48,7 +48,7 @@ export const roleWriteRules: WriteRules = {
     // Checked after the write, because two roles in one request can each become the other's parent.
     const moved = changes.filter(({ payload }) => typeof payload.columns.parent === 'string');
     const keys = moved.flatMap((change) => change.keys);
-    if (await anyIsOwnAncestor(tx, keys)) throw invalidPayload('A role cannot be its own ancestor');
+    if (await hasRoleCycle(tx, keys)) throw invalidPayload('A role cannot be its own ancestor');
   },
 };
 

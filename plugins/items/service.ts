@@ -4,13 +4,13 @@ import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
 import {
   aggregateItems,
   countItems,
+  detachPosition,
   type Item,
   type ListQuery,
   type Position,
   partSizeOf,
   type ReadLimits,
   readItems,
-  takePosition,
   tooLarge,
 } from '../../db/queries/items/items.js';
 import type { Key } from '../../db/queries/items/writes.js';
@@ -125,7 +125,7 @@ export function createItems(deps: {
       const partSize = partSizeOf(collection, query.fields);
       const isLong = query.limit === null || query.limit > partSize;
       // For a long list, the service reads the keys first and then the items in parts.
-      const wanted = { ...query, after, ...(isLong && { fields: new Map(), limit: mostKeys(limits, query) }) };
+      const wanted = { ...query, after, ...(isLong && { fields: new Map(), limit: maxKeys(limits, query) }) };
       const page = hasCursor ? await readPage(wanted, read) : { items: await read(wanted), last: undefined };
       const continued = page.last === undefined ? null : cursors.write(collection, query.sort, page.last);
       const next = isCutOff && continued !== null ? { next: continued } : {};
@@ -155,7 +155,7 @@ export function createItems(deps: {
 type Read = (query: ListQuery) => Promise<Item[]>;
 
 /** How many keys of a long list to read: one more than the maximum number of items that fit into a response. */
-const mostKeys = (limits: ReadLimits, { limit, fields }: Query): number =>
+const maxKeys = (limits: ReadLimits, { limit, fields }: Query): number =>
   Math.min(limit ?? Number.POSITIVE_INFINITY, Math.floor(limits.bytes / (10 * fields.size + 3)) + 1);
 
 /**
@@ -167,7 +167,7 @@ async function readPage(query: ListQuery, read: Read): Promise<{ items: Item[]; 
   const { limit, after = null } = query;
   // One extra item shows that there are more.
   const items = await read({ ...query, limit: limit === null ? null : limit + 1, hasPositions: true });
-  const positions = items.map(takePosition);
+  const positions = items.map(detachPosition);
   if (limit === null || items.length <= limit) return { items, last: undefined };
   return { items: items.slice(0, limit), last: limit === 0 ? after : (positions[limit - 1] ?? null) };
 }
@@ -184,7 +184,7 @@ async function writeInParts(
   read: Read,
 ): Promise<string[]> {
   const keys = found.map(({ id }) => id as Key);
-  if (keys.length >= mostKeys(limits, { ...query, limit: null })) throw tooLarge(limits);
+  if (keys.length >= maxKeys(limits, { ...query, limit: null })) throw tooLarge(limits);
   const written: string[] = [];
   let bytes = 0;
   for await (const items of inParts(keys, partSize, (part) => read({ ...query, keys: part, limit: null, offset: 0 }))) {

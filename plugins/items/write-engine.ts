@@ -7,7 +7,7 @@ import {
 } from '../../db/queries/access/administrators.js';
 import { type Columns, deleteRecords, type Key, updateRecords } from '../../db/queries/items/writes.js';
 import { collections, type WritableCollection } from '../../db/query-language/collections.js';
-import { rehearse, transact } from '../../db/transact.js';
+import { dryRun, transact } from '../../db/transact.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -212,7 +212,7 @@ export function createWrites(deps: {
       // Each attempt starts with copies of the requested changes, because the checks remove values that change nothing.
       explained(collections[name], items, () => run(dbOf(caller), (tx) => write(tx, copiesOf(items), isRehearsal)));
     if (prepare && touches(items, costly)) {
-      await attempt(rehearse, true);
+      await attempt(dryRun, true);
       await prepare(caller, items);
     }
     caller.client.abandoned.throwIfAborted();

@@ -77,15 +77,15 @@ export function createMutations(deps: {
     const { fields: _fields, meta: _meta, aggregate: _aggregate, groupBy: _groupBy, ...selection } = input;
     if (selection.cursor !== undefined) throw invalidQuery('The query of an update or deletion cannot have a cursor');
     const limits = limitsOf(caller);
-    const most = Math.min(maxBatch, limits.maximum ?? maxBatch);
+    const maxItems = Math.min(maxBatch, limits.maximum ?? maxBatch);
     // One extra row shows that the query selects too many items.
-    const limitsHere = { ...limits, default: most + 1, maximum: most + 1 };
+    const limitsHere = { ...limits, default: maxItems + 1, maximum: maxItems + 1 };
     const asked = parseQuery(selection, collections[name], view, variablesOf(caller, now), limitsHere);
     const query = await costly.split(dbOf(caller), collections[name], asked, view);
     const found = await readItems(dbOf(caller), collections[name], { ...query, fields: new Map() }, view, limits.read);
-    if (found.length > most && most < maxBatch) {
+    if (found.length > maxItems && maxItems < maxBatch) {
       throw invalidQuery(
-        `The query of an update or deletion can select at most ${most} items. Set a limit, or select fewer.`,
+        `The query of an update or deletion can select at most ${maxItems} items. Set a limit, or select fewer.`,
       );
     }
     return limited(found.map(({ id }) => id as Key)).slice();

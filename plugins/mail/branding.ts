@@ -1,4 +1,4 @@
-import { type Colour, contrast as contrastOf, parseColour } from '../platform/color-contrast.js';
+import { type Color, contrast as contrastOf, parseColor } from '../platform/color-contrast.js';
 
 /** The color of the built-in templates if the project has none, or one in a format that email clients may not support. */
 const defaultColor = '#2f5bea';
@@ -46,8 +46,8 @@ function webUrl(text: string | null): string | null {
 
 const contrast = (a: string, b: string): number => contrastOf(parsed(a), parsed(b));
 
-function parsed(color: string): Colour {
-  const found = parseColour(color);
+function parsed(color: string): Color {
+  const found = parseColor(color);
   if (!found) throw new Error(`${color} is not a valid color.`);
   return found;
 }

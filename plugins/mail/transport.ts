@@ -24,7 +24,7 @@ export interface MailTransport {
 }
 
 /** Time limits for the mail server in milliseconds: for each step, and for the whole delivery. */
-const patience = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_000 };
+const smtpTimeoutMs = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_000 };
 
 /** Sends emails over SMTP, through `sendmail`, or to the development mailbox. Null: no transport is available, so emails wait. */
 export function createMailTransport(
@@ -58,7 +58,7 @@ export function createMailTransport(
           'Auto-Submitted': 'auto-generated',
         },
       };
-      await observe(handover, () => inTime(mailer.sendMail(mail), patience.all));
+      await observe(handover, () => inTime(mailer.sendMail(mail), smtpTimeoutMs.all));
     },
     close: () => mailer.close(),
   };
@@ -74,9 +74,9 @@ function createSmtp(config: Config) {
     ...(user === undefined ? {} : { auth: { user, pass: pass ?? '' } }),
     pool: true,
     maxConnections: 5,
-    connectionTimeout: patience.connect,
-    greetingTimeout: patience.greeting,
-    socketTimeout: patience.silence,
+    connectionTimeout: smtpTimeoutMs.connect,
+    greetingTimeout: smtpTimeoutMs.greeting,
+    socketTimeout: smtpTimeoutMs.silence,
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -107,7 +107,7 @@ export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }
 
-const longestName = 60;
+const maxNameLength = 60;
 const looksLikeLink = /:\/\/|[\p{L}\p{N}][.。]\p{L}{2}|\d+(\.\d+){3}/u;
 /** Characters that are invisible or change the text direction, except the joiners, which some scripts need. */
 const invisible = /(?![\u200c\u200d])[\p{Cf}\u3164]/gu;
@@ -120,7 +120,7 @@ function nameOf(name: string | null | undefined): string | null {
   const line = oneLine((name ?? '').replace(invisible, ''));
   // Check the text as readers see it: a period has many Unicode forms, and joiners are invisible.
   const seen = line.replace(/\p{Cf}/gu, '').normalize('NFKC');
-  return line.length > longestName || looksLikeLink.test(seen) ? null : line || null;
+  return line.length > maxNameLength || looksLikeLink.test(seen) ? null : line || null;
 }
 
 const rightToLeft = new Set(['Arab', 'Hebr', 'Syrc', 'Thaa', 'Nkoo', 'Adlm', 'Rohg', 'Aran']);

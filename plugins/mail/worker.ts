@@ -15,7 +15,7 @@ export interface MailWorker {
 /** How many emails one process delivers at the same time. */
 const batch = 5;
 const interval = 500;
-const longestStop = 8_000;
+const maxStopMs = 8_000;
 
 /** Delivers emails from the queue. A failure of one email affects no other email, and does not end the process. */
 export function createMailWorker(deps: {
@@ -81,12 +81,12 @@ export function createMailWorker(deps: {
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);
-      let patience: NodeJS.Timeout | undefined;
+      let stopTimer: NodeJS.Timeout | undefined;
       const enough = new Promise<void>((resolve) => {
-        patience = setTimeout(resolve, longestStop);
+        stopTimer = setTimeout(resolve, maxStopMs);
       });
       await Promise.race([Promise.all(inProgress), enough]);
-      clearTimeout(patience);
+      clearTimeout(stopTimer);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ServerInfo } from '../../schemas/server.js';
 export type Project = ServerInfo['project'] & { self_service: boolean; self_deletion: boolean };
 
 /** Milliseconds. */
-const patience = 1_000;
+const settingsTimeoutMs = 1_000;
 
 const defaults: Project = {
   project_name: 'Gatehouse',
@@ -28,7 +28,7 @@ export function createProjectReader(
   return async () => {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('Reading the settings took too long.')), patience);
+      timer = setTimeout(() => reject(new Error('Reading the settings took too long.')), settingsTimeoutMs);
     });
     try {
       latest = await Promise.race([read(), timeout]);

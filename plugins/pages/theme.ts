@@ -1,4 +1,4 @@
-import { type Colour, parseColour, readableOn, textOn, toHex } from '../platform/color-contrast.js';
+import { type Color, parseColor, readableOn, textOn, toHex } from '../platform/color-contrast.js';
 
 /** The background colors behind the accent color, as defined in `pages/browser/account.css`. */
 export const surfaces = {
@@ -9,18 +9,18 @@ export const surfaces = {
 const namePattern = /^theme-([0-9a-f]{6})\.css$/;
 
 /** The name of the style sheet for a project's color. Undefined: the project has no color, or the service cannot parse it. */
-export function themeName(colour: string | null): string | undefined {
-  const parsed = colour === null ? undefined : parseColour(colour);
+export function themeName(color: string | null): string | undefined {
+  const parsed = color === null ? undefined : parseColor(color);
   return parsed && `theme-${toHex(parsed)}.css`;
 }
 
 /** The style sheet with that name. It depends only on the name, so that every instance can serve it. Undefined: the name is invalid. */
 export function themeCss(name: string): string | undefined {
   const [, hex] = namePattern.exec(name) ?? [];
-  const colour = hex === undefined ? undefined : parseColour(`#${hex}`);
-  if (!colour) return undefined;
+  const color = hex === undefined ? undefined : parseColor(`#${hex}`);
+  if (!color) return undefined;
   const rule = (on: readonly string[]) => {
-    const accent = readableOn(colour, on.map(parseColour) as Colour[]);
+    const accent = readableOn(color, on.map(parseColor) as Color[]);
     return `:root{--accent:#${toHex(accent)};--on-accent:#${toHex(textOn(accent))}}`;
   };
   return `${rule(surfaces.light)}@media (prefers-color-scheme:dark){${rule(surfaces.dark)}}\n`;

@@ -1,4 +1,4 @@
-export interface Together<Entry> {
+export interface BatchWriter<Entry> {
   /** Returns immediately. The entry is written later. */
   add(key: string, entry: Entry): void;
   /** Writes the waiting entries, and resolves when they are written. */
@@ -12,7 +12,7 @@ export interface Together<Entry> {
  * @param merge combines a new entry with a waiting entry of the same key
  * @param onFailure called with an error of `write`; the entries of that batch are lost
  */
-export function createTogether<Entry>({
+export function createBatchWriter<Entry>({
   write,
   merge,
   pause,
@@ -22,7 +22,7 @@ export function createTogether<Entry>({
   merge(waiting: Entry, added: Entry): Entry;
   pause: number;
   onFailure(error: unknown): void;
-}): Together<Entry> {
+}): BatchWriter<Entry> {
   let waiting = new Map<string, Entry>();
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;

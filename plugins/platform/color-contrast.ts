@@ -1,11 +1,11 @@
 /** Red, green and blue, each from 0 to 255. */
-export type Colour = readonly [number, number, number];
+export type Color = readonly [number, number, number];
 
-const black: Colour = [0, 0, 0];
-const white: Colour = [255, 255, 255];
+const black: Color = [0, 0, 0];
+const white: Color = [255, 255, 255];
 
 /** Parses a color in a numeric CSS format: `#rgb`, `#rrggbb`, `rgb(…)`, `hsl(…)`. Opacity is ignored. */
-export function parseColour(text: string): Colour | undefined {
+export function parseColor(text: string): Color | undefined {
   const value = text.trim().toLowerCase();
   const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])[0-9a-f]?$/.exec(value);
   if (short) return triple(short.slice(1).map((digit) => Number.parseInt(digit + digit, 16)));
@@ -28,7 +28,7 @@ export function parseColour(text: string): Colour | undefined {
 }
 
 /** @param hue in degrees; `saturation` and `lightness` in percent */
-function fromHsl(hue: number, saturation: number, lightness: number): Colour {
+function fromHsl(hue: number, saturation: number, lightness: number): Color {
   const [s, l] = [Math.min(saturation, 100) / 100, Math.min(lightness, 100) / 100];
   const channel = (offset: number) => {
     const position = (offset + hue / 30) % 12;
@@ -37,16 +37,16 @@ function fromHsl(hue: number, saturation: number, lightness: number): Colour {
   return triple([channel(0), channel(8), channel(4)]);
 }
 
-function triple([red = 0, green = 0, blue = 0]: readonly number[]): Colour {
+function triple([red = 0, green = 0, blue = 0]: readonly number[]): Color {
   const clamp = (value: number) => Math.min(255, Math.round(value));
   return [clamp(red), clamp(green), clamp(blue)];
 }
 
-export const toHex = (colour: Colour): string => colour.map((value) => value.toString(16).padStart(2, '0')).join('');
+export const toHex = (color: Color): string => color.map((value) => value.toString(16).padStart(2, '0')).join('');
 
 /** Relative luminance (WCAG 2.2). */
-function luminance(colour: Colour): number {
-  const [red = 0, green = 0, blue = 0] = colour.map((value) => {
+function luminance(color: Color): number {
+  const [red = 0, green = 0, blue = 0] = color.map((value) => {
     const share = value / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
@@ -54,7 +54,7 @@ function luminance(colour: Colour): number {
 }
 
 /** Contrast ratio (WCAG 2.2), from 1 to 21. */
-export function contrast(one: Colour, other: Colour): number {
+export function contrast(one: Color, other: Color): number {
   const [lighter = 0, darker = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return (lighter + 0.05) / (darker + 0.05);
 }
@@ -63,17 +63,17 @@ export function contrast(one: Colour, other: Colour): number {
 const readable = 4.5;
 
 /** The closest shade of a color that is readable on all surfaces. */
-export function readableOn(colour: Colour, surfaces: readonly Colour[]): Colour {
+export function readableOn(color: Color, surfaces: readonly Color[]): Color {
   const isLight = surfaces.every((surface) => luminance(surface) > 0.5);
   for (let share = 0; share < 1; share += 0.02) {
-    const shade = mix(colour, isLight ? black : white, share);
+    const shade = mix(color, isLight ? black : white, share);
     if (surfaces.every((surface) => contrast(shade, surface) >= readable)) return shade;
   }
   return isLight ? black : white;
 }
 
 /** The text color for a background: white if it is readable, otherwise black. */
-export const textOn = (colour: Colour): Colour => (contrast(white, colour) >= readable ? white : black);
+export const textOn = (color: Color): Color => (contrast(white, color) >= readable ? white : black);
 
-const mix = (colour: Colour, other: Colour, share: number): Colour =>
-  triple(colour.map((value, index) => value + ((other[index] ?? 0) - value) * share));
+const mix = (color: Color, other: Color, share: number): Color =>
+  triple(color.map((value, index) => value + ((other[index] ?? 0) - value) * share));

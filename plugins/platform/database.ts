@@ -35,7 +35,8 @@ export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (t
     app.addHook('onClose', () => connection.close());
     await migrate(connection, bootstrap);
     connection.limitWaiting(app.config.QUERY_TIMEOUT);
-    if (connection.keepUp) app.every(10_000, connection.keepUp, 'maintenance of the embedded database failed');
+    if (connection.runMaintenance)
+      app.every(10_000, connection.runMaintenance, 'maintenance of the embedded database failed');
     app.decorate('db', connection.db);
     app.decorate('dbOf', ({ userId, client }) => connection.dbOf(userId ?? client.network));
     app.decorate('maintenanceDb', connection.maintenanceDb);

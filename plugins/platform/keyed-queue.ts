@@ -3,7 +3,7 @@ import fastq, { type queueAsPromised } from 'fastq';
 type Task = () => Promise<unknown>;
 
 /** Runs a task when it is its turn. */
-export type Turns = <T>(key: string, task: () => Promise<T>) => Promise<T>;
+export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits how many tasks of one key run at the same time. Login attempts are counted before they are known to be correct, so a
@@ -11,7 +11,7 @@ export type Turns = <T>(key: string, task: () => Promise<T>) => Promise<T>;
  * @param atOnce concurrent tasks per key
  * @param capacity waiting tasks of all keys together; beyond that, tasks run immediately
  */
-export function createTurns(atOnce: number, capacity: number): Turns {
+export function createKeyedQueue(atOnce: number, capacity: number): KeyedQueue {
   const queues = new Map<string, queueAsPromised<Task, unknown>>();
   let waiting = 0;
 

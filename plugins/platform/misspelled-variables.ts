@@ -10,9 +10,9 @@ export interface MisspelledVariable {
 }
 
 /** Shorter names, such as HOST and PORT, are too similar to unrelated ones. */
-const shortestWithSlips = 8;
+const minLengthForOneSlip = 8;
 /** For names of at least this length, two typing errors are tolerated. */
-const shortestWithTwoSlips = 11;
+const minLengthForTwoSlips = 11;
 
 /**
  * Finds unknown variables whose names resemble a known one: in another letter case, or with one or two typing errors. They have
@@ -46,7 +46,7 @@ function closestOf(name: string, known: readonly string[]): string | undefined {
 }
 
 const allowedSlips = ({ length }: string): number =>
-  length < shortestWithSlips ? 0 : length < shortestWithTwoSlips ? 1 : 2;
+  length < minLengthForOneSlip ? 0 : length < minLengthForTwoSlips ? 1 : 2;
 
 /**
  * The number of letters that are missing, extra, wrong or swapped with their neighbor (optimal string alignment distance).

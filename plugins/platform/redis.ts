@@ -14,7 +14,7 @@ const commandTimeout = 1_000;
 const connectTimeout = 2_000;
 /** Milliseconds without a response after which the connection is replaced. */
 const socketTimeout = 2_000;
-const longestPause = 2_000;
+const maxPauseMs = 2_000;
 /** Milliseconds that the start waits for Redis, which may become available in a moment. */
 const startPatience = 1_000;
 
@@ -37,7 +37,7 @@ export const redisPlugin = plugin(
       commandTimeout,
       connectTimeout,
       socketTimeout,
-      retryStrategy: (times) => Math.min(100 * times, longestPause),
+      retryStrategy: (times) => Math.min(100 * times, maxPauseMs),
     });
     let isLost = false;
     // Emitted for every attempt, but logged only once. The URL contains a password, but the error message does not.

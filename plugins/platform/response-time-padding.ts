@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * reveal what the work did.
  * @param step milliseconds, longer than the work usually takes
  */
-export async function inEvenTime<T>(step: number, work: () => Promise<T>): Promise<T> {
+export async function padResponseTime<T>(step: number, work: () => Promise<T>): Promise<T> {
   const start = performance.now();
   try {
     return await work();

@@ -28,12 +28,12 @@ export function statementOf(text: string): Operation {
     attributes: {
       'db.system.name': 'postgresql',
       'db.operation.name': operation,
-      'db.query.text': text.length > longestText ? `${text.slice(0, longestText)}…` : text,
+      'db.query.text': text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text,
     },
   };
 }
 
-const longestText = 2_000;
+const maxTextLength = 2_000;
 
 /** A Redis command, without its arguments. */
 export const redisCommandOf = (command: string): Operation => ({

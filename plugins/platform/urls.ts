@@ -18,13 +18,13 @@ export function isAllowedUrl(url: string, allowList: readonly string[]): boolean
 }
 
 /** Characters. Limits URLs in emails, because anyone can request such an email to any address. */
-const longestUrl = 2048;
+const maxUrlLength = 2048;
 
 /** @throws {ApiError} INVALID_PAYLOAD if the URL is not in the list, or is too long */
 export function requireAllowedUrl(name: string, url: string | undefined, allowList: readonly string[]): void {
   if (url === undefined) return;
-  if (url.length > longestUrl) {
-    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} can have at most ${longestUrl} characters` });
+  if (url.length > maxUrlLength) {
+    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} can have at most ${maxUrlLength} characters` });
   }
   if (isAllowedUrl(url, allowList)) return;
   throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of allowed URLs` });

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * Loading runs a lot of code only once, and V8 mistakes this for a busy service. It reserves 32 MB for young objects and never
  * releases them, it spends memory on threads that optimize code which hardly ever runs again, and it keeps garbage, because nothing
- * requires the space. This module must be imported first. It prevents the first two until {@link settleMemory}. Node.js 20 to 26
+ * requires the space. This module must be imported first. It prevents the first two until {@link releaseStartupMemory}. Node.js 20 to 26
  * apply changes to these flags at any time.
  */
 const [whileLoading, afterwards] = [
@@ -17,7 +17,7 @@ const set = (flags: readonly string[]) => {
 set(whileLoading);
 
 /** Call this when everything is loaded. Collects the garbage, which takes a tenth of a second, and restores the defaults of V8. */
-export async function settleMemory(): Promise<void> {
+export async function releaseStartupMemory(): Promise<void> {
   try {
     const { Session } = await import('node:inspector/promises');
     const session = new Session();

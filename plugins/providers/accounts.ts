@@ -63,7 +63,7 @@ interface Dependencies {
 }
 
 /** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
-const mostKept = 2_000;
+const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by the provider's identifier, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
@@ -205,7 +205,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   /** Changes nothing, because the user has provided only one of two factors. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
     if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
-    const kept = Buffer.byteLength(JSON.stringify(data)) <= mostKept ? data : null;
+    const kept = Buffer.byteLength(JSON.stringify(data)) <= maxKept ? data : null;
     const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
     const pendingProfile = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
     return { waiting: { identity: holder.identity, profile: pendingProfile } };

@@ -44,7 +44,7 @@ export type PendingLogin = Static<typeof PendingLogin>;
 export type PendingProfile = Readonly<Omit<PendingLogin['profile'], 'groups'>> & { readonly groups: readonly string[] };
 
 /** How long users have to complete the provider's pages, or to enter a code, in milliseconds. */
-export const patience = 300_000;
+export const attemptTimeoutMs = 300_000;
 
 export interface Attempts {
   begin(provider: string, attempt: Omit<Attempt, 'id' | 'expires'>): string;
@@ -61,7 +61,7 @@ export interface Attempts {
 export function createAttempts({ box, clock }: { box: SecretBox; clock: Clock }): Attempts {
   const seal = (purpose: string, content: object) => {
     const id = randomBytes(16).toString('base64url');
-    return box.seal(JSON.stringify({ ...content, id, expires: clock().getTime() + patience }), purpose);
+    return box.seal(JSON.stringify({ ...content, id, expires: clock().getTime() + attemptTimeoutMs }), purpose);
   };
 
   const open = <Schema extends TSchema & { static: { expires: number } }>(

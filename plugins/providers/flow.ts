@@ -7,7 +7,7 @@ import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import type { Principal } from '../server/caller.js';
 import { routeNotFound, toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
-import { type Attempt, type Attempts, challengeOf, type LoginForm, patience } from './attempts.js';
+import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginForm } from './attempts.js';
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
 
@@ -221,4 +221,4 @@ function refusal({ config: { key } }: Provider, error: unknown): ApiError {
 }
 
 /** Lifetime of the cookies of the flow, in seconds. */
-export const cookieLifetime = patience / 1000;
+export const cookieLifetime = attemptTimeoutMs / 1000;

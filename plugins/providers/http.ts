@@ -2,7 +2,7 @@ import { ApiError } from '../../schemas/errors.js';
 import { type Note, type Observe, requestOf } from '../platform/traced-operations.js';
 
 /** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
-export const largestAnswer = 262_144;
+export const maxResponseBytes = 262_144;
 
 /** The error for a provider that does not respond as it must. The cause appears only in the log. */
 export const providerDown = (key: string, cause: unknown): ApiError => {
@@ -28,7 +28,7 @@ export function createFetch(timeout: number, observe: Observe): Fetch {
     let size = 0;
     for await (const chunk of response.body ?? []) {
       size += chunk.length;
-      if (size > largestAnswer) throw new Error(`${url} returned more than ${largestAnswer} bytes.`);
+      if (size > maxResponseBytes) throw new Error(`${url} returned more than ${maxResponseBytes} bytes.`);
       chunks.push(chunk);
     }
     const { status, headers } = response;

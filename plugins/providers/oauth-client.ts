@@ -4,7 +4,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import { type Observe, requestOf } from '../platform/traced-operations.js';
 import type { Endpoints } from './endpoints.js';
-import { largestAnswer, providerDown } from './http.js';
+import { maxResponseBytes, providerDown } from './http.js';
 
 /** The steps of the flow that need the request and the reply, because these carry the cookies with the state and the verifier. */
 export interface OAuthClient {
@@ -59,7 +59,7 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
         tokenPath: token.pathname + token.search,
       },
       options: { authorizationMethod: endpoints.authorizationMethod },
-      http: { timeout, maxBytes: largestAnswer },
+      http: { timeout, maxBytes: maxResponseBytes },
     },
   });
   await host.ready();

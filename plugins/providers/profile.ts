@@ -21,8 +21,8 @@ type ProfileKeys = Pick<
   'IDENTIFIER_KEY' | 'EMAIL_KEY' | 'FIRST_NAME_KEY' | 'LAST_NAME_KEY' | 'GROUP_CLAIM_NAME'
 >;
 
-const longestIdentifier = 255;
-const longestName = 50;
+const maxIdentifierLength = 255;
+const maxNameLength = 50;
 
 /** Claims about the token, not about the user (RFC 7519, 4.1; OpenID Connect Core 1.0, 2). */
 const protocolClaims = new Set([
@@ -90,26 +90,26 @@ function fitting(members: readonly [name: string, value: unknown][]): Record<str
 function identifierOf(value: unknown): string | null {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '' || text !== storable(text)) return null;
-  return [...text].length <= longestIdentifier ? text : null;
+  return [...text].length <= maxIdentifierLength ? text : null;
 }
 
 function nameOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = storable(value).trim();
-  return name === '' ? null : [...name].slice(0, longestName).join('');
+  return name === '' ? null : [...name].slice(0, maxNameLength).join('');
 }
 
 /** Removes NUL characters and replaces lone surrogates, because the database cannot store them. */
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
-const deepest = 8;
+const maxDepth = 8;
 const secret = /token|secret|password/i;
 
 /** A value that the database can store, with limited depth, and without members that could be credentials. */
 function cleaned(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return storable(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth === deepest) return null;
+  if (depth === maxDepth) return null;
   if (Array.isArray(value)) return value.map((item) => cleaned(item, depth + 1));
   const entries = Object.entries(value).filter(([name]) => !secret.test(name) && name !== '__proto__');
   return Object.fromEntries(entries.map(([name, item]) => [cleaned(name, depth), cleaned(item, depth + 1)]));

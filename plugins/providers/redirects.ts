@@ -2,7 +2,7 @@ import { ApiError } from '../../schemas/errors.js';
 import { ambiguous, isAllowedUrl, pathHere, webUrl } from '../platform/urls.js';
 
 /** The state contains the redirect, so a longer one would make the state too long for a URL. */
-const longest = 1024;
+const maxLength = 1024;
 
 /**
  * Where a login through a provider can redirect to: a path of this service, a URL of its own origin, or a URL in the provider's
@@ -11,7 +11,7 @@ const longest = 1024;
  * @throws {ApiError} INVALID_PAYLOAD
  */
 export function requireRedirect(wanted: string, publicUrl: string, allowList: readonly string[]): string {
-  const target = wanted.length > longest ? undefined : targetOf(wanted, publicUrl, allowList);
+  const target = wanted.length > maxLength ? undefined : targetOf(wanted, publicUrl, allowList);
   if (target === undefined) {
     throw new ApiError('INVALID_PAYLOAD', {
       reason:

@@ -28,7 +28,7 @@ import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
 import { isDue, scopeOf, stateOfRegistration } from '../mail/recipients.js';
 import type { Clock } from '../platform/clock.js';
-import { inEvenTime } from '../platform/response-time-padding.js';
+import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { Client } from '../server/client-info.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
@@ -230,7 +230,7 @@ export function createRegistration(deps: {
     register: async (registration, client) => {
       requireAllowedUrl('verification_url', registration.url, allowList);
       await rateLimits.requireRegistration(client.network);
-      await inEvenTime(answerAfter, () => attempt(registration, client));
+      await padResponseTime(answerAfter, () => attempt(registration, client));
     },
 
     resend: async (email, client) => {

@@ -58,11 +58,11 @@ function isInRanges(ip: string | null, ranges: readonly string[]): boolean {
   for (const range of ranges) {
     const [network = '', prefix, ...rest] = range.split('/');
     const version = isIP(network);
-    const longest = version === 4 ? 32 : 128;
+    const addressBits = version === 4 ? 32 : 128;
     // Digits only: `Number` would read an empty prefix as 0, which is the whole internet.
-    if (version === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix ?? `${longest}`)) continue;
-    const bits = Number(prefix ?? longest);
-    if (bits <= longest) list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');
+    if (version === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix ?? `${addressBits}`)) continue;
+    const bits = Number(prefix ?? addressBits);
+    if (bits <= addressBits) list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');
   }
   return list.check(ip, family === 4 ? 'ipv4' : 'ipv6');
 }

@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-const longestUserAgent = 255;
+const maxUserAgentLength = 255;
 
 /** A zone (`fe80::1%eth0`, RFC 4007) is meaningful only on its own host, and can have any length. */
 const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
@@ -60,7 +60,7 @@ class RequestClient implements Client {
     const userAgent = request.headers['user-agent'];
     this.ip = isIP(request.ip) === 0 ? null : withoutZone(request.ip);
     // Cutting can split a surrogate pair, and the database rejects JSON with half of one.
-    this.userAgent = userAgent ? userAgent.slice(0, longestUserAgent).toWellFormed() : null;
+    this.userAgent = userAgent ? userAgent.slice(0, maxUserAgentLength).toWellFormed() : null;
     this.network = networkOf(request);
     this.requestId = request.id;
     this.#response = request.response;

@@ -11,7 +11,7 @@ declare module 'fastify' {
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 
 /** Levels. Deeper than any valid payload, but not deep enough to overflow the stack of a recursive function. */
-const deepest = 64;
+const maxDepth = 64;
 
 /**
  * Parses bodies as JSON. An empty body is treated as `{}`. A body of any other type is ignored and also treated as `{}`, so only
@@ -58,7 +58,7 @@ function decode(body: Buffer): string {
 /** The fault in a parsed body, if any. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'The body must be a JSON object or array.';
-  if (isDeeperThan(value, deepest)) return `The body is nested more than ${deepest} levels deep.`;
+  if (isDeeperThan(value, maxDepth)) return `The body is nested more than ${maxDepth} levels deep.`;
   if (!isStorable(value)) return 'A string in the body contains a NUL character or an unpaired surrogate.';
   return undefined;
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../../schemas/errors.js';
  * @param wait milliseconds until the next one is allowed
  */
 export function requestsExceeded(limit: number, wait: number, now: Date): ApiError {
-  const patience = Math.max(wait, 1);
-  const reset = new Date(now.getTime() + patience).toISOString();
-  return new ApiError('REQUESTS_EXCEEDED', { limit, reset }, Math.ceil(patience / 1_000));
+  const waitMs = Math.max(wait, 1);
+  const reset = new Date(now.getTime() + waitMs).toISOString();
+  return new ApiError('REQUESTS_EXCEEDED', { limit, reset }, Math.ceil(waitMs / 1_000));
 }

@@ -9,12 +9,12 @@ import { hashToken } from '../tokens/refresh-tokens.js';
 declare module 'fastify' {
   interface FastifyInstance {
     /** The administrator that the service created at this start; null: it created none. */
-    madeAdministrator: MadeAdministrator | null;
+    createdAdministrator: CreatedAdministrator | null;
   }
 }
 
 /** The administrator that the service created at this start. */
-export interface MadeAdministrator {
+export interface CreatedAdministrator {
   email: string;
   /** The generated password, to be shown on the terminal. Null: ADMIN_PASSWORD was set, or the password is in `passwordFile`. */
   password: string | null;
@@ -32,14 +32,14 @@ export const bootstrapOf =
   (app: FastifyInstance, showsPassword: boolean) =>
   async (tx: Executor): Promise<void> => {
     await ensureSettings(tx);
-    app.decorate('madeAdministrator', (await hasNoUsers(tx)) ? await createFirst(tx, app, showsPassword) : null);
+    app.decorate('createdAdministrator', (await hasNoUsers(tx)) ? await createFirst(tx, app, showsPassword) : null);
   };
 
 async function createFirst(
   tx: Executor,
   { config, passwords }: FastifyInstance,
   showsPassword: boolean,
-): Promise<MadeAdministrator> {
+): Promise<CreatedAdministrator> {
   const password = config.ADMIN_PASSWORD ?? randomBytes(15).toString('base64url');
   const isGenerated = config.ADMIN_PASSWORD === undefined;
   // Stored before the account is created, because an account whose password is lost is of no use.

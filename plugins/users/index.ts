@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { sumUpUserCounts } from '../../db/queries/users/user-counts.js';
+import { compactUserCounts } from '../../db/queries/users/user-counts.js';
 import { hour } from '../platform/scheduler.js';
 import { type ChangePassword, createChangePassword } from './change-password.js';
 import { createDisableTwoFactor, type DisableTwoFactor } from './disable-two-factor.js';
@@ -42,7 +42,7 @@ export const usersPlugin = plugin(
     );
     app.decorate('disableTwoFactor', createDisableTwoFactor({ db, clock, stepUp, activity }));
     app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, passwordChecks, activity }));
-    app.every(hour, () => sumUpUserCounts(app.maintenanceDb), 'the user counts could not be consolidated');
+    app.every(hour, () => compactUserCounts(app.maintenanceDb), 'the user counts could not be consolidated');
   },
   {
     name: 'users',

@@ -30,7 +30,7 @@ export interface Users {
   permissionsOf(caller: Caller): MyPermissions;
 }
 
-const longestPage = 255;
+const maxPageLength = 255;
 
 export function createUsers({ db, items }: { db: Executor; items: Items }): Users {
   return {
@@ -54,7 +54,7 @@ export function createUsers({ db, items }: { db: Executor; items: Items }): User
       Object.fromEntries(permittedCollections.map((collection) => [collection, accessTo(caller, collection)])),
 
     trackPage: async (caller, page) => {
-      if ([...page].length > longestPage) {
+      if ([...page].length > maxPageLength) {
         throw new ApiError('VALUE_TOO_LONG', { collection: 'users', field: 'last_page', value: page });
       }
       await writeLastPage(db, caller.userId, page);

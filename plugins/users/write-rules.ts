@@ -22,7 +22,7 @@ import type { Clock } from '../platform/clock.js';
 import type { Caller, Principal } from '../server/caller.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
-const longestPassword = 1024;
+const maxPasswordLength = 1024;
 /** Placeholder until `prepare` computes the hash. No password matches it. */
 const notHashed = '-';
 /** How many passwords a caller who is not an administrator can set in one request: each one must be hashed. */
@@ -52,7 +52,7 @@ const special: SpecialFields = {
   password: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('password must be a string');
     if (value === '') throw refuse('password', 'too_short');
-    if (value !== null && value.length > longestPassword) throw tooLong('password', concealed);
+    if (value !== null && value.length > maxPasswordLength) throw tooLong('password', concealed);
     columns.password = value === null ? null : notHashed;
   },
   token: (value, { columns }) => {

@@ -69,7 +69,7 @@ t.test(
     const instances = started.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
     t.teardown(() => Promise.all(instances.map((app) => app.close())));
     t.equal(instances.length, 5, 'all instances start');
-    t.equal(instances.filter((app) => app.madeAdministrator !== null).length, 1, 'one created the administrator');
+    t.equal(instances.filter((app) => app.createdAdministrator !== null).length, 1, 'one created the administrator');
     for (const app of instances) t.equal((await logIn(app)).statusCode, 200);
     if (instances[0]) await isBootstrappedOnce(t, instances[0]);
   },
@@ -81,7 +81,7 @@ t.test('a second start creates nothing, even with a different configuration', as
 
   const first = await buildApp(testConfig({ ADMIN_TOKEN: token }), { database: location });
   t.strictSame(
-    first.madeAdministrator,
+    first.createdAdministrator,
     { email: admin.email, password: null, passwordFile: null },
     'a configured password is not reported',
   );
@@ -97,7 +97,7 @@ t.test('a second start creates nothing, even with a different configuration', as
   // The configuration of the administrator applies only to the first start.
   const changed = { ADMIN_EMAIL: 'other@example.com', ADMIN_PASSWORD: 'another password', ADMIN_TOKEN: `${token}-2` };
   const second = await buildApp(testConfig(changed), { database: location });
-  t.equal(second.madeAdministrator, null);
+  t.equal(second.createdAdministrator, null);
   await isBootstrappedOnce(t, second);
   t.equal((await logIn(second)).statusCode, 200, 'the first password still works');
   t.equal(codeOf(await logIn(second, { ...admin, password: 'another password' })), 'INVALID_CREDENTIALS');
@@ -113,7 +113,7 @@ t.test('a second start creates nothing, even with a different configuration', as
   await changeUser(second, administrator?.id ?? '', { status: 'archived', email: 'former@example.com', role: null });
   await second.close();
   const third = await buildApp(testConfig(), { database: location });
-  t.equal(third.madeAdministrator, null);
+  t.equal(third.createdAdministrator, null);
   t.equal((await third.db.select().from(users)).length, 1);
   await third.close();
 });
@@ -127,7 +127,7 @@ t.test('without ADMIN_PASSWORD, a password is generated and shown on the termina
     await app.close();
     await database.drop();
   });
-  const { email, password } = app.madeAdministrator ?? {};
+  const { email, password } = app.createdAdministrator ?? {};
   t.match(password, /^[\w-]{20}$/);
   t.equal((await logIn(app, { email, password })).statusCode, 200);
   t.notOk(existsSync(DATA_DIR), 'the password is not stored in a file');
@@ -144,7 +144,7 @@ t.test('without a terminal, the generated password is written to a private file,
     await app.close();
     await database.drop();
   });
-  const { email, password, passwordFile } = app.madeAdministrator ?? {};
+  const { email, password, passwordFile } = app.createdAdministrator ?? {};
   t.equal(password, null);
   t.equal(passwordFile, join(DATA_DIR, 'admin-password'));
   t.equal(statSync(DATA_DIR).mode & 0o777, 0o700);

@@ -27,7 +27,7 @@ async function startEmbedded(t: Test) {
   const connection = await openDatabase({ kind: 'embedded', dataDir: await makeDataDir(t) });
   t.teardown(() => connection.close());
   await connection.runScript('create table notes (id int primary key, text text)');
-  return { connection, keepUp: async () => connection.keepUp?.() };
+  return { connection, runMaintenance: async () => connection.runMaintenance?.() };
 }
 
 const one = async <T>({ db }: DatabaseConnection, statement: string) => {
@@ -48,12 +48,12 @@ const fill = ({ db }: DatabaseConnection, count: number) =>
 const flushStatistics = ({ runScript }: DatabaseConnection) => runScript('select pg_stat_force_next_flush()');
 
 t.test('maintenance keeps the write-ahead log small', { skip }, async (t) => {
-  const { connection, keepUp } = await startEmbedded(t);
+  const { connection, runMaintenance } = await startEmbedded(t);
   let largest = 0;
   for (let round = 0; round < 15; round++) {
     await fill(connection, 12_000);
     await connection.db.execute(sql`truncate notes`);
-    await keepUp();
+    await runMaintenance();
     largest = Math.max(largest, (await logSize(connection)) ?? Number.NaN);
   }
   const written = await one<number>(connection, `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as value`);
@@ -62,12 +62,12 @@ t.test('maintenance keeps the write-ahead log small', { skip }, async (t) => {
 });
 
 t.test('maintenance frees the space of deleted rows and updates the row counts of the planner', { skip }, async (t) => {
-  const { connection, keepUp } = await startEmbedded(t);
+  const { connection, runMaintenance } = await startEmbedded(t);
   const sizes: number[] = [];
   for (let round = 0; round < 3; round++) {
     await fill(connection, 5_000);
     await flushStatistics(connection);
-    await keepUp();
+    await runMaintenance();
     sizes.push((await sizeOfNotes(connection)) ?? Number.NaN);
     if (round === 0) {
       const known = await one<number>(connection, `select reltuples as value from pg_class where relname = 'notes'`);
@@ -77,19 +77,19 @@ t.test('maintenance frees the space of deleted rows and updates the row counts o
     await connection.db.execute(sql`delete from notes where id < 5000`);
     await connection.db.execute(sql`update notes set id = -1 - ${round}::int where id = 5000`);
     await flushStatistics(connection);
-    await keepUp();
+    await runMaintenance();
   }
   t.ok((sizes[2] ?? 0) < 1.5 * (sizes[0] ?? 0), `${sizes.join(', ')} bytes`);
 });
 
 t.test('maintenance waits for open transactions and does nothing when nothing is due', { skip }, async (t) => {
-  const { connection, keepUp } = await startEmbedded(t);
+  const { connection, runMaintenance } = await startEmbedded(t);
   await fill(connection, 40_000);
   await flushStatistics(connection);
   let maintenance = Promise.resolve() as Promise<unknown>;
   await connection.db.transaction(async (tx) => {
     await tx.execute(sql`insert into notes values (0, 'in a transaction')`);
-    maintenance = keepUp();
+    maintenance = runMaintenance();
     await sleep(50);
     await tx.execute(sql`update notes set text = 'still in it' where id = 0`);
   });
@@ -101,10 +101,10 @@ t.test('maintenance waits for open transactions and does nothing when nothing is
       `select concat_ws(' ', (select sum(vacuum_count) from pg_stat_user_tables), (select sum(analyze_count) from pg_stat_user_tables), redo_lsn) as value from pg_control_checkpoint()`,
     );
   await flushStatistics(connection);
-  await keepUp();
+  await runMaintenance();
   const before = await done();
   t.match(before, /^0 1 /, 'only the maintenance that was due ran, and it ran once');
-  for (let round = 0; round < 3; round++) await keepUp();
+  for (let round = 0; round < 3; round++) await runMaintenance();
   t.equal(await done(), before);
 });
 
@@ -117,14 +117,14 @@ t.test('a process killed during maintenance loses no acknowledged data', { skip 
   const dataDir = await makeDataDir(t);
   const client = new URL('../../db/client.js', import.meta.url);
   const program = `import { openDatabase } from '${client}';
-    const { runScript, keepUp } = await openDatabase({ kind: 'embedded', dataDir: ${JSON.stringify(dataDir)} });
+    const { runScript, runMaintenance } = await openDatabase({ kind: 'embedded', dataDir: ${JSON.stringify(dataDir)} });
     await runScript('create table if not exists notes (id int primary key, text text)');
     for (;;) {
       const { rows } = await runScript("insert into notes select coalesce((select max(id) from notes), 0) + number, repeat(md5(random()::text), 40) from generate_series(1, 400) number returning id");
       console.log(rows.at(-1).id);
       await runScript('delete from notes where id % 4 = 1');
       await runScript('checkpoint');
-      await keepUp();
+      await runMaintenance();
     }`;
   let last = 0;
   for (let kill = 0; kill < 2; kill++) {

@@ -11,7 +11,7 @@ t.test('a statement is prepared from its second use on', async (t) => {
 });
 
 t.test('the numbers of prepared and of remembered statements are limited', async (t) => {
-  const { wants } = createPreparing({ most: 2, noted: 3 });
+  const { wants } = createPreparing({ max: 2, noted: 3 });
   for (const text of ['a', 'b', 'c', 'd']) t.equal(wants(text), false);
   t.equal(wants('a'), false, 'the oldest statement is forgotten');
   t.equal(wants('d'), true);

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { openDatabase } from '../../db/client.js';
 import { migrate, migrateTables } from '../../db/migrate.js';
-import { countAllUsers, sumUpUserCounts } from '../../db/queries/users/user-counts.js';
+import { compactUserCounts, countAllUsers } from '../../db/queries/users/user-counts.js';
 import { permissions, userCounts, users } from '../../db/schema.js';
 import { bearer, type TestApp } from '../helpers/app.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
@@ -72,13 +72,13 @@ t.test('the count is correct after concurrent writes', async (t) => {
       if (number % 3 === 0) throw new Error('All for nothing.');
     });
     await work.catch((error: Error) => t.equal(error.message, 'All for nothing.'));
-    if (number % 4 === 0) await sumUpUserCounts(app.db);
+    if (number % 4 === 0) await compactUserCounts(app.db);
   };
   await Promise.all(Array.from({ length: 24 }, (_, number) => write(number)));
   const expected = 1 + 16 * 2;
   t.equal(await app.db.$count(users), expected);
   t.equal(await totalOf(service), expected);
-  await Promise.all(Array.from({ length: 4 }, () => sumUpUserCounts(app.db)));
+  await Promise.all(Array.from({ length: 4 }, () => compactUserCounts(app.db)));
   t.strictSame(
     (await app.db.select({ change: userCounts.change }).from(userCounts)).filter(({ change }) => change !== 0),
     [{ change: expected }],
@@ -105,7 +105,7 @@ t.test('the count is correct after the table is truncated while its count is sum
   await app.db.insert(users).values(people(3));
   const work: Promise<unknown>[] = [];
   await app.db.transaction(async (tx) => {
-    await sumUpUserCounts(tx);
+    await compactUserCounts(tx);
     work.push(Promise.resolve(app.db.execute(sql`truncate users cascade`)));
     await sleep(300);
   });
@@ -128,7 +128,7 @@ t.test('the guide’s statement corrects a wrong count, even during writes', asy
   t.not(slowly, repair);
   const repairing = app.databaseConnection.runScript(slowly);
   await sleep(100);
-  await Promise.all([repairing, app.db.insert(users).values(people(1)), sumUpUserCounts(app.db)]);
+  await Promise.all([repairing, app.db.insert(users).values(people(1)), compactUserCounts(app.db)]);
   t.equal(await totalOf(service), 7);
 });
 

@@ -337,7 +337,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
         output[name] = other && shown(shape.to, other, rest, lists);
       } else output[name] = see(view, collection, item, name);
     }
-    return output;
+    return withoutHiddenId(output);
   }
 
   function answer(collection: Name, query: OracleQuery): OracleAnswer {
@@ -423,11 +423,16 @@ export function createOracle(world: World, callerId: string, now: Date) {
           row[name] = { ...(row[name] as object | undefined), [field]: result };
         }
       }
-      return row;
+      return withoutHiddenId(row);
     });
   }
 
   return { answer, mayName: (collection: Name, field: string) => mayName(view, collection, field), view };
+}
+
+/** An `id` that the caller may not read is left out, unlike any other field, which is null. */
+function withoutHiddenId({ id, ...others }: Record<string, unknown>): Record<string, unknown> {
+  return id === undefined || id === null ? others : { id, ...others };
 }
 
 /** The lists that a path passes through. At most two are allowed, and at most one of users. */

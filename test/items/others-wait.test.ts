@@ -60,7 +60,7 @@ const worked = () => {
  * The longest time in milliseconds that one of many small requests waits while an administrator and a staff member send
  * this query.
  */
-async function longestWait(t: Test, query: object): Promise<number> {
+async function maxWait(t: Test, query: object): Promise<number> {
   let isOver = false;
   const ask = (headers: object) =>
     // Not sent with the test helper, because it validates responses, which takes time on this thread.
@@ -90,9 +90,9 @@ async function longestWait(t: Test, query: object): Promise<number> {
 for (const [name, query] of Object.entries(queries)) {
   t.test(`while others request ${name}, forty small requests get responses`, async (t) => {
     const before = process.memoryUsage().rss;
-    let longest = await longestWait(t, query);
+    let longest = await maxWait(t, query);
     // A busy machine may occasionally be slow.
-    if (engine === 'embedded' && longest >= 250) longest = Math.min(longest, await longestWait(t, query));
+    if (engine === 'embedded' && longest >= 250) longest = Math.min(longest, await maxWait(t, query));
     if (engine === 'embedded') t.ok(longest < 250, `a small request waits ${Math.round(longest)} ms at most`);
     const grown = (process.memoryUsage().rss - before) / 2 ** 20;
     t.ok(grown < 500, `${Math.round(grown)} MB more`);

@@ -272,7 +272,7 @@ export const http: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/auth/password-checks/service.ts',
-        find: '    const wait = Math.min(found, lockRules.longestLock);',
+        find: '    const wait = Math.min(found, lockRules.maxLockMs);',
         replace: '    const wait = found;',
       },
     ],

@@ -61,7 +61,7 @@ export const providers: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/providers/redirects.ts',
-        find: '  const target = wanted.length > longest ? undefined : targetOf(wanted, publicUrl, allowList);',
+        find: '  const target = wanted.length > maxLength ? undefined : targetOf(wanted, publicUrl, allowList);',
         replace: '  const target = targetOf(wanted, publicUrl, allowList) ?? wanted;',
       },
     ],

@@ -20,8 +20,8 @@ export const queryCost: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/items/query-limits.ts',
-        find: 'maximum: mostRows ?? defaultMaximum,',
-        replace: 'maximum: mostRows ?? (defaultMaximum > 0 ? null : 0),',
+        find: 'maximum: maxRows ?? defaultMaximum,',
+        replace: 'maximum: maxRows ?? (defaultMaximum > 0 ? null : 0),',
       },
     ],
     tests: ['test/items/cost.test.ts'],
@@ -50,8 +50,8 @@ export const queryCost: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/items/write-requests.ts',
-        find: 'const most = Math.min(maxBatch, limits.maximum ?? maxBatch);',
-        replace: 'const most = maxBatch;',
+        find: 'const maxItems = Math.min(maxBatch, limits.maximum ?? maxBatch);',
+        replace: 'const maxItems = maxBatch;',
       },
     ],
     tests: ['test/items/cost.test.ts'],

@@ -140,7 +140,7 @@ export const writes: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/items/write-engine.ts',
-        find: '      await attempt(rehearse, true);\n',
+        find: '      await attempt(dryRun, true);\n',
         replace: '',
       },
     ],
@@ -224,7 +224,7 @@ export const writes: readonly Mutation[] = [
     edits: [
       {
         file: 'plugins/auth/passwords/fair-queue.ts',
-        find: '    if (own < waiting && own >= share) throw noRoom();\n',
+        find: '    if (own < waiting && own >= share) throw queueFull();\n',
         replace: '',
       },
     ],

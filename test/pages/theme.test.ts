@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { surfaces, themeCss, themeName } from '../../plugins/pages/theme.js';
-import { type Colour, contrast, parseColour } from '../../plugins/platform/color-contrast.js';
+import { type Color, contrast, parseColor } from '../../plugins/platform/color-contrast.js';
 
-const color = (text = '') => parseColour(text) as Colour;
+const color = (text = '') => parseColor(text) as Color;
 
 t.test('colors are accepted in every CSS notation', async (t) => {
   for (const [text, expected] of [
@@ -19,7 +19,7 @@ t.test('colors are accepted in every CSS notation', async (t) => {
     ['hsl(225deg 100% 60%)', [51, 102, 255]],
     ['hsl(0 0% 100%)', [255, 255, 255]],
   ] as const) {
-    t.strictSame(parseColour(text), expected, text);
+    t.strictSame(parseColor(text), expected, text);
   }
   for (const text of [
     '',
@@ -33,7 +33,7 @@ t.test('colors are accepted in every CSS notation', async (t) => {
     '#fff;}*{color:red',
     'hsl(1,2)',
   ]) {
-    t.equal(parseColour(text), undefined, text);
+    t.equal(parseColor(text), undefined, text);
     t.equal(themeName(text), undefined, text);
   }
   t.equal(themeName(null), undefined);

@@ -30,7 +30,7 @@ const poolSize = Math.min(600, Math.ceil(inWorld / 4));
  * Megabytes by which memory may grow after a quarter of the requests. A few thousand requests are not enough for a
  * warm-up.
  */
-const mostGrowth = amount >= 80_000 ? 64 : 256;
+const maxGrowth = amount >= 80_000 ? 64 : 256;
 
 const said = (line: string) => process.stderr.write(`${line}\n`);
 const readable = ({ sending }: HostileAct) =>
@@ -148,14 +148,14 @@ t.test(`the service withstands ${amount} hostile requests, seed ${seed}`, async 
       .map(([status, times]) => `${times} × ${status}`)
       .join(', '),
     `${unanswered} without a response, because they were incomplete, or altered so that they never ended; ${overloaded} × 503 with Retry-After; the slowest took ${slowest.toFixed(0)} ms`,
-    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB at the end, ${most.toFixed(0)} MB at most; growth ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`,
+    `memory: ${before.toFixed(0)} MB after a quarter, ${after.toFixed(0)} MB at the end, ${most.toFixed(0)} MB at most; growth ${growth.toFixed(0)} MB, limit ${maxGrowth} MB`,
   ];
   for (const line of lines) said(line);
   for (const line of lines) t.comment(line);
   t.ok(sent >= amount || faults.length > 0, `${sent} requests were sent`);
   for (const status of [200, 204, 400, 401, 403, 404]) t.ok(statuses.has(status), `some responses were ${status}`);
   t.equal(overloaded, 0, 'the service was never overloaded: each connection sends one request after another');
-  t.ok(growth <= mostGrowth, `memory grew by ${growth.toFixed(0)} MB, limit ${mostGrowth} MB`);
+  t.ok(growth <= maxGrowth, `memory grew by ${growth.toFixed(0)} MB, limit ${maxGrowth} MB`);
 
   const health = await service.get('/server/ping');
   t.equal(health.status, 200, 'the service is healthy');

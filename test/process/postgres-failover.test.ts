@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { longestWait, recoveryAfter, statusesOf } from '../helpers/load/availability.js';
+import { maxWait, recoveryAfter, statusesOf } from '../helpers/load/availability.js';
 import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad, type Load } from '../helpers/load/world.js';
@@ -73,7 +73,7 @@ async function recovers(
   const notes = asking.notes.filter(({ answered }) => answered >= from);
   const recovery = Math.round(recoveryAfter(notes, back));
   // Inviting a thousand users may take minutes, so this request has no deadline.
-  const wait = Math.round(longestWait(notes.filter(({ what }) => what !== 'POST /users/invite')));
+  const wait = Math.round(maxWait(notes.filter(({ what }) => what !== 'POST /users/invite')));
   const away = Math.round(back - from);
   t.comment(
     `${what}: unavailable for ${away} ms, 99 % after ${recovery} ms, longest wait ${wait} ms, ${JSON.stringify(statusesOf(notes))}`,

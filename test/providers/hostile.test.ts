@@ -306,7 +306,7 @@ t.test('a login cannot start while discovery fails', async (t) => {
     const key = `discovery-${index}`;
     const start = performance.now();
     // Valid JSON that is not a discovery document indicates a wrong configuration, not an outage.
-    const code = what.endsWith('for an object') ? 'INVALID_PROVIDER_CONFIG' : 'SERVICE_UNAVAILABLE';
+    const code = what.endsWith('instead of an object') ? 'INVALID_PROVIDER_CONFIG' : 'SERVICE_UNAVAILABLE';
     refusedLogin(t, await impatient.get(startPath(key)), code, what);
     t.ok(performance.now() - start < responseTimeoutMs, `${what}: in time`);
     await hasRecovered(t, key, what);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { createTogether } from '../../plugins/platform/batch-writer.js';
+import { createBatchWriter } from '../../plugins/platform/batch-writer.js';
 
 /** Longer than any other step takes, even on a slow machine. */
 const pause = 400;
@@ -8,7 +8,7 @@ const pause = 400;
 function createRecorded(write = async (_entries: ReadonlyMap<string, number>): Promise<string[]> => []) {
   const written: Record<string, number>[] = [];
   const failures: unknown[] = [];
-  const together = createTogether<number>({
+  const together = createBatchWriter<number>({
     write: async (entries) => {
       written.push(Object.fromEntries(entries));
       return write(entries);

@@ -52,9 +52,13 @@ t.test('a rotation publishes the new key, signs with it, and later removes the o
   t.equal(kidOf(before), first);
 
   const made = await rotateBy(service);
-  t.match(made, { algorithm: 'EdDSA', isUnderWay: false });
+  t.match(made, { algorithm: 'EdDSA', isAlreadyScheduled: false });
   t.equal(made.signsFrom.getTime() - clock.now().getTime() > leadTime - minute, true);
-  t.match(await rotateBy(service), { kid: made.kid, isUnderWay: true }, 'a second rotation waits for the first');
+  t.match(
+    await rotateBy(service),
+    { kid: made.kid, isAlreadyScheduled: true },
+    'a second rotation waits for the first',
+  );
 
   // Published, but not yet in use.
   await one.signingKeys.reload();
@@ -135,7 +139,7 @@ t.test('of several simultaneous rotations, only one takes place', async (t) => {
   const service = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
   const made = await Promise.all([0, 1, 2, 3].map(() => rotateBy(service)));
   t.equal(new Set(made.map(({ kid }) => kid)).size, 1);
-  t.equal(made.filter(({ isUnderWay }) => !isUnderWay).length, 1);
+  t.equal(made.filter(({ isAlreadyScheduled }) => !isAlreadyScheduled).length, 1);
 });
 
 t.test('several instances that start simultaneously create one key', async (t) => {

@@ -48,7 +48,7 @@ export async function administratorsAmong(executor: Executor, keys: readonly Key
 }
 
 /** Whether one of these roles is its own ancestor. */
-export async function anyIsOwnAncestor(executor: Executor, keys: readonly Key[]): Promise<boolean> {
+export async function hasRoleCycle(executor: Executor, keys: readonly Key[]): Promise<boolean> {
   if (keys.length === 0) return false;
   const list = sql.join(
     keys.map((key) => sql`${key}`),

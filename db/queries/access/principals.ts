@@ -1,5 +1,5 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
-import { keepFew } from '../../bounded-cache.js';
+import { createBoundedCache } from '../../bounded-cache.js';
 import { type Executor, rows } from '../../client.js';
 import { type FixedStatement, fixedStatement } from '../../fixed-statement.js';
 import { collections } from '../../query-language/collections.js';
@@ -113,7 +113,7 @@ function withOwnRow<Values extends Record<string, unknown>, Row extends Principa
   write: (value: (name: keyof Values & string) => Placeholder, own: SQL) => SQL,
 ) {
   const plain = fixedStatement<Values, Row>((value) => write(value, sql``));
-  const kept = keepFew<FixedStatement<Values, Row>>(100);
+  const kept = createBoundedCache<FixedStatement<Values, Row>>(100);
   return async (executor: Executor, values: Values, fields?: readonly string[]): Promise<Row | undefined> => {
     if (!fields) return (await plain(executor, values))[0];
     const statement = kept(fields.join(), () =>

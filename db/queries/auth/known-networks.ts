@@ -5,7 +5,7 @@ import { inLowerCase } from '../../lower-case.js';
 import { knownNetworks, users } from '../../schema.js';
 
 /** Maximum number of networks stored for each user; the most recent ones are kept. */
-const mostNetworks = 20;
+const maxNetworks = 20;
 /** Milliseconds that must pass before another login from the same network is recorded. */
 const noteAfter = 3_600_000;
 
@@ -32,7 +32,7 @@ export const notingNetwork = (user: SQL, value: (name: NetworkUse) => Placeholde
   ), outnumbered as (
     delete from ${knownNetworks} k using noted cross join lateral (
       select network from ${knownNetworks}
-      where "user" = noted."user" and network <> noted.network order by last_login_at desc offset ${sql.raw(`${mostNetworks - 1}`)}
+      where "user" = noted."user" and network <> noted.network order by last_login_at desc offset ${sql.raw(`${maxNetworks - 1}`)}
     ) oldest
     where k."user" = noted."user" and k.network = oldest.network
   )`;

@@ -7,7 +7,7 @@ import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 export interface AttemptRules {
   limit: number;
   firstLock: number;
-  longestLock: number;
+  maxLockMs: number;
 }
 
 /**
@@ -17,10 +17,10 @@ export interface AttemptRules {
 export function lockAfter(
   failures: SQL,
   now: string | Placeholder,
-  { limit, firstLock, longestLock }: Record<keyof AttemptRules, number | Placeholder>,
+  { limit, firstLock, maxLockMs }: Record<keyof AttemptRules, number | Placeholder>,
 ): SQL {
   // The exponent is capped, however many failures there are: the lock reaches its maximum long before.
-  const lock = sql`least(${longestLock}::float8, ${firstLock}::float8 * power(2, least(${failures} - ${limit}::integer, 30)))`;
+  const lock = sql`least(${maxLockMs}::float8, ${firstLock}::float8 * power(2, least(${failures} - ${limit}::integer, 30)))`;
   return sql`case when ${failures} >= ${limit}::integer
     then ${now}::timestamptz + ${lock} * interval '1 millisecond' end`;
 }

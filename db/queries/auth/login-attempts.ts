@@ -3,7 +3,7 @@ import type { Executor } from '../../client.js';
 import { sqlStateOf } from '../../failures.js';
 import { fixedStatement } from '../../fixed-statement.js';
 import { knownNetworks, loginAttempts, settings } from '../../schema.js';
-import { beginAnewOnDeadlock } from '../../transact.js';
+import { retryOnDeadlock } from '../../transact.js';
 import { type AttemptRules, lockAfter } from './lockout.js';
 
 /** The keys under which an attempt is counted: for the account from one network, and for the account from anywhere. */
@@ -67,7 +67,7 @@ const reserving = fixedStatement<
   { locks: boolean }
 >((value) => {
   const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${value('kept')}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
-  const rules = { limit: value('limit'), firstLock: value('firstLock'), longestLock: value('longestLock') };
+  const rules = { limit: value('limit'), firstLock: value('firstLock'), maxLockMs: value('maxLockMs') };
   const locked = (after: SQL) => lockAfter(after, value('now'), rules);
   // Insert in a fixed order, so that two attempts never deadlock. Either all of the keys are counted or none: a division by zero
   // rolls the whole statement back.
@@ -86,7 +86,7 @@ const reserving = fixedStatement<
  * guesses, however many and on however many instances, gain nothing over consecutive ones.
  * @param account the key of the account from anywhere
  * @param forgetAfter milliseconds after which failures expire if no further attempt follows
- * @returns `mayGoOn`: whether the password may be checked; false while one of the keys is locked, and then nothing is counted.
+ * @returns `isAllowed`: whether the password may be checked; false while one of the keys is locked, and then nothing is counted.
  *   `locks`: whether this attempt locks one of the keys, unless it is withdrawn
  */
 export async function reserveAttempts(
@@ -96,15 +96,15 @@ export async function reserveAttempts(
   now: Date,
   rules: AttemptRules,
   forgetAfter: number,
-): Promise<{ mayGoOn: boolean; locks: boolean }> {
+): Promise<{ isAllowed: boolean; locks: boolean }> {
   const values = { keys: keys.join(), account, now: now.toISOString(), ...rules };
   const kept = new Date(now.getTime() - forgetAfter).toISOString();
   try {
-    const [counted] = await beginAnewOnDeadlock(() => reserving(executor, { ...values, kept }));
-    return { mayGoOn: true, locks: counted?.locks === true };
+    const [counted] = await retryOnDeadlock(() => reserving(executor, { ...values, kept }));
+    return { isAllowed: true, locks: counted?.locks === true };
   } catch (error) {
     if (sqlStateOf(error) !== divisionByZero) throw error;
-    return { mayGoOn: false, locks: false };
+    return { isAllowed: false, locks: false };
   }
 }
 
@@ -124,7 +124,7 @@ export async function shortenLocks(
     .where(and(inArray(loginAttempts.key, [...keys]), gt(loginAttempts.lockedUntil, latest)))
     .orderBy(loginAttempts.key)
     .for('update');
-  await beginAnewOnDeadlock(() =>
+  await retryOnDeadlock(() =>
     executor
       .update(loginAttempts)
       .set({ lockedUntil: latest, lastAttemptAt: now })
@@ -140,7 +140,7 @@ export async function withdrawAttempts(executor: Executor, keys: readonly string
     .where(inArray(loginAttempts.key, [...keys]))
     .orderBy(loginAttempts.key)
     .for('update');
-  await beginAnewOnDeadlock(() =>
+  await retryOnDeadlock(() =>
     executor
       .update(loginAttempts)
       .set({ failures: sql`greatest(${loginAttempts.failures} - 1, 0)`, lockedUntil: null })
@@ -149,26 +149,26 @@ export async function withdrawAttempts(executor: Executor, keys: readonly string
 }
 
 /** Up to two keys, as separate parameters: the server then knows that there are few, and uses the index. */
-export type FewKeys = Record<'oneKey' | 'otherKey', string>;
+export type AttemptKeyPair = Record<'oneKey' | 'otherKey', string>;
 
-export const fewKeys = ([oneKey = '', otherKey = oneKey, ...more]: readonly string[]): FewKeys => {
+export const attemptKeyPair = ([oneKey = '', otherKey = oneKey, ...more]: readonly string[]): AttemptKeyPair => {
   if (more.length > 0) throw new Error('An attempt has at most two keys.');
   return { oneKey, otherKey };
 };
 
 /** Deletes all attempts under the keys. */
-export const forgettingAttempts = (value: (name: keyof FewKeys) => Placeholder, condition = sql``): SQL => sql`
+export const forgettingAttempts = (value: (name: keyof AttemptKeyPair) => Placeholder, condition = sql``): SQL => sql`
     delete from ${loginAttempts} where key in (
       select key from ${loginAttempts} where key in (${value('oneKey')}, ${value('otherKey')}) ${condition} order by key for update)`;
 
-const forget = fixedStatement<FewKeys, Record<never, never>>((value) => forgettingAttempts(value));
-const forgetWithoutWaiting = fixedStatement<FewKeys, Record<never, never>>((value) =>
+const forget = fixedStatement<AttemptKeyPair, Record<never, never>>((value) => forgettingAttempts(value));
+const forgetWithoutWaiting = fixedStatement<AttemptKeyPair, Record<never, never>>((value) =>
   forgettingAttempts(value, sql`and exists (select from ${withoutWaiting})`),
 );
 
 /** Deletes all attempts under the keys, in the transaction of another change that must be durable. */
 export async function forgetAttempts(tx: Executor, keys: readonly string[]): Promise<void> {
-  await forget(tx, fewKeys(keys));
+  await forget(tx, attemptKeyPair(keys));
 }
 
 const forgetAll = fixedStatement<Record<'account', string>, Record<never, never>>(
@@ -184,19 +184,19 @@ export async function forgetAttemptsAt(tx: Executor, account: string): Promise<v
 
 /** Deletes the attempts under the keys after a correct password, in a separate transaction. */
 export async function clearAttempts(db: Executor, keys: readonly string[]): Promise<void> {
-  await beginAnewOnDeadlock(() => forgetWithoutWaiting(db, fewKeys(keys)));
+  await retryOnDeadlock(() => forgetWithoutWaiting(db, attemptKeyPair(keys)));
 }
 
 /**
  * Deletes expired attempts, and the oldest ones when there are more than `most`.
  * @param before attempts that are not newer than this are deleted
  */
-export async function deleteOldAttempts(executor: Executor, before: Date, most: number): Promise<void> {
+export async function deleteOldAttempts(executor: Executor, before: Date, max: number): Promise<void> {
   const oldestKept = executor
     .select({ at: loginAttempts.lastAttemptAt })
     .from(loginAttempts)
     .orderBy(desc(loginAttempts.lastAttemptAt))
-    .offset(most)
+    .offset(max)
     .limit(1);
   await executor
     .delete(loginAttempts)

@@ -3,17 +3,17 @@ import type { Executor } from '../../client.js';
 import { fixedStatement } from '../../fixed-statement.js';
 import { inLowerCase } from '../../lower-case.js';
 import { sessions, settings, users } from '../../schema.js';
-import { beginAnewOnDeadlock } from '../../transact.js';
+import { retryOnDeadlock } from '../../transact.js';
 import { findPrincipalBySession, type PrincipalRecord, principalFrom } from '../access/principals.js';
 import { insertingActivity, type NewActivity, recordsOf } from '../activity/activity.js';
 import { notingNetwork, valuesOfNetworkUse } from './known-networks.js';
 import {
+  type AttemptKeyPair,
   type AttemptKeys,
   type AttemptState,
   attemptColumns,
-  type FewKeys,
+  attemptKeyPair,
   type FoundAttempts,
-  fewKeys,
   forgettingAttempts,
   stateOf,
 } from './login-attempts.js';
@@ -137,14 +137,16 @@ const beginningOfRecorded = fixedStatement<Beginning, PrincipalRecord>((value) =
   beginning(value, sql`select id from ${users} where id = ${value('user')} and status = 'active'`),
 );
 
-const recordingAndBeginning = fixedStatement<Beginning & Recording & FewKeys, PrincipalRecord & { is_late: boolean }>(
-  (value) =>
-    beginning(
-      value,
-      recording(value),
-      sql`, forgotten as (${forgettingAttempts(value, sql`and exists (select from held)`)})`,
-      sql`, clock_timestamp() - statement_timestamp() > interval '5 milliseconds' as is_late`,
-    ),
+const recordingAndBeginning = fixedStatement<
+  Beginning & Recording & AttemptKeyPair,
+  PrincipalRecord & { is_late: boolean }
+>((value) =>
+  beginning(
+    value,
+    recording(value),
+    sql`, forgotten as (${forgettingAttempts(value, sql`and exists (select from held)`)})`,
+    sql`, clock_timestamp() - statement_timestamp() > interval '5 milliseconds' as is_late`,
+  ),
 );
 
 const valuesOfBeginning = (
@@ -173,8 +175,12 @@ export async function recordLoginAndBeginSession(
   session: NewSession,
   now: Date,
 ): Promise<PrincipalRecord | undefined> {
-  const values = { ...valuesOf(user, newPassword, now), ...valuesOfBeginning(session, now), ...fewKeys(counted) };
-  const [begun] = await beginAnewOnDeadlock(() => recordingAndBeginning(executor, values));
+  const values = {
+    ...valuesOf(user, newPassword, now),
+    ...valuesOfBeginning(session, now),
+    ...attemptKeyPair(counted),
+  };
+  const [begun] = await retryOnDeadlock(() => recordingAndBeginning(executor, values));
   if (!begun) return undefined;
   const { is_late: isLate, ...principal } = begun;
   // The statement returns the user as of its start. If it had to wait for their row, their rights may have changed since.

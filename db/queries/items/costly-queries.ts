@@ -14,13 +14,13 @@ import { selected } from './items.js';
 const partTime = 40;
 
 /** Comparisons that one statement may make: about a tenth of a second. */
-const mostAtOnce = 60_000;
+const maxAtOnce = 60_000;
 
 /** Milliseconds for which a row count is reused. */
 const keptFor = 2_000;
 
 /** Row counts stop at this number. */
-const mostCounted = 200_000;
+const maxCounted = 200_000;
 
 type Costly = Pick<Query, 'filter' | 'search' | 'sort' | 'aggregate' | 'limit' | 'offset' | 'cursor' | 'meta'>;
 
@@ -52,7 +52,7 @@ export interface CostlyQueries {
 }
 
 /** PostgreSQL cancels statements that take too long, so queries are not split. */
-export const unsplit: CostlyQueries = { split: async (_executor, _collection, query) => query };
+export const withoutSplitting: CostlyQueries = { split: async (_executor, _collection, query) => query };
 
 /** @param timeout milliseconds that all parts of a query together may take */
 export function createCostlyQueries(timeout: number): CostlyQueries {
@@ -62,7 +62,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
     if (known && known.until > performance.now()) return known.count;
     const [found] = await rows<{ count: number }>(
       executor,
-      sql`select count(*)::float8 as count from (select from ${collections[name].table} limit ${mostCounted}) t`,
+      sql`select count(*)::float8 as count from (select from ${collections[name].table} limit ${maxCounted}) t`,
     );
     const count = found?.count ?? 0;
     counts.set(name, { count, until: performance.now() + keptFor });
@@ -115,14 +115,14 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
       if (cost.own === 0 && cost.others.size === 0) return query;
       let fixed = cost.values / 2;
       for (const [name, comparisons] of cost.others) fixed += comparisons * (await countOf(executor, name));
-      if (fixed > mostAtOnce) {
+      if (fixed > maxAtOnce) {
         throw invalidQuery(
           'The query is too expensive for the embedded database. Use fewer conditions on related items, fewer values, columns or sort keys, or use PostgreSQL.',
         );
       }
-      if (cost.own * (await countOf(executor, collection.name)) <= mostAtOnce / 2) return query;
+      if (cost.own * (await countOf(executor, collection.name)) <= maxAtOnce / 2) return query;
       const end = performance.now() + timeout;
-      const firstPart = Math.max(50, Math.floor(mostAtOnce / 4 / cost.own));
+      const firstPart = Math.max(50, Math.floor(maxAtOnce / 4 / cost.own));
       const before = line;
       const among = before.then(() => matching(executor, collection, query, access, firstPart, end));
       line = among.catch(() => {});

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { keepFew } from '../../bounded-cache.js';
+import { createBoundedCache } from '../../bounded-cache.js';
 import { writeStatement } from '../../fixed-statement.js';
 import { seesAll } from '../../query-language/access-view.js';
 import {
@@ -13,7 +13,7 @@ import { type Compiler, createCompiler, type Row } from '../../query-language/co
 import type { FieldTree } from '../../query-language/fields.js';
 
 /** Maximum number of items of a list that are returned inside another item. */
-const mostNested = 100;
+const maxNested = 100;
 
 /** An additional column of a row, after its fields. */
 export const idColumn = ' id';
@@ -22,8 +22,8 @@ export const idColumn = ' id';
 const largeValue = ' large';
 
 export interface ColumnOptions {
-  /** Size limit, in bytes, for values without a maximum length. A longer value is replaced by a placeholder: see {@link hasLarge}. */
-  mostBytes?: number;
+  /** Size limit, in bytes, for values without a maximum length. A longer value is replaced by a placeholder: see {@link hasOversizedValue}. */
+  maxBytes?: number;
   /** Whether to select the key as {@link idColumn}, whether or not the caller may read it. */
   withId?: boolean;
 }
@@ -33,20 +33,20 @@ export interface ColumnOptions {
  * once each. Without fields, only the key is selected, as `id`.
  */
 export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions = {}): SQL {
-  const { mostBytes, withId } = options;
+  const { maxBytes, withId } = options;
   const columns = [...fields].map(
-    ([name, subtree]) => sql`${output(compiler, row, name, subtree, mostBytes)} as ${sql.identifier(name)}`,
+    ([name, subtree]) => sql`${output(compiler, row, name, subtree, maxBytes)} as ${sql.identifier(name)}`,
   );
   if (withId) columns.push(sql`${compiler.column(row, 'id')} as ${sql.identifier(idColumn)}`);
   else if (columns.length === 0) columns.push(sql`${compiler.column(row, 'id')} as id`);
   return sql.join(columns, sql`, `);
 }
 
-const written = keepFew<SQL>(200);
+const written = createBoundedCache<SQL>(200);
 
 /** The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields. */
 export const writtenColumns = (collection: Collection, fields: FieldTree, options: ColumnOptions): SQL =>
-  written(`${collection.name} ${nameOf(collection, fields)} ${options.mostBytes} ${options.withId}`, () => {
+  written(`${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId}`, () => {
     const compiler = createCompiler(seesAll);
     const query = writeStatement(selectColumns(compiler, compiler.row(collection), fields, options));
     if (query.params.length > 0) throw new Error('The columns must not contain values.');
@@ -103,7 +103,7 @@ function sizeOf(compiler: Compiler, row: Row, name: string, { type }: ValueField
 }
 
 /** Whether some values of these rows were too long, so that a placeholder was read instead. */
-export function hasLarge(
+export function hasOversizedValue(
   collection: Collection,
   fields: FieldTree,
   found: readonly Record<string, unknown>[],
@@ -124,11 +124,11 @@ export function rowSize(compiler: Compiler, row: Row, fields: FieldTree): SQL {
  * The value that is returned for a field: the field's own value, the related item if it is read together with the row, or the
  * keys of the related items.
  */
-export function output(compiler: Compiler, row: Row, name: string, subtree: FieldTree | null, mostBytes?: number): SQL {
+export function output(compiler: Compiler, row: Row, name: string, subtree: FieldTree | null, maxBytes?: number): SQL {
   const field = row.collection.fields.get(name);
   if (field?.kind === 'list') return listOutput(compiler, row, name, field, subtree !== null);
-  if (field && mostBytes !== undefined && isLarge(field)) {
-    const isLong = sql`${sizeOf(compiler, row, name, field)} > ${sql.raw(String(mostBytes))}`;
+  if (field && maxBytes !== undefined && isLarge(field)) {
+    const isLong = sql`${sizeOf(compiler, row, name, field)} > ${sql.raw(String(maxBytes))}`;
     const instead = sql.raw(field.type === 'json' ? `'"${largeValue}"'::jsonb` : `'${largeValue}'`);
     return compiler.masked(row, name, sql`case when ${isLong} then ${instead} else ${compiler.column(row, name)} end`);
   }
@@ -154,7 +154,7 @@ function listOutput(compiler: Compiler, row: Row, name: string, list: ListField,
   // Unless the links are data of this item, a key is returned only if the caller may read it on the related item.
   const key = compiler.field(items, 'id');
   const seen = isFollowed ? visible : list.held ? sql`true` : sql`${visible} and ${key} is not null`;
-  const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(mostNested))}) nested)`;
+  const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(maxNested))}) nested)`;
   return compiler.masked(row, name, found);
 }
 

@@ -11,7 +11,7 @@ import type { Aggregate, Query, Selection, SortKey } from '../../query-language/
 import { mayContain, searchedTexts } from '../../query-language/search-text.js';
 import { countAllUsers } from '../users/user-counts.js';
 import {
-  hasLarge,
+  hasOversizedValue,
   idColumn,
   inlineTarget,
   iso,
@@ -35,7 +35,7 @@ export interface ListQuery
   extends Pick<Query, 'fields' | 'filter' | 'search' | 'keys' | 'among' | 'sort' | 'limit' | 'offset'> {
   /** Read only rows after this one. */
   after?: Position | null;
-  /** Whether each item includes its position, which {@link takePosition} removes. */
+  /** Whether each item includes its position, which {@link detachPosition} removes. */
   hasPositions?: boolean;
 }
 
@@ -156,7 +156,7 @@ export async function readItems(
 const positionColumn = ' position';
 
 /** Removes the position from an item. @returns the position */
-export function takePosition(item: Item): Position {
+export function detachPosition(item: Item): Position {
   const texts = item[positionColumn] as (string | null)[];
   delete item[positionColumn];
   return { values: texts.slice(0, -1), id: texts.at(-1) ?? '' };
@@ -215,18 +215,18 @@ async function readRows(
   rest: (compiler: Compiler, row: Row) => SQL,
   withId = false,
 ): Promise<Item[]> {
-  const select = (mostBytes?: number) => {
+  const select = (maxBytes?: number) => {
     const compiler = createCompiler(access);
     const row = compiler.row(collection);
-    const options = { withId, ...(mostBytes === undefined ? {} : { mostBytes }) };
+    const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
     const columns =
       access === seesAll ? writtenColumns(collection, fields, options) : selectColumns(compiler, row, fields, options);
     return sql`select ${columns} ${rest(compiler, row)}`;
   };
   // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.
-  const mostBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
-  const found = await rows<Item>(executor, select(mostBytes));
-  if (!hasLarge(collection, fields, found)) return withoutHiddenKeys(fields, found);
+  const maxBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
+  const found = await rows<Item>(executor, select(maxBytes));
+  if (!hasOversizedValue(collection, fields, found)) return withoutHiddenKeys(fields, found);
 
   found.length = 0;
   const compiler = createCompiler(access);

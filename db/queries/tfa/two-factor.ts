@@ -37,7 +37,7 @@ export async function lockTwoFactorUser(tx: Executor, id: string): Promise<TwoFa
 /**
  * Counts an attempt as failed before its code is checked. So concurrent guesses, however many and on however many
  * instances, gain nothing over consecutive ones. This is one statement; a success resets the count.
- * @returns `mayGoOn`: whether the code may be checked; false while a lock lasts. `locks`: whether this attempt starts a lock,
+ * @returns `isAllowed`: whether the code may be checked; false while a lock lasts. `locks`: whether this attempt starts a lock,
  *   unless it is withdrawn
  */
 export async function reserveAttempt(
@@ -45,7 +45,7 @@ export async function reserveAttempt(
   id: string,
   now: Date,
   rules: AttemptRules,
-): Promise<{ mayGoOn: boolean; locks: boolean }> {
+): Promise<{ isAllowed: boolean; locks: boolean }> {
   const failures = sql`${users.tfaFailures} + 1`;
   const reserved = await executor
     .update(users)
@@ -55,7 +55,7 @@ export async function reserveAttempt(
     })
     .where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))
     .returning({ until: users.tfaLockedUntil });
-  return { mayGoOn: reserved.length === 1, locks: reserved.some(({ until }) => until !== null) };
+  return { isAllowed: reserved.length === 1, locks: reserved.some(({ until }) => until !== null) };
 }
 
 /** The time until which no code of the user is checked; null: there is no lock. */

@@ -14,7 +14,7 @@ export async function countAllUsers(executor: Executor): Promise<number> {
 }
 
 /** Merges the rows that {@link countAllUsers} adds up into one. Any number of instances may do this at the same time. */
-export async function sumUpUserCounts(executor: Executor): Promise<void> {
+export async function compactUserCounts(executor: Executor): Promise<void> {
   // When two instances do this at the same time, the later one skips the rows that the other has deleted, and adds up the rest.
   await executor.execute(sql`
     with summed as (delete from ${userCounts} where (select count(*) from ${userCounts}) > 1 returning change)

@@ -1,15 +1,15 @@
 import type { Clock } from '../../platform/clock.js';
 
 /** A lock that caused an attempt to be rejected. */
-export interface MetLock {
+export interface CachedLock {
   /** Milliseconds since 1970. */
   until: number;
   limit: number;
 }
 
-export interface MetLocks {
-  note(key: string, lock: MetLock): void;
-  find(key: string): MetLock | undefined;
+export interface LockoutCache {
+  note(key: string, lock: CachedLock): void;
+  find(key: string): CachedLock | undefined;
   forget(key: string): void;
   forgetAll(): void;
 }
@@ -21,8 +21,8 @@ const capacity = 10_000;
  * Remembers for a second which locks rejected an attempt, so that a flood of guesses does not become a flood of database
  * queries. It does not remember them for longer, because another instance may end a lock.
  */
-export function createMetLocks(clock: Clock): MetLocks {
-  const met = new Map<string, MetLock & { stale: number }>();
+export function createLockoutCache(clock: Clock): LockoutCache {
+  const met = new Map<string, CachedLock & { stale: number }>();
 
   return {
     note: (key, lock) => {

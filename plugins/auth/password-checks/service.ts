@@ -18,13 +18,13 @@ import { findLoginCandidate, type LoginCandidate } from '../../../db/queries/aut
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
-import { createTurns } from '../../platform/keyed-queue.js';
+import { createKeyedQueue } from '../../platform/keyed-queue.js';
 import { accountKey } from '../../platform/normalize-email.js';
 import type { Client, Origin } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import { requestsExceeded } from '../../server/requests-exceeded.js';
 import type { Passwords } from '../passwords/service.js';
-import { createMetLocks } from './lockout-cache.js';
+import { createLockoutCache } from './lockout-cache.js';
 
 /** The account whose password is checked. */
 export interface CheckedAccount {
@@ -93,10 +93,10 @@ const second = 1_000;
 const day = 86_400 * second;
 
 /** Every lock ends, so that the user can log in again with the correct password. Milliseconds. */
-export const lockRules = { firstLock: 30 * second, longestLock: 900 * second };
+export const lockRules = { firstLock: 30 * second, maxLockMs: 900 * second };
 export const attemptsCountFor = day;
 const networksAreKnownFor = 90 * day;
-const mostRows = 1_000_000;
+const maxRows = 1_000_000;
 /** Milliseconds. An attempt from an address over its limit is rejected after a multiple of this time. */
 const refusalTime = 150;
 /** Concurrent checks for one account from one network. Lower than any limit that allows for typing errors. */
@@ -112,8 +112,8 @@ export function createPasswordChecks(deps: {
   queue: number;
 }): PasswordChecks {
   const { db, clock, passwords, rateLimits, activity, queue } = deps;
-  const inTurn = createTurns(atOnce, queue);
-  const metLocks = createMetLocks(clock);
+  const inTurn = createKeyedQueue(atOnce, queue);
+  const metLocks = createLockoutCache(clock);
   /** Moving average of the time that a check takes, in milliseconds. */
   let usualTime = 0;
 
@@ -122,7 +122,7 @@ export function createPasswordChecks(deps: {
     Math.max(0, ...names.map((name) => (locks[name] ?? 0) - now.getTime()));
 
   const refuse = async (keys: AttemptKeys, limit: number, found: number, now: Date) => {
-    const wait = Math.min(found, lockRules.longestLock);
+    const wait = Math.min(found, lockRules.maxLockMs);
     const until = now.getTime() + wait;
     if (wait < found) await shortenLocks(db, Object.values(keys), now, new Date(until));
     metLocks.note(keys.fromHere, { until, limit });
@@ -152,7 +152,7 @@ export function createPasswordChecks(deps: {
     const wait = waitFor(state, names, now);
     if (wait > 0) throw await refuse(keys, limit, wait, now);
     const counted = names.map((name) => keys[name]);
-    const { mayGoOn, locks } = await reserveAttempts(
+    const { isAllowed, locks } = await reserveAttempts(
       db,
       counted,
       keys.fromAnywhere,
@@ -160,7 +160,7 @@ export function createPasswordChecks(deps: {
       { limit, ...lockRules },
       attemptsCountFor,
     );
-    if (mayGoOn) return { counted, locks };
+    if (isAllowed) return { counted, locks };
     // Concurrent attempts have locked a key since the state was read. If the key is unlocked again by now, the client can retry soon.
     const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
     throw since > 0 ? await refuse(keys, limit, since, now) : requestsExceeded(limit, second, now);
@@ -296,7 +296,7 @@ export function createPasswordChecks(deps: {
 
     clear: async () => {
       const now = clock().getTime();
-      await deleteOldAttempts(db, new Date(now - attemptsCountFor), mostRows);
+      await deleteOldAttempts(db, new Date(now - attemptsCountFor), maxRows);
       await deleteOldNetworks(db, new Date(now - networksAreKnownFor));
     },
   };

@@ -17,7 +17,7 @@ import type { Activity, ResetReport } from '../../activity/service.js';
 import type { Mail } from '../../mail/index.js';
 import { isDue, scopeOf, stateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
-import { inEvenTime } from '../../platform/response-time-padding.js';
+import { padResponseTime } from '../../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../../platform/urls.js';
 import type { Client } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
@@ -109,7 +109,7 @@ export function createPasswordReset(deps: {
         });
       if (await rateLimits.mayRequestMail(client.network)) return enqueue();
       // Only this branch depends on the user, so its response time must be constant.
-      await inEvenTime(answerAfter, async () =>
+      await padResponseTime(answerAfter, async () =>
         (await logsInFrom(db, email, client.network)) ? enqueue() : onTooMany(),
       );
     },

@@ -21,7 +21,7 @@ export const passwordRulesPlugin = plugin(
       config.PASSWORD_BREACH_CHECK === 'off' ? null : createBreachCheck(config.PASSWORD_BREACH_CHECK, onFailure);
     const rules = createPasswordRules({ db, minLength, rejectCommon, strength, isBreached });
     app.addHook('onListen', async () => {
-      const { madeAdministrator: made } = app;
+      const { createdAdministrator: made } = app;
       if (!made || config.ADMIN_PASSWORD === undefined) return;
       const reasons = await rules.reasonsAgainst({ password: config.ADMIN_PASSWORD, ownTexts: [made.email] });
       if (reasons.length > 0)

@@ -61,7 +61,7 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
       const some = passwords.slice(start, start + batch);
       const candidates = some.map(({ password, ownTexts }) => ({
         password,
-        ownWords: ownWordsOf([...ownTexts, projectName]),
+        ownWords: personalWordsOf([...ownTexts, projectName]),
       }));
       const evaluations = await strength.evaluate({ candidates, policy, rejectWeak }, from, maxWaiting);
       for (const [index, { weakness, meetsPolicy }] of evaluations.entries()) {
@@ -111,7 +111,7 @@ const minWordLength = 3;
  * The words in texts that belong to a user, such as their email address and names: each whole text, and its parts. The words
  * are unique and in lower case.
  */
-function ownWordsOf(texts: readonly unknown[]): string[] {
+function personalWordsOf(texts: readonly unknown[]): string[] {
   const words = texts.flatMap((text) => {
     if (typeof text !== 'string') return [];
     const whole = text.slice(0, maxWordLength).toLowerCase();

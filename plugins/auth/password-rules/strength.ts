@@ -1,5 +1,5 @@
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, type From, noRoom } from '../passwords/fair-queue.js';
+import { createFairQueue, type From, queueFull } from '../passwords/fair-queue.js';
 
 /** A password to evaluate. */
 export interface Candidate {
@@ -44,7 +44,7 @@ export function createStrength(capacity = 64): Strength {
 
   return {
     evaluate: async (task, from, maxWaiting = Number.POSITIVE_INFINITY) => {
-      if (queue.load().waiting >= maxWaiting) throw noRoom();
+      if (queue.load().waiting >= maxWaiting) throw queueFull();
       return queue.push(from, () => thread.run(task));
     },
     close: thread.close,

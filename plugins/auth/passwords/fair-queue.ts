@@ -24,7 +24,7 @@ export interface FairQueue {
   load(): { started: number; waiting: number };
 }
 
-export const noRoom = () =>
+export const queueFull = () =>
   new ApiError('SERVICE_UNAVAILABLE', {
     service: 'passwords',
     reason: 'Too many passwords are waiting to be processed.',
@@ -77,15 +77,15 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     if (started < atOnce) return;
     const owner = ownerOf(from);
     const own = queues.get(owner)?.length ?? 0;
-    if (own < waiting && own >= share) throw noRoom();
+    if (own < waiting && own >= share) throw queueFull();
     const canGetPlace = waiting < capacity || (own < waiting && greediest() !== undefined);
-    if (!canGetPlace) throw noRoom();
+    if (!canGetPlace) throw queueFull();
   };
 
   /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoom`. */
   const makeRoom = () => {
     const loser = started >= atOnce && waiting >= capacity ? greediest() : undefined;
-    if (loser !== undefined) take(loser, -1)?.drop(noRoom());
+    if (loser !== undefined) take(loser, -1)?.drop(queueFull());
   };
 
   return {

@@ -6,7 +6,7 @@ const amount = 10;
 /** 16 characters of 5 bits each give 80 bits. That is too many to guess, so a fast hash is sufficient for storage. */
 const length = 16;
 /** Characters. Longer than any valid way of writing a code. */
-const longestGiven = 64;
+const maxInputLength = 64;
 
 /** Creates ten codes in the form that users see: `xxxx-xxxx-xxxx-xxxx`. */
 export const newRecoveryCodes = (): string[] => Array.from({ length: amount }, newRecoveryCode);
@@ -19,7 +19,7 @@ function newRecoveryCode(): string {
 
 /** The stored form of a code: SHA-256 in hex. Undefined if the text cannot be a recovery code. */
 export function hashRecoveryCode(given: string): string | undefined {
-  if (given.length > longestGiven) return undefined;
+  if (given.length > maxInputLength) return undefined;
   const code = given.replace(/[\s-]/g, '').toLowerCase().replaceAll('o', '0').replace(/[il]/g, '1');
   const isCode = code.length === length && [...code].every((character) => alphabet.includes(character));
   return isCode ? createHash('sha256').update(code).digest('hex') : undefined;

@@ -62,7 +62,7 @@ export interface SecondFactor {
 const second = 1_000;
 
 /** Each further failure locks the account for longer, up to a maximum. After that, the correct code is accepted again. */
-export const attemptRules: AttemptRules = { limit: 5, firstLock: 30 * second, longestLock: 900 * second };
+export const attemptRules: AttemptRules = { limit: 5, firstLock: 30 * second, maxLockMs: 900 * second };
 
 export function createSecondFactor(deps: {
   db: Executor;
@@ -75,9 +75,9 @@ export function createSecondFactor(deps: {
   /** Counts the attempt before the code is checked, and commits it immediately. It counts even if a later step fails. */
   const reserve = async (userId: string): Promise<{ locks: boolean }> => {
     const now = clock();
-    const { mayGoOn, locks } = await reserveAttempt(db, userId, now, attemptRules);
-    if (mayGoOn) return { locks };
-    const latest = new Date(now.getTime() + attemptRules.longestLock);
+    const { isAllowed, locks } = await reserveAttempt(db, userId, now, attemptRules);
+    if (isAllowed) return { locks };
+    const latest = new Date(now.getTime() + attemptRules.maxLockMs);
     const found = await findLock(db, userId);
     const until = found !== null && found > latest ? latest : found;
     if (found !== until) await shortenLock(db, userId, latest);
@@ -95,7 +95,7 @@ export function createSecondFactor(deps: {
     const hash = takes === 'any' ? hashRecoveryCode(code) : undefined;
     if (hash !== undefined)
       return (await hasRecoveryCode(db, id, hash)) ? { kind: 'recovery', sealed, hash } : undefined;
-    const latest = stepAt(clock()) + attemptRules.longestLock / stepLength;
+    const latest = stepAt(clock()) + attemptRules.maxLockMs / stepLength;
     if (tfaLastStep !== null && tfaLastStep > latest) await shortenLastStep(db, id, latest);
     const step = matchStep(box.open(sealed, id), code, clock());
     const isUsed = step !== null && tfaLastStep !== null && step <= tfaLastStep;

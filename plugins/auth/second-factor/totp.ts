@@ -4,7 +4,7 @@ const period = 30;
 /** Milliseconds of a time step. */
 export const stepLength = period * 1000;
 const fewestBits = 128;
-const longestSecret = 1024;
+const maxSecretLength = 1024;
 
 /**
  * The time step that a code belongs to: the current one or the previous one, because typing a code takes time and clocks
@@ -44,7 +44,7 @@ export const otpauthUrl = (secret: string, issuer: string, label: string): strin
  * @returns undefined if it is not base32 (RFC 4648, 6), or is shorter than RFC 4226 (4, R6) allows
  */
 export function readSecret(given: string): string | undefined {
-  if (given.length > longestSecret) return undefined;
+  if (given.length > maxSecretLength) return undefined;
   const [, digits = '', padding = ''] = /^([A-Z2-7]+)(=*)$/i.exec(given) ?? [];
   // The last group of digits has 2, 4, 5 or 7 digits if it is incomplete. Padding, if any, must fill it up to 8.
   const last = digits.length % 8;

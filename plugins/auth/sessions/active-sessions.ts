@@ -16,7 +16,7 @@ import { deviceOf } from '../../server/device.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface OpenSessions {
-  /** The caller's sessions, most recently used first; at most `mostListed`. */
+  /** The caller's sessions, most recently used first; at most `maxListed`. */
   listOwn(caller: Principal): Promise<Session[]>;
   /**
    * Ends one of the caller's sessions, possibly the current one.
@@ -35,7 +35,7 @@ export interface OpenSessions {
 }
 
 /** A user can have any number of sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
-export const mostListed = 1000;
+export const maxListed = 1000;
 
 export function createOpenSessions(deps: {
   db: Executor;
@@ -45,7 +45,7 @@ export function createOpenSessions(deps: {
   const { db, clock, activity } = deps;
 
   const list = async (userId: string, current: string | null): Promise<Session[]> => {
-    const found = await listOpenSessions(db, userId, clock(), mostListed);
+    const found = await listOpenSessions(db, userId, clock(), maxListed);
     return found.map((session) => toSession(session, current));
   };
 

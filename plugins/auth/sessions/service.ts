@@ -80,7 +80,7 @@ export function createSessions(deps: Dependencies): Sessions {
   const { begin, recordAndBegin, next, issue } = createIssuing(deps);
   const retries = createRetries(lifetimes.gracePeriod);
   // A client that receives a 503 must be able to retry within the grace period, because its request may have succeeded.
-  const patience = Math.min(Math.max(lifetimes.gracePeriod / 2, 2_000), 8_000);
+  const retryWindowMs = Math.min(Math.max(lifetimes.gracePeriod / 2, 2_000), 8_000);
 
   /** A new hash if the hashing parameters have changed, otherwise null. Also null if the queue is full: the login must not fail. */
   const renewedHash = async (stored: string | null, password: string, client: Client): Promise<string | null> => {
@@ -213,7 +213,7 @@ export function createSessions(deps: Dependencies): Sessions {
       for (const token of presented) {
         const arrived = retries.arrivalOf(token.id, credential.arrived);
         try {
-          const left = credential.arrived + patience - performance.now();
+          const left = credential.arrived + retryWindowMs - performance.now();
           const outcome = await within(left, exchange(mode, token, client, arrived));
           if (typeof outcome === 'object') return outcome;
           outcomes.set(token.id, outcome);

@@ -11,7 +11,7 @@ export interface HealthChecks {
   info(): Promise<ServerInfo>;
 }
 
-const patience = 2_000;
+const checkTimeoutMs = 2_000;
 const freshFor = 1_000;
 
 export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis | null }): HealthChecks {
@@ -39,12 +39,12 @@ export function createHealthChecks({ db, redis }: { db: Executor; redis: Redis |
   };
 }
 
-/** Runs a check. It fails if it throws or takes longer than `patience`. */
+/** Runs a check. It fails if it throws or takes longer than `checkTimeoutMs`. */
 async function timed(check: () => Promise<unknown>) {
   const start = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The check took too long.')), patience);
+    timer = setTimeout(() => reject(new Error('The check took too long.')), checkTimeoutMs);
   });
   const status = await Promise.race([check(), timeout]).then(
     () => 'ok' as const,

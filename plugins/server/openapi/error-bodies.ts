@@ -1,7 +1,7 @@
 import { type Document, nameOf, type Operation, referenceTo, resolve, type Schema } from './types.js';
 
 /** With more codes, the name would be longer than the schema that it replaces. */
-const mostCodes = 3;
+const maxCodes = 3;
 
 /**
  * Names the schemas of error bodies after their codes: `InvalidCredentialsOrTokenExpiredErrors`. Operations with the same errors
@@ -16,7 +16,7 @@ export function nameErrors({ responses }: Operation, document: Document): void {
       const [first = ''] = names;
       const [example] = resolve(referenceTo(first), document).examples ?? [];
       const body = { ...media.schema, examples: [{ errors: [example] }] };
-      media.schema = names.length > mostCodes ? body : component(names, body, document);
+      media.schema = names.length > maxCodes ? body : component(names, body, document);
     }
   }
 }

@@ -56,7 +56,7 @@ const script = `
   return { current, ttl }`;
 
 /** Milliseconds. Longer than a response takes in a local network, but too short for users to notice. */
-const patience = 150;
+const redisTimeoutMs = 150;
 
 /** Counts in Redis, for all instances together. */
 export function createSharedCounters(redis: Redis, observe: Observe): Counters {
@@ -73,7 +73,7 @@ const evaluation = redisCommandOf('EVAL');
 function withPatience<T>(answer: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     // Immediates run after the data that has arrived is read.
-    const timer = setTimeout(() => setImmediate(() => reject(new Error('Redis is too slow.'))), patience);
+    const timer = setTimeout(() => setImmediate(() => reject(new Error('Redis is too slow.'))), redisTimeoutMs);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -25,7 +25,7 @@ import type { RequestTrace, Tracing } from './service.js';
  */
 
 /** Milliseconds to send the remaining spans at shutdown, with the collector available (`up`) or unavailable (`down`). */
-const patience = { up: 1_500, down: 250 };
+const exportTimeoutMs = { up: 1_500, down: 250 };
 
 const kinds = { client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 /** Any other method is reported as `_OTHER` (OpenTelemetry semantic conventions for HTTP). */
@@ -129,7 +129,10 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
     },
     stop: async () => {
       const sent = provider.shutdown().catch(() => {});
-      await Promise.race([sent, sleep(exporter.isDown() ? patience.down : patience.up, undefined, { ref: false })]);
+      await Promise.race([
+        sent,
+        sleep(exporter.isDown() ? exportTimeoutMs.down : exportTimeoutMs.up, undefined, { ref: false }),
+      ]);
     },
   };
   return { tracing, faults };

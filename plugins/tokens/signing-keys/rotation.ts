@@ -4,7 +4,7 @@ import type { KeyPairAlgorithm } from '../../../schemas/jwks.js';
 import type { KeyStore } from './store.js';
 
 /** A new key, and the time from which it signs. */
-export interface MadeKey {
+export interface CreatedKey {
   kid: string;
   algorithm: KeyPairAlgorithm;
   signsFrom: Date;
@@ -21,12 +21,12 @@ export const leadTime = 3_600_000;
  * published for some time before it signs. Without any other key, the new key signs immediately.
  * @returns undefined if the algorithm already has a key, because another instance was faster
  */
-export async function addFirst(
+export async function addFirstKey(
   db: Executor,
   store: KeyStore,
   algorithm: KeyPairAlgorithm,
   now: Date,
-): Promise<MadeKey | undefined> {
+): Promise<CreatedKey | undefined> {
   return db.transaction(async (tx) => {
     const keys = await store.readAlone(tx);
     if (keys.some((key) => key.algorithm === algorithm)) return undefined;
@@ -45,12 +45,12 @@ export async function rotate(
   algorithm: KeyPairAlgorithm,
   now: Date,
   lead = leadTime,
-): Promise<MadeKey & { isUnderWay: boolean }> {
+): Promise<CreatedKey & { isAlreadyScheduled: boolean }> {
   return db.transaction(async (tx) => {
     const keys = await store.readAlone(tx);
     const next = keys.find((key) => key.algorithm === algorithm && key.signsFrom > now);
-    if (next) return { kid: next.kid, algorithm, signsFrom: next.signsFrom, isUnderWay: true };
-    return { ...(await add(tx, store, algorithm, after(now, lead), now)), isUnderWay: false };
+    if (next) return { kid: next.kid, algorithm, signsFrom: next.signsFrom, isAlreadyScheduled: true };
+    return { ...(await add(tx, store, algorithm, after(now, lead), now)), isAlreadyScheduled: false };
   });
 }
 
@@ -60,7 +60,7 @@ export async function revoke(
   store: KeyStore,
   algorithm: Config['ACCESS_TOKEN_ALGORITHM'],
   now: Date,
-): Promise<{ removed: string[]; made: MadeKey | undefined }> {
+): Promise<{ removed: string[]; made: CreatedKey | undefined }> {
   return db.transaction(async (tx) => {
     await store.readAlone(tx);
     const removed = await store.remove(tx);

@@ -3,7 +3,7 @@ import type { Executor } from '../../../db/client.js';
 import type { Config } from '../../../schemas/config.js';
 import type { KeySet } from '../../../schemas/jwks.js';
 import type { Clock } from '../../platform/clock.js';
-import { addFirst } from './rotation.js';
+import { addFirstKey } from './rotation.js';
 import type { KeyStore, SigningKey } from './store.js';
 
 /** The access token keys, cached in the memory of this instance. */
@@ -21,7 +21,7 @@ export interface SigningKeys {
 }
 
 /** Milliseconds. The shortest interval between database queries that are caused by tokens with unknown key IDs. */
-const shortestPause = 1_000;
+const minPauseMs = 1_000;
 
 export function createSigningKeys(deps: {
   db: Executor;
@@ -50,7 +50,7 @@ export function createSigningKeys(deps: {
   const read = async (): Promise<void> => {
     let found = await store.read(db);
     if (algorithm !== 'HS256' && !found.some((key) => key.algorithm === algorithm)) {
-      const made = await addFirst(db, store, algorithm, clock());
+      const made = await addFirstKey(db, store, algorithm, clock());
       if (made) onMade(made);
       found = await store.read(db);
     }
@@ -68,7 +68,7 @@ export function createSigningKeys(deps: {
   /** Schedules a reload. All callers until it starts share its result. */
   const ask = (): Promise<void> => {
     asking ??= (async () => {
-      await sleep(Math.max(0, askedAt + shortestPause - performance.now()));
+      await sleep(Math.max(0, askedAt + minPauseMs - performance.now()));
       asking = undefined;
       askedAt = performance.now();
       await reload();

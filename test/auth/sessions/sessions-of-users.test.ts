@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, sessions } from '../../../db/schema.js';
-import { mostListed } from '../../../plugins/auth/sessions/active-sessions.js';
+import { maxListed } from '../../../plugins/auth/sessions/active-sessions.js';
 import { bearer, startTestApp } from '../../helpers/app.js';
 import { createPolicy, createUser } from '../../helpers/records.js';
 import { refused } from '../../helpers/refusals.js';
@@ -103,7 +103,7 @@ t.test('the list of a user’s sessions is limited, but all of them can be ended
   const token = `static-token-${randomUUID()}`;
   const user = await createUser(app, { token });
   const now = clock.now();
-  const rows = Array.from({ length: mostListed + 5 }, (_, index) => ({
+  const rows = Array.from({ length: maxListed + 5 }, (_, index) => ({
     user: user.id,
     createdAt: now,
     lastUsedAt: new Date(now.getTime() + index),
@@ -112,8 +112,8 @@ t.test('the list of a user’s sessions is limited, but all of them can be ended
   }));
   await app.db.insert(sessions).values(rows);
   const { data } = (await get('/users/me/sessions', bearer(token))).json();
-  t.equal(data.length, mostListed);
-  t.equal(data[0].device, `program-${mostListed + 4}`, 'the most recently used session');
+  t.equal(data.length, maxListed);
+  t.equal(data[0].device, `program-${maxListed + 4}`, 'the most recently used session');
   t.equal((await end('/users/me/sessions', bearer(token))).statusCode, 204);
   t.strictSame(
     await app.db.select().from(sessions).where(eq(sessions.user, user.id)),

@@ -25,7 +25,7 @@ export function recoveryAfter(notes: readonly Noted[], moment: number): number {
 }
 
 /** The longest wait for a response, in milliseconds. */
-export const longestWait = (notes: readonly Noted[]): number =>
+export const maxWait = (notes: readonly Noted[]): number =>
   Math.max(...notes.map(({ asked, answered }) => answered - asked));
 
 /** How often each status was returned. */
