@@ -126,6 +126,10 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
  * The accessibility violations that axe finds on the current page, with the affected elements. Requires `bypassCSP`.
  */
 export async function barriers({ page }: Person): Promise<string[]> {
+  // While something fades in, its contrast is lower. An animation starts up to two frames after the change that causes it.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.waitForFunction(`document.getAnimations().every((animation) =>
+    animation.playState !== 'running' || animation.effect.getComputedTiming().endTime === Infinity)`);
   await page.evaluate(axeSource);
   return page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`);
