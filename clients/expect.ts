@@ -10,7 +10,7 @@ export interface Administrator {
   password: string;
 }
 
-/** A filter that nests conditions and follows a relation. It matches the user with this address, who has no title. */
+/** A filter with nested conditions and a condition on a relation. It matches the user with this address if their title is empty. */
 export const nestedFilter = (email: string) => ({
   _and: [
     { email: { _eq: email } },

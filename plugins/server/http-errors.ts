@@ -8,6 +8,11 @@ import { pathOf } from './errors.js';
 import { findFramingFault } from './request-framing.js';
 import { tooSlowToArrive } from './request-timeout.js';
 
+const reasons: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: tooSlowToArrive,
+};
+
 /** Responds to malformed HTTP with an error in the usual format, and closes the connection. */
 export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code?: string }, socket: Duplex): void {
   // The client has disconnected.
@@ -15,14 +20,8 @@ export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code
     socket.destroy();
     return;
   }
-  answerOnSocket(this, socket, errorFor(fault.code), { fault: fault.code });
-}
-
-function errorFor(code: string | undefined): ApiError {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlowToArrive();
-  const isOverflow = code === 'HPE_HEADER_OVERFLOW';
-  const reason = isOverflow ? 'The headers are too large.' : 'The request is not well-formed HTTP.';
-  return new ApiError('INVALID_PAYLOAD', { reason });
+  const reason = reasons[fault.code ?? ''] ?? 'The request is not well-formed HTTP.';
+  answerOnSocket(this, socket, new ApiError('INVALID_PAYLOAD', { reason }), { fault: fault.code });
 }
 
 /** Writes an error directly to a socket, where Fastify has no reply. */

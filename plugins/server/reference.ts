@@ -12,9 +12,8 @@ const files = {
 const folder = new URL('../../pages/reference/', import.meta.url);
 
 /**
- * The page loads resources only from the service. Scalar adds style sheets with the nonce, and sets styles on
- * elements. The policy has no
- * `upgrade-insecure-requests`, because the page would then be blank if the service is used over plain HTTP.
+ * The page loads resources only from the service. Scalar adds style sheets with the nonce, and sets styles on elements. The policy has
+ * no `upgrade-insecure-requests`, because the page would then be blank if the service is used over plain HTTP.
  */
 const contentSecurityPolicy = (nonce: string) =>
   [

@@ -11,12 +11,8 @@ declare module 'fastify' {
 
 const limit = 10_000;
 
-const tooSlowToHandle = () =>
-  new ApiError('SERVICE_UNAVAILABLE', { service: 'gatehouse', reason: 'The request took too long.' });
-
-/** The client is slow, not the service. */
-export const tooSlowToArrive = () =>
-  new ApiError('INVALID_PAYLOAD', { reason: 'The request took too long to arrive.' });
+/** The reason of the error when the client is slow, not the service. */
+export const tooSlowToArrive = 'The request took too long to arrive.';
 
 /** Whether the service is reading the body, and is waiting for the client to send the rest. */
 const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !complete && readableFlowing === true;
@@ -33,8 +29,13 @@ export const deadlinePlugin = plugin(
       const timer = setTimeout(() => {
         // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
         if (reply.sent || request.raw.socket.destroyed) return;
-        if (isBodyMissing(request.raw)) reply.header('connection', 'close').send(tooSlowToArrive());
-        else reply.send(tooSlowToHandle());
+        if (isBodyMissing(request.raw)) {
+          reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: tooSlowToArrive }));
+        } else {
+          reply.send(
+            new ApiError('SERVICE_UNAVAILABLE', { service: 'gatehouse', reason: 'The request took too long.' }),
+          );
+        }
       }, request.routeOptions.config.deadline ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));
     });

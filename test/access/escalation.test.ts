@@ -210,7 +210,7 @@ t.test(
     }
     t.strictSame((await standing()).credentials, before.credentials);
 
-    t.test('a caller can change the account of a user who has no additional rights', async (t) => {
+    t.test('a caller can change the account of a user whose rights are a subset of their own', async (t) => {
       const rest = [
         { collection: 'users', action: 'read', fields: ['id', 'email'] },
         { collection: 'users', action: 'update', fields: ['*'], permissions: own },

@@ -237,7 +237,7 @@ t.test('a head noted elsewhere reveals that the chain was rebuilt', async (t) =>
     fault: /Position 3 does not have the noted hash/,
   });
   t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* to 9/ });
-  // An attacker who has SECRET, or a backup, can rebuild the whole chain.
+  // With SECRET or a backup, an attacker can rebuild the whole chain.
   await app.db.delete(activity);
   await app.db.delete(activityChain);
   t.match(await verify(app), { isIntact: true });

@@ -40,7 +40,7 @@ t.test('reading and updating the settings returns the documented responses', asy
   t.equal(
     (await patch('/settings', { project_name: 'Here' }, headers)).statusCode,
     204,
-    'no content for a caller who may not read them',
+    'no content for a caller without read access',
   );
 });
 

@@ -204,6 +204,6 @@ t.test('updating the current user fails with each declared error', async (t) => 
   t.equal(
     (await send('PATCH', '/users/me', { title: 'Dr.' }, headers)).statusCode,
     204,
-    'no content for a user who may not read their own row',
+    'no content for a user without read access to their own row',
   );
 });

@@ -83,30 +83,33 @@ t.test('two instances behind nginx keep working while one of them is killed unde
     if (round < 20) await stop(((round + 1) % 2) as 0 | 1);
   }
 
-  await t.test('the instances share the counts of requests and wrong passwords, even if one restarts', async (t) => {
-    const { ask } = createAsking(
-      () => origin,
-      () => '127.0.2.1',
-    );
-    const email = memberOf('logsIn', 0);
-    const guess = async () => (await ask('POST', '/auth/login', { email, password: 'a wrong guess' })).status;
-    const read = async () => (await ask('GET', '/server/info')).status;
-    const many = (what: () => Promise<number>, count: number) => Promise.all(Array.from({ length: count }, what));
-    const guesses = await many(guess, 12);
-    const reads = await many(read, points / 2);
-    await kill(0);
-    guesses.push(...(await many(guess, 20)));
-    t.equal(guesses.filter((status) => status === 401).length, 25, 'exactly this many guesses are verified');
-    t.equal(
-      (await ask('POST', '/auth/login', { email, password: firstPassword })).status,
-      429,
-      'the account is locked on both instances',
-    );
-    t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429);
-    reads.push(...(await many(read, points)));
-    const counted = reads.filter((status) => status === 200).length + guesses.length + 2;
-    t.equal(counted, points, 'exactly this many requests are allowed');
-  });
+  await t.test(
+    'the instances share the counts of requests and wrong passwords, including after a restart',
+    async (t) => {
+      const { ask } = createAsking(
+        () => origin,
+        () => '127.0.2.1',
+      );
+      const email = memberOf('logsIn', 0);
+      const guess = async () => (await ask('POST', '/auth/login', { email, password: 'a wrong guess' })).status;
+      const read = async () => (await ask('GET', '/server/info')).status;
+      const many = (what: () => Promise<number>, count: number) => Promise.all(Array.from({ length: count }, what));
+      const guesses = await many(guess, 12);
+      const reads = await many(read, points / 2);
+      await kill(0);
+      guesses.push(...(await many(guess, 20)));
+      t.equal(guesses.filter((status) => status === 401).length, 25, 'exactly this many guesses are verified');
+      t.equal(
+        (await ask('POST', '/auth/login', { email, password: firstPassword })).status,
+        429,
+        'the account is locked on both instances',
+      );
+      t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429);
+      reads.push(...(await many(read, points)));
+      const counted = reads.filter((status) => status === 200).length + guesses.length + 2;
+      t.equal(counted, points, 'exactly this many requests are allowed');
+    },
+  );
 
   await t.test('clients do not notice when Redis hangs, is flushed, or is lost', async (t) => {
     const since = performance.now();

@@ -485,7 +485,7 @@ t.test('a user who cancels at the provider is not signed in', async (t) => {
 t.test('a login by provider requires the second factor (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   const code = () => codeOfStep(stepOf(clock.now()));
 
-  /** A user who has returned from the provider and is asked for a code. */
+  /** Returns from the provider as a user who must then enter a code. */
   async function askedForCode(start: Start = { redirect: '/welcome?x=1' }) {
     const { name } = newPerson();
     await succeeds(t, 'in-session', name, 'before two-factor authentication');

@@ -27,7 +27,7 @@ const testApp = await startTestApp(t, {
 const { app, clock, post } = testApp;
 const policy = await ownSecretPolicy(app);
 
-/** A user with two-factor authentication who has returned from the provider, and the requests to continue. */
+/** Returns from the provider as a user with two-factor authentication, and prepares the requests that can follow. */
 async function waiting() {
   const { sub } = issuer.newcomer();
   const login = (visitor = createVisitor(testApp, publicUrl)) =>

@@ -115,7 +115,7 @@ t.test('all operations that accept codes share one count (CVE-2025-64102)', asyn
   t.equal((await ada.disable({ otp: rightCode() })).statusCode, 204);
 });
 
-t.test('parallel guesses achieve no more than sequential ones', async (t) => {
+t.test('parallel guesses have no advantage over sequential ones', async (t) => {
   const ada = await holder();
   nextStep(service);
   const answers = await Promise.all(Array.from({ length: 40 }, () => ada.login(wrong())));

@@ -109,7 +109,7 @@ t.test(`bulk requests for ${count} users block the thread only briefly`, async (
   t.ok(blocked < maxBlockMs, `deleted: blocked for ${blocked.toFixed(1)} ms at most`);
   t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);
 
-  t.test('if one item is invalid, no user is created', async (t) => {
+  t.test('an invalid item prevents the creation of all users', async (t) => {
     const response = await post('/users', [...list.slice(1), { ...list[0], email: 'BULK-7@example.com' }], asAdmin);
     t.equal(response.statusCode, 400);
     t.strictSame((await get('/users?aggregate[count]=*', asAdmin)).json().data, [{ count: 1 }]);

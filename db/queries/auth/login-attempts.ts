@@ -188,7 +188,7 @@ export async function clearAttempts(db: Executor, keys: readonly string[]): Prom
 }
 
 /**
- * Deletes expired attempts, and the oldest ones when there are more than `most`.
+ * Deletes expired attempts, and the oldest ones when there are more than `max`.
  * @param before attempts that are not newer than this are deleted
  */
 export async function deleteOldAttempts(executor: Executor, before: Date, max: number): Promise<void> {

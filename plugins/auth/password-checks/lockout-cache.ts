@@ -22,24 +22,24 @@ const capacity = 10_000;
  * queries. It does not remember them for longer, because another instance may end a lock.
  */
 export function createLockoutCache(clock: Clock): LockoutCache {
-  const met = new Map<string, CachedLock & { stale: number }>();
+  const locks = new Map<string, CachedLock & { stale: number }>();
 
   return {
     note: (key, lock) => {
-      met.delete(key);
-      met.set(key, { ...lock, stale: Math.min(clock().getTime() + rememberedFor, lock.until) });
-      const [oldest] = met.keys();
-      if (met.size > capacity && oldest !== undefined) met.delete(oldest);
+      locks.delete(key);
+      locks.set(key, { ...lock, stale: Math.min(clock().getTime() + rememberedFor, lock.until) });
+      const [oldest] = locks.keys();
+      if (locks.size > capacity && oldest !== undefined) locks.delete(oldest);
     },
     find: (key) => {
-      const lock = met.get(key);
+      const lock = locks.get(key);
       const now = clock().getTime();
       // An entry that would be remembered for longer was created while the clock was ahead.
       if (!lock || (now < lock.stale && lock.stale <= now + rememberedFor)) return lock;
-      met.delete(key);
+      locks.delete(key);
       return undefined;
     },
-    forget: (key) => void met.delete(key),
-    forgetAll: () => met.clear(),
+    forget: (key) => void locks.delete(key),
+    forgetAll: () => locks.clear(),
   };
 }

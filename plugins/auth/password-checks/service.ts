@@ -113,7 +113,7 @@ export function createPasswordChecks(deps: {
 }): PasswordChecks {
   const { db, clock, passwords, rateLimits, activity, queue } = deps;
   const inTurn = createKeyedQueue(atOnce, queue);
-  const metLocks = createLockoutCache(clock);
+  const lockoutCache = createLockoutCache(clock);
   /** Moving average of the time that a check takes, in milliseconds. */
   let usualTime = 0;
 
@@ -125,12 +125,12 @@ export function createPasswordChecks(deps: {
     const wait = Math.min(found, lockRules.maxLockMs);
     const until = now.getTime() + wait;
     if (wait < found) await shortenLocks(db, Object.values(keys), now, new Date(until));
-    metLocks.note(keys.fromHere, { until, limit });
+    lockoutCache.note(keys.fromHere, { until, limit });
     return requestsExceeded(limit, wait, now);
   };
 
   const requireUnmet = (key: string) => {
-    const met = metLocks.find(key);
+    const met = lockoutCache.find(key);
     if (met) throw requestsExceeded(met.limit, met.until - clock().getTime(), clock());
   };
 
@@ -286,12 +286,12 @@ export function createPasswordChecks(deps: {
       const { fromHere, fromAnywhere } = keysOf(email ?? id, network);
       await forgetAttempts(tx, [fromHere, fromAnywhere]);
       await rememberNetwork(tx, id, network, clock());
-      metLocks.forget(fromHere);
+      lockoutCache.forget(fromHere);
     },
 
     unlock: async (tx, { id, email }) => {
       await forgetAttemptsAt(tx, keysOf(email ?? id, '').fromAnywhere);
-      metLocks.forgetAll();
+      lockoutCache.forgetAll();
     },
 
     clear: async () => {
