@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
-import qs from 'qs';
 import type { DatabaseLocation } from './db/client.js';
 import { accessPlugin } from './plugins/access/index.js';
 import { activityPlugin } from './plugins/activity/index.js';
+import { emailLoginPlugin } from './plugins/auth/email-login/index.js';
 import { lastAccessPlugin } from './plugins/auth/last-access.js';
 import { passwordChecksPlugin } from './plugins/auth/password-checks/index.js';
 import { passwordResetPlugin } from './plugins/auth/password-reset/index.js';
@@ -13,6 +13,7 @@ import { passwordsPlugin } from './plugins/auth/passwords/index.js';
 import { secondFactorPlugin } from './plugins/auth/second-factor/index.js';
 import { sessionsPlugin } from './plugins/auth/sessions/index.js';
 import { stepUpPlugin } from './plugins/auth/step-up/index.js';
+import { webauthnPlugin } from './plugins/auth/webauthn/index.js';
 import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
 import { mailPlugin } from './plugins/mail/index.js';
@@ -20,8 +21,10 @@ import { mailboxPlugin } from './plugins/mail/mailbox/index.js';
 import { securityNoticesPlugin } from './plugins/mail/security-notices/index.js';
 import type { MailTransport } from './plugins/mail/transport.js';
 import { pagesPlugin } from './plugins/pages/index.js';
+import { passkeysPlugin } from './plugins/passkeys/index.js';
 import { type Clock, clockPlugin, systemClock } from './plugins/platform/clock.js';
 import { configPlugin } from './plugins/platform/config.js';
+import { currentRequestPlugin } from './plugins/platform/current-request.js';
 import { databaseLocation, databasePlugin } from './plugins/platform/database.js';
 import { localesPlugin } from './plugins/platform/locales.js';
 import { redisPlugin } from './plugins/platform/redis.js';
@@ -29,6 +32,7 @@ import { schedulerPlugin } from './plugins/platform/scheduler.js';
 import { providersPlugin } from './plugins/providers/index.js';
 import { registrationPlugin } from './plugins/registration/index.js';
 import { clientPlugin } from './plugins/server/client-info.js';
+import { connectionLimitPlugin } from './plugins/server/connection-limit.js';
 import { cookiePlugin } from './plugins/server/cookies.js';
 import { corsPlugin } from './plugins/server/cors.js';
 import { crossSitePlugin } from './plugins/server/csrf.js';
@@ -40,9 +44,10 @@ import { answerBrokenRequest, httpFaultsPlugin } from './plugins/server/http-err
 import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
 import { loggerOptions, loggingPlugin, requestIdsBy } from './plugins/server/logging.js';
 import { metricsPlugin } from './plugins/server/metrics/index.js';
+import { outagesPlugin } from './plugins/server/outages.js';
 import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
 import { referencePlugin } from './plugins/server/reference.js';
-import { requestBodyPlugin } from './plugins/server/request-body.js';
+import { parseQueryString, requestParsingPlugin } from './plugins/server/request-parsing.js';
 import { deadlinePlugin } from './plugins/server/request-timeout.js';
 import { routeRulesPlugin } from './plugins/server/route-rules.js';
 import { swaggerPlugin } from './plugins/server/swagger.js';
@@ -105,7 +110,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
       ignoreTrailingSlash: true,
       // An overlong key gets the same response as a key that no item has.
       maxParamLength: 65_536,
-      querystringParser: (text) => qs.parse(text, queryLimits),
+      querystringParser: parseQueryString,
     },
     ajv: { customOptions: ajvOptions },
     schemaController: { compilersFactory: compilers.factories },
@@ -125,21 +130,24 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(configPlugin, { config });
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
     await app.register(clientPlugin);
+    await app.register(currentRequestPlugin);
     await app.register(tracingPlugin, started);
     await app.register(redisPlugin);
     await app.register(rateLimitsPlugin);
     await app.register(localesPlugin);
+    await app.register(outagesPlugin);
     await app.register(errorsPlugin);
     // Before any plugin that can reject a request: error responses need these headers, too.
     await app.register(headersPlugin);
     await app.register(httpFaultsPlugin);
+    await app.register(requestParsingPlugin);
     await app.register(corsPlugin);
     await app.register(unknownRoutesPlugin);
+    await app.register(connectionLimitPlugin);
     await app.register(closingPlugin);
     await app.register(schedulerPlugin);
     await app.register(loggingPlugin);
     await app.register(deadlinePlugin);
-    await app.register(requestBodyPlugin);
     await app.register(cookiePlugin);
     await app.register(crossSitePlugin);
     await app.register(jwtPlugin);
@@ -155,8 +163,10 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
     await app.register(secondFactorPlugin);
+    await app.register(webauthnPlugin);
     await app.register(stepUpPlugin);
     await app.register(tfaPlugin);
+    await app.register(passkeysPlugin);
     await app.register(sessionsPlugin);
     await app.register(providersPlugin);
     await app.register(accessPlugin);
@@ -166,13 +176,14 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(mailPlugin, overrides.mailTransport ? { transport: overrides.mailTransport } : {});
     await app.register(securityNoticesPlugin);
     await app.register(mailboxPlugin);
+    await app.register(healthPlugin, { version });
     await app.register(metricsPlugin);
     await app.register(passwordResetPlugin);
+    await app.register(emailLoginPlugin);
     await app.register(invitesPlugin);
     await app.register(emailChangesPlugin);
     await app.register(ownAccountPlugin);
     await app.register(registrationPlugin);
-    await app.register(healthPlugin, { version });
     await app.register(pagesPlugin);
     await app.register(routeRulesPlugin);
     await app.register(swaggerPlugin, { version });
@@ -184,23 +195,5 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     throw error;
   }
 }
-
-/**
- * Parameters beyond these limits are kept in a form that no parameter accepts, and are rejected when they are parsed. Nothing may
- * be dropped, because a query without one of its conditions could return more than the client requested. So the limits allow more
- * parameters than fit into a request line, and names that are properties of every object are kept.
- */
-const queryLimits: qs.IParseOptions = {
-  depth: 60,
-  parameterLimit: 100_000,
-  arrayLimit: 1000,
-  ignoreQueryPrefix: false,
-  plainObjects: true,
-  // The parser silently drops `__proto__`. In any other spelling it is an unknown name, which is rejected.
-  decoder: (text, decode, charset, type) => {
-    const decoded = decode(text, decode, charset);
-    return type === 'key' ? decoded.replaceAll('__proto__', '__proto__ ') : decoded;
-  },
-};
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };

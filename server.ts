@@ -7,23 +7,37 @@ import { loadConfig, misspelledVariables } from './plugins/platform/config.js';
 import { databaseLocation } from './plugins/platform/database.js';
 import { explainStartFailure } from './plugins/platform/startup-errors.js';
 import { releaseStartupMemory } from './plugins/platform/v8-tuning.js';
+import { respondWhileStarting } from './plugins/server/startup-responder.js';
+import type { Config } from './schemas/config.js';
 
 const misspelled = misspelledVariables().map(
   ({ name, intended }) => `The environment variable ${name} has no effect. Did you mean ${intended}?`,
 );
 
+// By default, SIGHUP and SIGUSR2 would end the process, and SIGUSR1 would open a debugger.
+for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => {});
+
+let config: Config | undefined;
 try {
-  const config = loadConfig();
+  config = loadConfig();
+  const stopResponding = respondWhileStarting(config);
   const app = await buildApp(config, { onSettled: releaseStartupMemory, showsPassword: process.stdout.isTTY });
   for (const warning of misspelled) app.log.warn(warning);
+  await app.ready();
+  await stopResponding();
   const address = await listen(app);
   announce(app, address);
-  closeWithGrace({ delay: 10_000, logger: app.log }, async ({ err }) => {
-    if (err) app.log.fatal({ err }, 'the service exits because of an unexpected error');
-    await app.close();
-  });
+  closeWithGrace(
+    { delay: config.SHUTDOWN_DELAY + 10_000, logger: app.log, skip: ['SIGHUP', 'SIGUSR2'] },
+    async ({ err }) => {
+      if (err) app.log.fatal({ err }, 'the service exits because of an unexpected error');
+      else await app.drain();
+      await app.close();
+    },
+  );
 } catch (error) {
-  process.stderr.write([`Gatehouse could not start. ${explainStartFailure(error)}`, ...misspelled, ''].join('\n'));
+  const reason = explainStartFailure(error, config?.DATABASE_URL);
+  process.stderr.write([`Gatehouse could not start. ${reason}`, ...misspelled, ''].join('\n'));
   process.exit(1);
 }
 

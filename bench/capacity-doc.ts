@@ -69,7 +69,7 @@ export function capacityTables(results: CapacityResults): Record<string, string>
         code(name),
         count === 0 ? '1, no proxy' : count,
         number(rate),
-        `${(share * 100).toFixed(0)} %`,
+        `${(share * 100).toFixed(0)}%`,
         `${median} ms`,
         `${p99} ms`,
         ...[processor.services, processor.postgres, processor.redis, processor.nginx].map(

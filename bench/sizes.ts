@@ -40,11 +40,11 @@ const own: Record<string, Record<string, string>> = {
  * measures the copies.
  */
 export async function measureSizes(sql: postgres.Sql, copies: number): Promise<SizeResult[]> {
-  const results = [await sizeOf(sql, 'users', 'users')];
+  const results = [await sizeOf(sql, 'users', 'users'), await sizeOf(sql, 'user_uses', 'user_uses')];
   for (const [table, values] of Object.entries(own)) {
     const columns = await sql<{ name: string }[]>`
       select column_name as name from information_schema.columns
-      where table_schema = current_schema() and table_name = ${table} order by ordinal_position`;
+      where table_schema = current_schema() and table_name = ${table} and is_generated = 'NEVER' order by ordinal_position`;
     const names = columns.map(({ name }) => `"${name}"`);
     const written = columns.map(({ name }) => values[name] ?? `one."${name}"`);
     await sql.unsafe(`create table measured (like ${table} including all)`);

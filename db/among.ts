@@ -5,5 +5,5 @@ import { arrayOf } from './query-language/compile.js';
 export const isAmong = (
   column: SQLWrapper,
   keys: readonly (string | number)[],
-  type: 'uuid' | 'integer' = 'uuid',
+  type: 'uuid' | 'integer' | 'text' = 'uuid',
 ): SQL => sql`${column} = any(${arrayOf({ type }, keys)})`;

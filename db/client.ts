@@ -5,7 +5,7 @@ import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { createBoundedCache } from './bounded-cache.js';
 import { lockDirectory } from './embedded/directory-lock.js';
 import { runMaintenance, sessionSettings } from './embedded/maintenance.js';
-import { type ObserveStatement, observed } from './observe.js';
+import { observed, type StatementHooks } from './observe.js';
 import { createPostgresPool } from './postgres/pool.js';
 import * as schema from './schema.js';
 
@@ -27,8 +27,8 @@ export interface DatabaseConnection {
   limitWaiting(statementTimeout: number): void;
   /** Runs one or more statements without parameters. @returns the rows of the first statement */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** The number of tasks that hold a connection and that wait for one; undefined on the embedded engine. */
-  load(): { running: number; waiting: number } | undefined;
+  /** The number of tasks that hold a connection, that wait for one, and of connections; undefined on the embedded engine. */
+  load(): { running: number; waiting: number; max: number } | undefined;
   /** Performs a small part of the database's maintenance. If present, it must be called every few seconds. */
   readonly runMaintenance?: () => Promise<void>;
   close(): Promise<void>;
@@ -43,15 +43,15 @@ export type DatabaseLocation =
 /** Opens the database at `location`. Does not run migrations. */
 export async function openDatabase(
   location: DatabaseLocation,
-  observe?: ObserveStatement,
+  hooks: StatementHooks = {},
 ): Promise<DatabaseConnection> {
   return location.kind === 'postgres'
-    ? openPostgres(location.url, location.poolMax, observe)
-    : openEmbedded(location, observe);
+    ? openPostgres(location.url, location.poolMax, hooks)
+    : openEmbedded(location, hooks);
 }
 
-function openPostgres(url: string, max: number, observe: ObserveStatement | undefined): DatabaseConnection {
-  const pool = createPostgresPool(url, { max, ...(observe && { observe }) });
+function openPostgres(url: string, max: number, hooks: StatementHooks): DatabaseConnection {
+  const pool = createPostgresPool(url, { max, hooks });
   const { client, clientOf, maintenanceClient, limitWaiting, runScript, load, close } = pool;
   const known = createBoundedCache<Executor>(1_000);
   const dbOf = (caller: string) => known(caller, () => drizzlePostgres(clientOf(caller)) as unknown as Executor);
@@ -62,7 +62,7 @@ function openPostgres(url: string, max: number, observe: ObserveStatement | unde
 
 async function openEmbedded(
   location: Exclude<DatabaseLocation, { kind: 'postgres' }>,
-  observe: ObserveStatement | undefined,
+  hooks: StatementHooks,
 ): Promise<DatabaseConnection> {
   const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
   try {
@@ -89,7 +89,7 @@ async function openEmbedded(
         throw error;
       }
     };
-    const db = drizzle(observe ? observed(client, observe) : client, { schema });
+    const db = drizzle(hooks.observe || hooks.onEnd ? observed(client, hooks) : client, { schema });
     return {
       db,
       engine: 'embedded',

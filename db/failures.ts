@@ -72,34 +72,42 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
-/** Codes that prove that the database did nothing: it could not be reached, or it rejected the work. */
-const nothingWasDone = new Set([
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-  cancelledState,
-  '57P03',
-  '53300',
-  readOnlyState,
-]);
+/**
+ * Why the database did not do its work, although nothing is wrong with the statement: it would succeed once the cause is gone.
+ * The values are labels in the log and in the metrics.
+ */
+export type DatabaseOutage =
+  | 'database_unreachable'
+  | 'database_read_only'
+  | 'database_timeout'
+  | 'database_lock_timeout'
+  | 'database_deadlock'
+  | 'database_disk_full'
+  | 'database_out_of_resources'
+  | 'database_io_error';
 
-/** Whether the connection was lost without a result, so that the statement may or may not have taken effect. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  return isDatabaseUnavailable(error) && !codesOf(error).some((code) => nothingWasDone.has(code));
+const outagesByState: readonly [states: RegExp, outage: DatabaseOutage][] = [
+  // The last two are the server's limits on idle and on long transactions.
+  [/^(57014|25P0[34])$/, 'database_timeout'],
+  [/^55P03$/, 'database_lock_timeout'],
+  [/^(40P01|40001)$/, 'database_deadlock'],
+  [/^53100$/, 'database_disk_full'],
+  [/^53...$/, 'database_out_of_resources'],
+  [/^58030$/, 'database_io_error'],
+  [/^25006$/, 'database_read_only'],
+];
+
+/** Why the database did not do its work; undefined if the failure has another kind of cause, such as an invalid value. */
+export function databaseOutageOf(error: unknown): DatabaseOutage | undefined {
+  const state = sqlStateOf(error) ?? '';
+  const [, outage] = outagesByState.find(([states]) => states.test(state)) ?? [];
+  return outage ?? (isDatabaseUnavailable(error) ? 'database_unreachable' : undefined);
 }
 
 /** The SQLSTATE of a failure, if the database gave one. */
 export function sqlStateOf(error: unknown): string | undefined {
   return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !unavailableDriverCodes.has(code));
 }
-
-/** Whether a statement was stopped because it took too long. */
-export const isCancelled = (error: unknown): boolean => codesOf(error).includes(cancelledState);
 
 /** Whether the database is read-only. */
 export const isReadOnlyFailure = (error: unknown): boolean => codesOf(error).includes(readOnlyState);

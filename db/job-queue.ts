@@ -1,7 +1,9 @@
+import { sql } from 'drizzle-orm';
 import PgBoss from 'pg-boss';
 import { type DatabaseConnection, type Executor, rows } from './client.js';
+import { isDatabaseUnavailable, sqlStateOf } from './failures.js';
 import { WrittenStatement } from './fixed-statement.js';
-import { withMigrationLock } from './migrate.js';
+import { SchemaError } from './schema-error.js';
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {
@@ -9,6 +11,15 @@ export interface Job<Data extends object> {
   data: Data;
   /** 1 for the first attempt. */
   attempt: number;
+  /** Whether the previous attempt failed permanently. */
+  hasFailedPermanently: boolean;
+}
+
+/** Why an attempt failed. */
+export interface JobFailure {
+  reason: string;
+  /** Whether the cause is not expected to go away. One more attempt is made, in case it does. */
+  isPermanent: boolean;
 }
 
 export interface QueueOptions {
@@ -25,7 +36,7 @@ export type JobPriority = keyof typeof priorities;
 const priorities = { normal: 0, low: -1 };
 
 export interface JobQueue<Data extends object> {
-  /** Creates the tables of the queue if they do not exist, and starts their maintenance. */
+  /** Starts the maintenance of the tables, which {@link createQueueTables} has created. @throws {SchemaError} */
   start(): Promise<void>;
   /** Adds a job to the queue, in the same transaction as the change that it belongs to. */
   send(tx: Executor, data: Data): Promise<void>;
@@ -34,8 +45,8 @@ export interface JobQueue<Data extends object> {
   /** Claims up to `count` jobs; no other process gets them. */
   take(count: number): Promise<Job<Data>[]>;
   complete(id: string): Promise<void>;
-  /** Schedules the job for another attempt or, after the last attempt, keeps it with the reason. */
-  fail(id: string, reason: string): Promise<void>;
+  /** Schedules the job for another attempt or, after the last attempt or a second permanent failure in a row, keeps it with the reason. */
+  fail(job: Pick<Job<Data>, 'id' | 'hasFailedPermanently'>, failure: JobFailure): Promise<void>;
   /** Adds a job that has failed for good to the queue again, in a transaction. @returns whether there was such a job */
   retry(tx: Executor, id: string): Promise<boolean>;
   stop(): Promise<void>;
@@ -45,6 +56,21 @@ const day = 86_400;
 
 /** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. */
 const takeBackAll = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
+
+const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.Db => ({
+  executeSql: async (text: string, values?: unknown[]) =>
+    values === undefined
+      ? connection.runScript(text)
+      : { rows: await rows(executor, new WrittenStatement({ sql: text, params: values.map(written) })) },
+});
+
+/** Creates the tables of a queue, or brings them up to date. Requires rights on the schema, and the migration lock. */
+export async function createQueueTables(connection: DatabaseConnection, name: string): Promise<void> {
+  const boss = new PgBoss({ db: databaseOf(connection, connection.db), schedule: false, supervise: false });
+  await boss.start();
+  await boss.createQueue(name);
+  await boss.stop({ graceful: false });
+}
 
 /**
  * A queue in the database itself (pg-boss), on either engine. Any number of processes can share it, and no job is lost when
@@ -57,14 +83,10 @@ export function createJobQueue<Data extends object>(
   options: QueueOptions,
   onError: (error: unknown) => void,
 ): JobQueue<Data> {
-  const sqlOf = (executor: Executor): PgBoss.Db => ({
-    executeSql: async (text: string, values?: unknown[]) =>
-      values === undefined
-        ? connection.runScript(text)
-        : { rows: await rows(executor, new WrittenStatement({ sql: text, params: values.map(written) })) },
-  });
+  const sqlOf = (executor: Executor) => databaseOf(connection, executor);
   const boss = new PgBoss({
     db: sqlOf(connection.db),
+    migrate: false,
     schedule: false,
     maintenanceIntervalSeconds: Math.min(60, options.expireInSeconds),
     archiveCompletedAfterSeconds: 3_600,
@@ -74,17 +96,19 @@ export function createJobQueue<Data extends object>(
   boss.on('error', onError);
 
   return {
-    start: () =>
-      withMigrationLock(connection, async () => {
-        await boss.start();
-        // pg-boss accepts several units for a single job, but only this one for a queue.
-        const queue = { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 };
-        await boss.createQueue(name, queue);
-        await boss.updateQueue(name, queue);
-        // Recover jobs of processes that are gone. On the embedded engine, these are all active jobs.
-        if (connection.engine === 'embedded') await connection.runScript(takeBackAll);
-        else await boss.expire();
-      }),
+    start: async () => {
+      await boss.start().catch((error: unknown) => {
+        if (sqlStateOf(error) !== undefined || isDatabaseUnavailable(error)) throw error;
+        throw new SchemaError(
+          `The tables of the email queue do not fit this version of the service (${(error as Error).message}). If they are older, run \`npm run migrate\`. If they are newer, start the newer version.`,
+        );
+      });
+      // pg-boss accepts several units for a single job, but only this one for a queue.
+      await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 });
+      // Recover jobs of processes that are gone. On the embedded engine, these are all active jobs.
+      if (connection.engine === 'embedded') await connection.runScript(takeBackAll);
+      else await boss.expire();
+    },
     send: async (tx, data) => {
       const id = await boss.send(name, data, { db: sqlOf(tx) });
       if (id === null) throw new Error(`A job for ${name} was not taken.`);
@@ -95,10 +119,21 @@ export function createJobQueue<Data extends object>(
     },
     take: async (count) => {
       const jobs = await boss.fetch<Data>(name, { batchSize: count, includeMetadata: true });
-      return jobs.map(({ id, data, retryCount }) => ({ id, data, attempt: retryCount + 1 }));
+      return jobs.map(({ id, data, retryCount, output }) => {
+        const { isPermanent = false } = (output ?? {}) as Partial<JobFailure>;
+        return { id, data, attempt: retryCount + 1, hasFailedPermanently: isPermanent };
+      });
     },
     complete: (id) => boss.complete(name, id),
-    fail: (id, reason) => boss.fail(name, id, { reason }),
+    fail: async ({ id, hasFailedPermanently }, failure) => {
+      if (failure.isPermanent && hasFailedPermanently) {
+        await rows(
+          connection.db,
+          sql`update pgboss.job set retry_limit = retry_count where name = ${name} and id = ${id} and state = 'active'`,
+        );
+      }
+      await boss.fail(name, id, failure);
+    },
     retry: async (tx, id) => {
       const { affected } = (await boss.retry(name, id, { db: sqlOf(tx) })) as unknown as { affected: number };
       return affected > 0;

@@ -1,36 +1,44 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { sql } from 'drizzle-orm';
 import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
-import { type DatabaseConnection, type Executor, rows } from './client.js';
+import type { DatabaseConnection, Executor } from './client.js';
+import { createQueueTables } from './job-queue.js';
+import { readBuildMigrations } from './migration-journal.js';
+import { type Pause, withMigrationLock } from './migration-lock.js';
 import { ensureSearchIndexes } from './postgres/search-indexes.js';
+import { readAppliedMigrations, recordCompatibility } from './queries/server/migrations.js';
 import { compactUserCounts } from './queries/users/user-counts.js';
+import { SchemaError } from './schema-error.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
-/** An arbitrary number that no other program on the same database is likely to lock. */
-const lockKey = 0x6761_7465;
+export interface MigrateOptions {
+  /** False: only checks the schema, for a role without rights on it. */
+  migrates?: boolean;
+  /** Called repeatedly while another instance is migrating. */
+  pause?: Pause;
+}
 
-/** Milliseconds until an instance checks again whether another one has finished. */
-const lookAgainAfter = 100;
+/** Brings the schema up to date, then runs `bootstrap`. Each step is a transaction, so a crash leaves nothing half done. */
+export async function migrate<T>(
+  connection: DatabaseConnection,
+  bootstrap: (tx: Executor) => Promise<T>,
+  { migrates = true, pause = async () => {} }: MigrateOptions = {},
+): Promise<T> {
+  return withMigrationLock(connection, pause, async () => {
+    await requireUsableSchema(connection.db, migrates);
+    if (migrates) await migrateSchema(connection);
+    await compactUserCounts(connection.db);
+    return connection.db.transaction(bootstrap);
+  });
+}
 
-/**
- * Runs the work that every start does on the tables. On PostgreSQL, any number of instances may start at the same time: one does
- * the work while the others wait, and then find it done. The lock belongs to a separate transaction, which needs a second
- * connection but also works behind a pooler. A waiting instance holds no connection, because a pooler may have only two in total.
- * The embedded database is used by a single process, thanks to the lock on its directory.
- */
-export async function withMigrationLock<T>({ db, engine }: DatabaseConnection, work: () => Promise<T>): Promise<T> {
-  if (engine === 'embedded') return work();
-  for (;;) {
-    const done = await db.transaction(async (guard) => {
-      const [lock] = await rows<{ ours: boolean }>(guard, sql`select pg_try_advisory_xact_lock(${lockKey}) as ours`);
-      return lock?.ours ? { result: await work() } : undefined;
-    });
-    if (done) return done.result;
-    await sleep(lookAgainAfter);
-  }
+/** Creates and changes everything that requires rights on the schemas of the database. */
+async function migrateSchema(connection: DatabaseConnection): Promise<void> {
+  await migrateTables(connection);
+  await recordCompatibility(connection.db, readBuildMigrations(migrationsFolder));
+  if (connection.engine === 'postgres') await ensureSearchIndexes(connection.db);
+  await createQueueTables(connection, 'mail');
 }
 
 /** Runs all pending migrations of a folder in one transaction. */
@@ -40,13 +48,29 @@ export async function migrateTables({ db, engine }: DatabaseConnection, folder =
   else await migratePostgres(db as Parameters<typeof migratePostgres>[0], options);
 }
 
-/** Brings the tables up to date, then runs `bootstrap`. Each step is a transaction, so a crash leaves nothing half done. */
-export async function migrate<T>(connection: DatabaseConnection, bootstrap: (tx: Executor) => Promise<T>): Promise<T> {
-  const { db, engine } = connection;
-  return withMigrationLock(connection, async () => {
-    await migrateTables(connection);
-    if (engine === 'postgres') await ensureSearchIndexes(db);
-    await compactUserCounts(db);
-    return db.transaction(bootstrap);
-  });
+/**
+ * Checks that this build can work with the migrations that the database has. A newer build may have added some.
+ * @param migrates whether missing migrations will be run
+ * @throws {SchemaError}
+ */
+async function requireUsableSchema(db: Executor, migrates: boolean): Promise<void> {
+  const own = readBuildMigrations(migrationsFolder);
+  const applied = await readAppliedMigrations(db);
+  const known = new Set(own.map(({ createdAt }) => createdAt));
+  const knownTags = new Set(own.map(({ tag }) => tag));
+  const incompatible = applied.find(
+    ({ createdAt, worksWith }) => !known.has(createdAt) && (worksWith === null || !knownTags.has(worksWith)),
+  );
+  if (incompatible) {
+    throw new SchemaError(
+      `A newer version of the service has changed the tables (${incompatible.tag ?? incompatible.createdAt}), and this version cannot work with them. Start the newer version, or restore a backup from before the upgrade.`,
+    );
+  }
+  const present = new Set(applied.map(({ createdAt }) => createdAt));
+  const missing = own.filter(({ createdAt }) => !present.has(createdAt));
+  if (!migrates && missing.length > 0) {
+    throw new SchemaError(
+      `MIGRATE is off, and the tables are not up to date: ${missing.map(({ tag }) => tag).join(', ')}. Run \`npm run migrate\` and db/grants.sql with a role that owns the tables.`,
+    );
+  }
 }

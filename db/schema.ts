@@ -4,6 +4,7 @@ import {
   bigint,
   boolean,
   check,
+  date,
   index,
   integer,
   jsonb,
@@ -15,6 +16,7 @@ import {
   uuid,
   varchar,
 } from 'drizzle-orm/pg-core';
+import type { FailureReason } from '../schemas/activity.js';
 import type { KeyPairAlgorithm } from '../schemas/jwks.js';
 import { inLowerCase } from './lower-case.js';
 
@@ -104,6 +106,10 @@ export const users = pgTable(
     tokenHash: varchar('token_hash', { length: 64 }),
     /** When the static token was set. Null if there is no token, or if it was set before this column existed. */
     tokenSetAt: moment('token_set_at'),
+    /**
+     * Only for builds from before `userUses`, which still write it. A trigger copies it to that table. A later release drops this
+     * column.
+     */
     lastAccess: moment('last_access'),
     lastPage: varchar('last_page', { length: 255 }),
     provider: varchar('provider', { length: 128 }).notNull().default('default'),
@@ -124,13 +130,34 @@ export const users = pgTable(
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, table.externalIdentifier),
     index('users_role_index').on(table.role),
-    // Latest first, then by id: the order in which lists are sorted by this column.
-    index('users_last_access_index').on(sql`${table.lastAccess} desc`, table.id),
     check(
       'users_status_check',
       sql`${table.status} in ('draft', 'invited', 'unverified', 'active', 'suspended', 'archived')`,
     ),
   ],
+);
+
+/**
+ * What changes with every use of the API: one row for each user, which triggers on `users` create. In `users`, each of these
+ * changes would write the whole row and an entry in every index. The rows are small, their pages have free space, and no index
+ * contains `last_access` itself, so that an update usually writes nothing but the new row (a heap-only tuple).
+ */
+export const userUses = pgTable(
+  'user_uses',
+  {
+    user: uuid('user')
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    lastAccess: moment('last_access'),
+    /** The hour of the last access in UTC, which the index contains instead of the exact time. */
+    lastAccessHour: timestamp('last_access_hour', { precision: 0 }).generatedAlwaysAs(
+      sql`date_trunc('hour', last_access at time zone 'UTC')`,
+    ),
+    /** The user, as long as there was no access: these rows have the same hour, but the index still returns them by user. */
+    neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
+  },
+  // Latest first. Only the rows of the same hour must then be sorted.
+  (table) => [index('user_uses_order_index').on(sql`${table.lastAccessHour} desc`, table.neverUsed)],
 );
 
 /**
@@ -196,10 +223,14 @@ export const sessions = pgTable(
     authenticatedAt: moment('authenticated_at').notNull().defaultNow(),
     lastUsedAt: moment('last_used_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
+    /** The day in UTC on which the session expires. The index contains it instead of the exact time, which each refresh changes. */
+    expiresOn: date('expires_on').generatedAlwaysAs(sql`(expires_at at time zone 'UTC')::date`),
     ip: varchar('ip', { length: 45 }),
     userAgent: varchar('user_agent', { length: 255 }),
+    /** Whether the session began with a passkey that verified the user, which counts as two factors. */
+    isVerifiedByPasskey: boolean('verified_by_passkey').notNull().default(false),
   },
-  (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_at_index').on(table.expiresAt)],
+  (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_on_index').on(table.expiresOn)],
 );
 
 /**
@@ -244,6 +275,40 @@ export const emailChanges = pgTable(
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [index('email_changes_expires_at_index').on(table.expiresAt)],
+);
+
+/**
+ * Requests to sign in by email, or to prove one's identity with a code from an email. A newer request of a user replaces the older
+ * one for the same purpose.
+ */
+export const emailCodes = pgTable(
+  'email_codes',
+  {
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    purpose: varchar('purpose', { length: 16 }).$type<'login' | 'reauthentication'>().notNull(),
+    /** Identifies this request; codes and links of an older request are void. */
+    id: uuid('id').notNull().defaultRandom(),
+    /** HMAC of the code, in hex. Without a key, six digits could be guessed from their hash. */
+    codeHash: varchar('code_hash', { length: 64 }).notNull(),
+    /** HMAC of the token in the link, in hex; null: the email has no link. */
+    tokenHash: varchar('token_hash', { length: 64 }),
+    /** HMAC, in hex, of what identifies the browser, app, or session that made the request. The code works only there. */
+    bindingHash: varchar('binding_hash', { length: 64 }).notNull(),
+    /** How many wrong codes are left before the request is void. */
+    attemptsLeft: integer('attempts_left').notNull(),
+    /** `used_links` of the user at the time. The request is void once the user's status, address, password or provider changes. */
+    usedLinks: integer('used_links').notNull(),
+    requestedAt: moment('requested_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.user, table.purpose] }),
+    uniqueIndex('email_codes_token_hash_unique').on(table.tokenHash),
+    index('email_codes_expires_at_index').on(table.expiresAt),
+    check('email_codes_purpose_check', sql`${table.purpose} in ('login', 'reauthentication')`),
+  ],
 );
 
 /**
@@ -327,7 +392,41 @@ export const identities = pgTable(
   ],
 );
 
-/** Logins through a provider that have already returned: each may return only once. Expired rows may be deleted. */
+/** Passkeys (WebAuthn Level 3): what the service keeps of the key pairs with which users sign in. */
+export const passkeys = pgTable(
+  'passkeys',
+  {
+    id: key(),
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** By which the authenticator identifies the key pair: at most 1023 bytes, in base64url. */
+    credentialId: varchar('credential_id', { length: 1364 }).notNull(),
+    /** The public key in COSE format (RFC 9052, 7), in base64url. */
+    publicKey: text('public_key').notNull(),
+    /** How often the authenticator has signed, as far as it counts. A lower value than the stored one comes from a copy. */
+    counter: bigint('counter', { mode: 'number' }).notNull(),
+    /** How browsers reach the authenticator, such as `internal` or `usb`. */
+    transports: jsonb('transports').$type<string[]>().notNull(),
+    /** Whether the key pair can be backed up, which never changes. */
+    isBackupEligible: boolean('backup_eligible').notNull(),
+    isBackedUp: boolean('backed_up').notNull(),
+    /** The model of the authenticator; all zeros if it does not say. */
+    aaguid: uuid('aaguid').notNull(),
+    name: varchar('name', { length: 100 }).notNull(),
+    createdAt: moment('created_at').notNull(),
+    lastUsedAt: moment('last_used_at'),
+  },
+  (table) => [
+    uniqueIndex('passkeys_credential_id_unique').on(table.credentialId),
+    index('passkeys_user_index').on(table.user),
+  ],
+);
+
+/**
+ * What can be used only once and has been used: logins through a provider that have returned, and challenges that a passkey has
+ * signed. Expired rows may be deleted.
+ */
 export const spentStates = pgTable(
   'spent_states',
   {
@@ -356,6 +455,7 @@ export const settings = pgTable(
     /** Whether users may change their own profile, address and linked accounts, and export their data. */
     selfService: boolean('self_service').notNull().default(true),
     selfDeletion: boolean('self_deletion').notNull().default(false),
+    emailLogin: boolean('email_login').notNull().default(false),
   },
   (table) => [check('settings_single_row', sql`${table.id} = 1`)],
 );
@@ -390,9 +490,11 @@ export const activity = pgTable(
     outcome: varchar('outcome', { length: 16 }).$type<'success' | 'failure'>().notNull(),
     /** The error code: why the action was rejected. */
     code: varchar('code', { length: 32 }),
-    /** The user who did it; null: an anonymous caller. */
+    /** Why the credentials of the caller were not accepted, if the code does not say it. */
+    reason: varchar('reason', { length: 32 }).$type<FailureReason>(),
+    /** The user who did it; null: an anonymous caller, also for a login that was refused. */
     user: uuid('user'),
-    /** The item that was affected. */
+    /** The item that was affected. For a login that was refused, the account that was tried. */
     collection: varchar('collection', { length: 16 }),
     item: varchar('item', { length: 64 }),
     ip: varchar('ip', { length: 45 }),
@@ -452,3 +554,24 @@ export const signingKeys = pgTable(
   },
   (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256')`)],
 );
+
+/**
+ * A single row: a value derived from SECRET, which reveals at startup that the service has another one. It is used for nothing else.
+ */
+export const secretCheck = pgTable(
+  'secret_check',
+  {
+    id: integer('id').primaryKey().default(1),
+    value: varchar('value', { length: 64 }).notNull(),
+  },
+  (table) => [check('secret_check_single_row', sql`${table.id} = 1`)],
+);
+
+/** What each migration declares about builds without it, so that those builds know whether they can start. */
+export const migrationCompatibility = pgTable('migration_compatibility', {
+  /** Identifies the migration in `drizzle.__drizzle_migrations`. */
+  createdAt: bigint('created_at', { mode: 'number' }).primaryKey(),
+  tag: text('tag').notNull(),
+  /** The migration since which builds work with the tables after this one; null: no build without this migration does. */
+  worksWith: text('works_with'),
+});

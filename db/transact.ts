@@ -1,7 +1,6 @@
 import type { Executor } from './client.js';
-import { sqlStateOf } from './failures.js';
+import { databaseOutageOf } from './failures.js';
 
-const deadlock = '40P01';
 const maxAttempts = 5;
 
 /** Repeats work that the database aborted because of a deadlock. The work must be a transaction or a single statement. */
@@ -10,7 +9,7 @@ export async function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (sqlStateOf(error) !== deadlock || attempt === maxAttempts) throw error;
+      if (databaseOutageOf(error) !== 'database_deadlock' || attempt === maxAttempts) throw error;
     }
   }
 }

@@ -11,6 +11,7 @@ import { mailboxRoutes } from './mail/mailbox.js';
 import { mailsRoutes } from './mail/mails.js';
 import { home } from './pages/home.js';
 import { accountRoutes } from './pages/index.js';
+import { passkeysRoutes } from './passkeys/index.js';
 import { identitiesRoutes, providersRoutes } from './providers/index.js';
 import { registrationRoutes } from './registration/index.js';
 import { serverRoutes } from './server/index.js';
@@ -27,6 +28,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(providersRoutes, { prefix: '/auth' });
   await app.register(identitiesRoutes, { prefix: '/users' });
   await app.register(sessionsRoutes, { prefix: '/users' });
+  if (app.config.AUTH_PASSKEYS) await app.register(passkeysRoutes, { prefix: '/users' });
   await app.register(ownAccountRoutes, { prefix: '/users' });
   await app.register(usersRoutes, { prefix: '/users' });
   await app.register(tfaRoutes, { prefix: '/users' });

@@ -5,40 +5,67 @@ import { Related } from './query.js';
 
 /** Every action in the audit log, and what it means. */
 export const activityActions = {
-  login: 'Started a session, with a password or through a provider.',
-  reauthenticate: 'Proved their identity again in their session.',
+  login: 'Started a session, with a password, with a passkey, by email, or through a provider.',
+  reauthenticate: 'Confirmed their identity again within a session.',
   logout: 'Ended their own session.',
-  refresh_reused: 'A refresh token that was replaced some time ago was presented again, so the session was ended.',
-  session_end: 'Ended a session, or all sessions of a user.',
-  lock: 'Too many wrong passwords or codes in a row: further logins were temporarily blocked.',
-  unlock: 'Reset the number of wrong passwords of a user.',
-  password_reset_request: 'Requested a link to reset a password.',
+  refresh_reused: 'A replaced refresh token was presented after the grace period, so the session was ended.',
+  session_end: "Ended one or all of a user's sessions.",
+  lock: 'Further logins were temporarily blocked after too many wrong passwords or codes in a row.',
+  unlock: "Reset a user's count of wrong passwords.",
+  password_reset_request: 'Requested a password reset link.',
   password_reset: 'Set a new password with a reset link.',
-  password_change: 'Changed the password of a user, possibly with other fields.',
-  register: 'Registered, or was created by the first login through a provider.',
+  password_change: "Changed a user's password, possibly together with other fields.",
+  email_login_request: 'Requested a code by email.',
+  register: 'Registered, or was created at the first login through a provider.',
   verification_resend: 'Requested another verification email.',
-  email_verified: 'Verified the email address with a link.',
+  email_verified: 'Verified an email address with a link.',
   invite: 'Invited a user.',
   invite_accept: 'Accepted an invitation.',
   tfa_generate: 'Received a secret for setting up two-factor authentication.',
-  tfa_enable: 'Turned two-factor authentication on.',
-  tfa_disable: 'Turned two-factor authentication off.',
+  tfa_enable: 'Turned on two-factor authentication.',
+  tfa_disable: 'Turned off two-factor authentication.',
   recovery_codes: 'Created new recovery codes.',
   recovery_code_used: 'Used a recovery code.',
+  passkey_add: 'Added a passkey.',
+  passkey_remove: 'Removed a passkey.',
   identity_link: 'Linked a provider account.',
   identity_unlink: 'Unlinked a provider account.',
   email_change_request: 'Requested a new email address.',
   email_change_cancel: 'Canceled the request for a new email address.',
   email_change: 'Confirmed a new email address with a link.',
-  export: 'Exported the data of the account.',
+  export: 'Exported their account data.',
   mail_retry: 'Retried an email that had failed.',
   create: 'Created an item.',
-  update: 'Updated an item, or the settings.',
+  update: 'Updated an item or the settings.',
   delete: 'Deleted an item.',
-  refusals_omitted: 'Further requests from one address were refused, too many to list each of them.',
+  refusals_omitted: 'Further requests from the same address were refused and are not listed individually.',
 } as const;
 
 export type ActivityAction = keyof typeof activityActions;
+
+/** Why the service refused to accept a caller's credentials, and what it means. Clients never receive it. */
+export const failureReasons = {
+  unknown_user: 'No user has this email address, or this account at the provider.',
+  wrong_password: 'The password was wrong.',
+  no_password: 'The user has no password, or signs in only through a provider.',
+  wrong_passkey: 'The passkey is unknown, or its response was not valid or had already been used.',
+  missing_code: 'The user has two-factor authentication, and the request had no code.',
+  wrong_code: 'The code was wrong, or had already been used.',
+  locked: 'The service did not check the credentials, because there were too many wrong passwords or codes in a row.',
+  suspended: 'The user is suspended.',
+  unverified: 'The email address of the user is not verified, or the provider does not assert that it is.',
+  invited: 'The user has not accepted the invitation yet.',
+  draft: 'The user is a draft.',
+  archived: 'The user is archived.',
+  user_changed: 'The user or their credentials were changed while the service processed the request.',
+  void_link: 'The link was already used, or has become invalid through a change to the account.',
+} as const;
+
+export type FailureReason = keyof typeof failureReasons;
+
+/** Why a user with this status was refused. If they are active now, they were not when their row was checked or written. */
+export const reasonOfStatus = (status: string): FailureReason =>
+  Object.hasOwn(failureReasons, status) ? (status as FailureReason) : 'user_changed';
 
 const activityCollections = [
   'users',
@@ -48,6 +75,7 @@ const activityCollections = [
   'settings',
   'sessions',
   'identities',
+  'passkeys',
   'mails',
   'signing_keys',
 ] as const;
@@ -68,23 +96,35 @@ const literals = <T extends string>(values: readonly T[], description: string) =
 
 /** An event in a response, with the requested fields. */
 export const activityProperties = {
-  id: Uuid('Identifier of the row. IDs are in the order of events.'),
-  timestamp: Timestamp('When it happened.'),
+  id: Uuid('The ID of the entry. IDs sort in chronological order.'),
+  timestamp: Timestamp('When the event occurred.'),
   action: literals(
     Object.keys(activityActions) as ActivityAction[],
-    `What was done. ${Object.entries(activityActions)
+    `The action that was performed. ${Object.entries(activityActions)
       .map(([action, meaning]) => `\`${action}\`: ${meaning}`)
       .join(' ')}`,
   ),
   outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
   code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
-  user: Related('The user who performed the action. Null: an anonymous caller, or the service itself.', 'User'),
+  reason: Nullable(
+    literals(
+      Object.keys(failureReasons) as FailureReason[],
+      `Why the credentials were not accepted. The response does not tell the client. ${Object.entries(failureReasons)
+        .map(([reason, meaning]) => `\`${reason}\`: ${meaning}`)
+        .join(' ')}`,
+    ),
+  ),
+  user: Related('The user who performed the action. Null for anonymous callers and the service itself.', 'User'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
-  item: Nullable(Type.String({ description: 'The ID of the affected item. Null: several items, or an unknown user.' })),
+  item: Nullable(
+    Type.String({
+      description: 'The ID of the affected item. Null if several items were affected or the user is unknown.',
+    }),
+  ),
   ip: Nullable(Type.String({ description: 'The IP address of the client.' })),
   user_agent: Nullable(Type.String({ description: 'The user agent of the client.' })),
   request_id: Nullable(
-    Type.String({ description: 'The `x-request-id` of the request, which is also in the service log.' }),
+    Type.String({ description: 'The `x-request-id` of the request, which also appears in the service log.' }),
   ),
   changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields, never their values.' })),
 };
@@ -100,6 +140,7 @@ export const activitySchemas = readSchemas({
     action: 'update',
     outcome: 'success',
     code: null,
+    reason: null,
     user: '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21',
     collection: 'users',
     item: '5b6f7a0e-1f3c-4c59-9d0a-0f6d3e2b1a47',

@@ -101,25 +101,25 @@ export function collectionSchemas({
   const { query, schemas } = describedReads({
     ...read,
     properties: orHidden(read.properties),
-    description: `${read.description} A field that you can read only on other items is null; \`id\` is then left out.`,
+    description: `${read.description} A field that you can read on other items but not on this one is null; \`id\` is omitted instead.`,
   });
   const { response, listResponse } = schemas;
 
   const created = named(`New${one}`, {
     ...input,
-    description: `The values of a new ${one.toLowerCase()}.`,
+    description: `The fields of the new ${one.toLowerCase()}.`,
     examples: [inputExample],
   });
   const { id: _id, ...changeable } = input.properties;
   const changed = Type.Partial(Type.Object(changeable, { additionalProperties: false }));
   const changes = named(`${one}Changes`, {
     ...changed,
-    description: 'The fields to change. All other fields keep their values.',
+    description: 'The fields to change. Other fields remain unchanged.',
     examples: [inputExample],
   });
   const keyed = named(`${one}ChangesById`, {
     ...Type.Object({ id: key, ...changed.properties }, { additionalProperties: false }),
-    description: 'The ID of an item, and the fields to change.',
+    description: 'The ID of the item and the fields to change.',
     examples: [{ id: example.id, ...inputExample }],
   });
   const keys = Type.Array(key, { description: 'The IDs of the items.' });
@@ -129,14 +129,14 @@ export function collectionSchemas({
     createBody: named(
       `Create${many}Body`,
       Type.Union([created, Type.Array(created), Closed({ data: Type.Array(created) })], {
-        description: 'One new item, or several.',
+        description: 'The item or items to create.',
         examples: [inputExample, [inputExample]],
       }),
     ),
     createResponse: named(
       `Create${many}Response`,
       Type.Union([response, listResponse], {
-        description: 'An object for a single item, a list for a list.',
+        description: 'The created item, or a list of the created items if the request contained a list.',
         examples: [{ data: example }],
       }),
     ),
@@ -145,21 +145,21 @@ export function collectionSchemas({
         ? changes
         : named(`Update${one}Body`, {
             ...Type.Object({ ...changed.properties, ...updateOnly }, { additionalProperties: false }),
-            description: 'The fields to change. All other fields keep their values.',
+            description: 'The fields to change. Other fields remain unchanged.',
             examples: [inputExample],
           }),
     updateManyBody: named(
       `Update${many}Body`,
       Type.Union([Closed({ keys, data: changes }), Closed({ query: query.body, data: changes }), Type.Array(keyed)], {
         description:
-          'The same changes for the items with the given keys, or for those that a query selects; or a list of items, each with its ID and its own changes.',
+          'Either the same changes for all items that `keys` lists or `query` selects, or a list of items, each with its ID and its own changes.',
         examples: [{ keys: [example.id], data: inputExample }],
       }),
     ),
     deleteBody: named(
       `Delete${many}Body`,
       Type.Union([keys, Closed({ keys }), Closed({ query: query.body })], {
-        description: 'The items with the given keys, or those that a query selects.',
+        description: 'The items to delete: their keys, or a query that selects them.',
         examples: [[example.id], { keys: [example.id] }],
       }),
     ),

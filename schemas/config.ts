@@ -15,8 +15,7 @@ export interface About {
   secret?: boolean;
 }
 
-export const text = (options: About & StringOptions) =>
-  Type.String({ minLength: 1, expected: 'some text', ...options });
+export const text = (options: About & StringOptions) => Type.String({ minLength: 1, expected: 'text', ...options });
 
 const integer = (minimum: number, maximum: number, options: About) =>
   Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
@@ -45,7 +44,7 @@ export const choice = <const T extends readonly string[]>(values: T, options: Ab
   );
 
 const durationText = (pattern: string, options: About & { default: StringValue }) =>
-  Type.Transform(Type.String({ pattern, expected: 'a duration such as 10s, 15m, 12h or 7d', ...options }))
+  Type.Transform(Type.String({ pattern, expected: 'a duration such as 10s, 15m, 12h, or 7d', ...options }))
     .Decode((value) => ms(value as StringValue))
     .Encode((value) => ms(value) as StringValue);
 
@@ -90,7 +89,7 @@ export const urlList = (parameter: string) =>
       format: 'url-list',
       default: '',
       expected: 'a comma-separated list of URLs',
-      description: `URLs, comma-separated, that clients can pass as ${parameter}. A URL matches if it is identical, or has the same origin and path. Unset: none.`,
+      description: `Comma-separated list of the URLs that clients can pass as ${parameter}. A URL matches if it is identical to one in the list, or has the same origin and path.`,
     }),
   )
     .Decode((value) => listOf(value))
@@ -107,6 +106,15 @@ const isWebOrigin = (value: string): boolean =>
   /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 
 FormatRegistry.Set('origin-list', (value) => listOf(value).every(isWebOrigin));
+
+/** Browsers offer passkeys only to pages with https and, for development, on localhost. Android apps have an origin of their own. */
+FormatRegistry.Set('passkey-origins', (value) =>
+  listOf(value).every((origin) =>
+    isWebOrigin(origin)
+      ? /^https:|^http:\/\/([a-z0-9-]+\.)*localhost(:|$)/.test(origin)
+      : /^android:apk-key-hash:[\w-]{43}$/.test(origin),
+  ),
+);
 
 FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
 
@@ -166,7 +174,7 @@ const service = {
       default: 'false',
       expected: 'true, false, a number of proxies, or a list of addresses and CIDR ranges',
       description:
-        'The proxies that the service trusts to report the client address (`X-Forwarded-For`) and the request ID (`X-Request-Id`): `false` for none, the number of proxies in a row, or a comma-separated list of their addresses and ranges. `true` trusts every sender. See [Behind a proxy](deployment.md#behind-a-proxy).',
+        'The proxies that the service trusts to report the client address (`X-Forwarded-For`) and the request ID (`X-Request-Id`): `false` for no proxies, the number of proxies in front of the service, or a comma-separated list of their addresses and ranges. `true` trusts every sender. See [Behind a proxy](deployment.md#behind-a-proxy).',
     }),
   )
     .Decode((value) =>
@@ -175,9 +183,15 @@ const service = {
     .Encode((value) => String(value)),
   LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     default: 'info',
-    description: 'Lowest level that is logged.',
+    description: 'Lowest level of messages that are logged.',
   }),
   MAX_PAYLOAD_SIZE: size({ default: '1mb', description: 'Maximum size of a request body.' }),
+  SHUTDOWN_DELAY: durationText('^(0|\\d{1,4}(ms|s|m))$', {
+    default: '0',
+    expected: 'a duration such as 5s, or 0',
+    description:
+      'How long the service continues to work after SIGTERM, while `/server/health` already returns 503. If your load balancer checks the health of the instances, set this to more time than it needs to notice that an instance is down. See [Restarting without an outage](deployment.md#restarting-without-an-outage).',
+  }),
   NODE_ENV: Type.Optional(text({ description: '`production` turns off the mailbox, which is only for development.' })),
 };
 
@@ -187,17 +201,29 @@ const storage = {
       pattern: '^postgres(ql)?://.+',
       secret: true,
       expected: 'a URL such as postgres://user:password@host:5432/database',
-      description: 'URL of the PostgreSQL database (version 14 or newer). Unset: the embedded database in DATA_DIR.',
+      description:
+        'URL of the PostgreSQL database (version 14 or newer). If unset, the service uses the embedded database in DATA_DIR.',
     }),
   ),
   DATABASE_POOL_MAX: integer(2, 1000, {
     default: 10,
     description: 'Maximum number of connections that an instance opens to PostgreSQL.',
   }),
+  MIGRATE: choice(['on', 'off'], {
+    default: 'on',
+    description:
+      'With `off`, the service does not change the tables at startup, but only checks that they are up to date. The service can then run with a role that has no rights on the schema (see [A role without rights on the schema](deployment.md#a-role-without-rights-on-the-schema)).',
+  }),
+  START_TIMEOUT: lifetimeOrNone({
+    default: '5m',
+    expected: 'a duration such as 30s or 5m, or 0',
+    description:
+      'How long the service waits at startup for PostgreSQL to become available, or for another instance that is migrating the tables.',
+  }),
   DATA_DIR: text({
     default: './data',
     description:
-      'Folder of the embedded database, its generated SECRET, and the first password. The service makes it readable by its owner only. If the folder belongs to another user or contains other files, the service uses `DATA_DIR/private`.',
+      'Folder for the embedded database, the generated SECRET, and the first password. The service makes it readable only by its owner. If the folder belongs to another user or contains other files, the service uses `DATA_DIR/private`.',
   }),
   REDIS_URL: Type.Optional(
     Type.String({
@@ -206,7 +232,7 @@ const storage = {
       secret: true,
       expected: 'a URL such as redis://user:password@host:6379/0',
       description:
-        'URL of the Redis server (version 6 or newer) in which all instances count requests together. Unset, or while Redis is unavailable: each instance counts requests separately.',
+        'URL of the Redis server (version 6 or newer) in which all instances count requests together. If it is unset, or while Redis is unavailable, each instance counts requests separately.',
     }),
   ),
   SECRET: Type.Optional(
@@ -225,11 +251,17 @@ const storage = {
       secret: true,
       expected: `a comma-separated list of secrets of at least ${minSecretLength} characters each`,
       description:
-        'Former values of SECRET, comma-separated. Tokens and secrets that were created with them remain valid. See [Changing SECRET](operations.md#changing-the-secret).',
+        'Comma-separated list of former values of SECRET. Tokens and secrets that were created with them remain valid. See [Changing the secret](operations.md#changing-the-secret).',
     }),
   )
     .Decode((value) => listOf(value))
     .Encode((value) => value.join(',')),
+  LOST_SECRET_ID: Type.Optional(
+    text({
+      description:
+        'Lets the service start although the SECRET that the database was used with is lost. The value is in the error message at startup. See [A lost secret](operations.md#a-lost-secret).',
+    }),
+  ),
 };
 
 const audit = {
@@ -249,11 +281,12 @@ const audit = {
 const queries = {
   QUERY_LIMIT_DEFAULT: integer(1, 1_000_000, {
     default: 100,
-    description: 'Number of items in a list if the request sets no limit.',
+    description: 'Number of items in a list if the request specifies no limit.',
   }),
   QUERY_LIMIT_MAX: Type.Optional(
     integer(1, 1_000_000, {
-      description: 'Maximum number of items in a list. Unset: 1000, and no maximum for administrators.',
+      description:
+        'Maximum number of items in a list. If unset, the maximum is 1000, and administrators have no maximum.',
     }),
   ),
   MAX_RESPONSE_SIZE: size({
@@ -265,10 +298,20 @@ const queries = {
     description:
       'Maximum time that PostgreSQL works on one statement of a request. After that, the statement is canceled and the request returns 503.',
   }),
+  SLOW_QUERY_MS: integer(0, 600_000, {
+    default: 0,
+    description:
+      'Log SQL statements that take at least this many milliseconds, with the ID of the request, but without the values of parameters. `0` turns this off. See [Slow statements](operations.md#slow-statements).',
+  }),
+  DATABASE_REQUEST_COMMENTS: flag({
+    default: false,
+    description:
+      'Add the ID of the request to each SQL statement as a comment, which PostgreSQL shows in its log and in `pg_stat_activity`. Statements are then not prepared, so they take PostgreSQL more time.',
+  }),
   MAX_BATCH_MUTATION: integer(1, 30_000, {
     default: 10_000,
     description:
-      'Maximum number of items that one request can create, update or delete. The embedded database allows at most 300.',
+      'Maximum number of items that one request can create, update, or delete. The embedded database allows at most 300.',
   }),
 };
 
@@ -284,10 +327,10 @@ const administrator = {
       secret: true,
       expected: 'at least 8 characters, and not the hash of a password',
       description:
-        'Password of that administrator. At startup, the service warns if it is easy to guess. Unset: the service generates a password and prints it on the terminal or, without a terminal, writes it to `admin-password` in DATA_DIR.',
+        'Password of that administrator. At startup, the service warns if it is easy to guess. If unset, the service generates a password and prints it on the terminal or, without a terminal, writes it to `admin-password` in DATA_DIR.',
     }),
   ),
-  ADMIN_TOKEN: bearerToken(32, 'Static token of that administrator. Unset: none.'),
+  ADMIN_TOKEN: bearerToken(32, 'Static token of that administrator. If unset, the administrator has no static token.'),
 };
 
 const sessions = {
@@ -300,7 +343,7 @@ const sessions = {
     text({
       maxLength: 255,
       description:
-        'Value of the `aud` claim of access tokens, such as the URL of the API that accepts them. Unset: tokens have no `aud` claim.',
+        'Value of the `aud` claim of access tokens, such as the URL of the API that accepts them. If unset, tokens have no `aud` claim.',
     }),
   ),
   ACCESS_TOKEN_ALGORITHM: choice(['HS256', ...keyPairAlgorithms], {
@@ -316,11 +359,11 @@ const sessions = {
   SESSION_REFRESH_GRACE_PERIOD: period({
     default: '10s',
     description:
-      'How long after a refresh the replaced refresh token or session cookie can be refreshed again, with the same result. After that, presenting it ends the session.',
+      'How long after a refresh the old refresh token or session cookie can be used again, with the same result. After that, presenting it ends the session.',
   }),
   SESSION_MAX_AGE: lifetimeOrNone({
     default: '90d',
-    description: 'A session ends this long after its login, no matter how often it is refreshed. `0`: never.',
+    description: 'A session ends this long after its login, no matter how often it is refreshed. `0` turns this off.',
   }),
   SESSIONS_PER_USER: integer(1, 10_000, {
     default: 100,
@@ -330,7 +373,7 @@ const sessions = {
   REAUTHENTICATION_PERIOD: period({
     default: '15m',
     description:
-      'How long after a login or `POST /auth/reauthenticate` a session is fresh. Only a fresh session can change how users sign in to the account and grant administrator access. `0`: every session can, and static tokens can change the password, the email address and the token of their own user.',
+      'How long a session stays fresh after a login or `POST /auth/reauthenticate`. Only in a fresh session can users change how they sign in, or grant administrator access. With `0`, no fresh session is required, and static tokens can change the password, email address, and token of their own user.',
   }),
 };
 
@@ -338,19 +381,23 @@ const cookies = {
   REFRESH_TOKEN_COOKIE_NAME: cookieName(
     'Name of the refresh cookie. Default: `__Host-gatehouse_refresh_token` if PUBLIC_URL is https and the cookie has no domain, otherwise `gatehouse_refresh_token`.',
   ),
-  REFRESH_TOKEN_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the refresh cookie. Unset: this host only.' }),
+  REFRESH_TOKEN_COOKIE_DOMAIN: cookieDomain({
+    description: 'Domain of the refresh cookie. If unset, the cookie is only for this host.',
+  }),
   REFRESH_TOKEN_COOKIE_SECURE: Type.Optional(
     flag({ description: 'Whether the refresh cookie is sent only over https. Default: true if PUBLIC_URL is https.' }),
   ),
-  REFRESH_TOKEN_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the refresh cookie.' }),
+  REFRESH_TOKEN_COOKIE_SAME_SITE: sameSite({ description: '`SameSite` attribute of the refresh cookie.' }),
   SESSION_COOKIE_NAME: cookieName(
     'Name of the session cookie. Default: `__Host-gatehouse_session_token` if PUBLIC_URL is https and the cookie has no domain, otherwise `gatehouse_session_token`.',
   ),
-  SESSION_COOKIE_DOMAIN: cookieDomain({ description: 'Domain of the session cookie. Unset: this host only.' }),
+  SESSION_COOKIE_DOMAIN: cookieDomain({
+    description: 'Domain of the session cookie. If unset, the cookie is only for this host.',
+  }),
   SESSION_COOKIE_SECURE: Type.Optional(
     flag({ description: 'Whether the session cookie is sent only over https. Default: true if PUBLIC_URL is https.' }),
   ),
-  SESSION_COOKIE_SAME_SITE: sameSite({ description: 'SameSite of the session cookie.' }),
+  SESSION_COOKIE_SAME_SITE: sameSite({ description: '`SameSite` attribute of the session cookie.' }),
 };
 
 const browsers = {
@@ -363,9 +410,9 @@ const browsers = {
       format: 'origin-list',
       default: '',
       expected:
-        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lower case, without a path, trailing slash or default port. `*` is not allowed, because requests can carry cookies',
+        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lowercase, without a path, trailing slash, or default port. `*` is not allowed, because requests can carry cookies',
       description:
-        'Origins, comma-separated, whose pages can call the API with cookies and tokens if CORS_ENABLED is true. Each origin must match exactly.',
+        'Comma-separated list of the origins whose pages can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
     }),
   )
     .Decode((value) => listOf(value))
@@ -389,19 +436,51 @@ const passwords = {
   PASSWORD_REJECT_COMMON: flag({
     default: true,
     description:
-      'Whether new passwords that are easy to guess are refused. These are passwords with a zxcvbn score below 2 (of 4). The score takes the email address and names of the user and the project name into account.',
+      'Whether new passwords that are easy to guess are refused. These are passwords with a zxcvbn score below 2 (out of 4). The score takes into account the email address and names of the user, and the name of the project.',
   }),
   PASSWORD_BREACH_CHECK: Type.String({
     format: 'breach-check',
     default: 'off',
     expected: '`off`, `hibp`, or the URL of a mirror',
     description:
-      'Whether new passwords that are known from data breaches are refused. `hibp` uses api.pwnedpasswords.com; a URL selects a mirror with the same `/range/` API. Only the first five digits of the SHA-1 hash leave the service. If there is no response within 1.5 seconds, the password is accepted.',
+      'Whether new passwords that are known from data breaches are refused. `hibp` uses api.pwnedpasswords.com; a URL selects a mirror with the same `/range/` API. The service sends only the first five digits of the SHA-1 hash. If there is no response within 1.5 seconds, the password is accepted.',
   }),
   PASSWORD_HASH_QUEUE: integer(1, 100_000, {
     default: 250,
     description: 'Number of passwords that can wait to be hashed. After that, requests return 503 SERVICE_UNAVAILABLE.',
   }),
+  PASSWORD_HASH_MAX_WAIT: lifetime({
+    default: '2s',
+    description:
+      'The time that a password may wait to be hashed. A login that would have to wait longer returns 503 SERVICE_UNAVAILABLE immediately.',
+  }),
+};
+
+const passkeys = {
+  AUTH_PASSKEYS: flag({
+    default: true,
+    description: 'Whether users can add passkeys to their account and sign in with them (see [Passkeys](passkeys.md)).',
+  }),
+  WEBAUTHN_RP_ID: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$',
+      expected: 'a domain name in lowercase',
+      description:
+        'Domain to which browsers bind passkeys (RP ID): the host of PUBLIC_URL, or a parent domain of it. Default: the host of PUBLIC_URL. If you change it, existing passkeys stop working.',
+    }),
+  ),
+  WEBAUTHN_ORIGINS: Type.Transform(
+    Type.String({
+      format: 'passkey-origins',
+      default: '',
+      expected:
+        'a comma-separated list of https origins as browsers write them, such as https://app.example.com, or of Android apps, such as android:apk-key-hash:…',
+      description:
+        'Comma-separated list of the origins whose pages and apps can use passkeys, in addition to PUBLIC_URL. If an origin is outside the domain of the RP ID, `/.well-known/webauthn` lists it. Pages of other origins also need CORS_ORIGIN.',
+    }),
+  )
+    .Decode((value) => listOf(value))
+    .Encode((value) => value.join(',')),
 };
 
 const links = {
@@ -417,17 +496,17 @@ const links = {
   PASSWORD_RESET_LOOKBACK: period({
     default: '7d',
     description:
-      'A password reset by email removes the static token and the linked accounts that were added within this time, because an attacker may have added them. `0`: nothing is removed.',
+      'A password reset by email removes the static token, the linked accounts, and the passkeys that were added within this time, because an attacker may have added them. With `0`, nothing is removed.',
   }),
   EMAIL_CHANGE_CONFIRMATION: flag({
     default: true,
     description:
-      'Whether a new email address that users set with `PATCH /users/me` must first be confirmed by email. `false`: it takes effect immediately, as in Directus.',
+      'Whether a new email address that users set with `PATCH /users/me` must first be confirmed by email. With `false`, it takes effect immediately, as in Directus.',
   }),
   REGISTRATION_ANSWER_TIME: period({
     default: '150ms',
     description:
-      'Response time of a registration: this time or, if the work takes longer, a multiple of it. The response time therefore does not reveal whether an address is taken.',
+      'How long a registration takes to respond. If the work takes longer, the response time is a multiple of this value. The response time therefore does not reveal whether an address is taken.',
   }),
   USER_INVITE_URL_ALLOW_LIST: urlList('`invite_url`'),
   USER_REGISTER_URL_ALLOW_LIST: urlList('`verification_url`'),
@@ -438,7 +517,7 @@ const limits = {
   RATE_LIMITER_ENABLED: flag({
     default: true,
     description:
-      'Whether requests are limited by client address, and also logins to accounts that were never used from that address (see [Limits](limits.md)).',
+      'Whether the service limits the requests from each client address, and the logins from an address to accounts that have not been used from it before (see [Limits](limits.md)).',
   }),
   RATE_LIMITER_POINTS: integer(1, 1_000_000, {
     default: 50,
@@ -449,12 +528,12 @@ const limits = {
   RATE_LIMITER_REGISTRATION_ENABLED: flag({
     default: true,
     description:
-      'Whether registrations are limited to 5 per minute from each client address. RATE_LIMITER_ENABLED does not change this.',
+      'Whether registrations are limited to 5 per minute from each client address. RATE_LIMITER_ENABLED does not affect this limit.',
   }),
   RATE_LIMITER_MAIL_ENABLED: flag({
     default: true,
     description:
-      'Whether emails that anyone can request (password reset, registration) are limited by recipient and by client address. RATE_LIMITER_ENABLED does not change this.',
+      'Whether emails that anyone can request (password reset, registration) are limited by recipient and by client address. RATE_LIMITER_ENABLED does not affect this limit.',
   }),
 };
 
@@ -463,16 +542,17 @@ const providers = {
     Type.String({
       format: 'provider-keys',
       default: '',
-      expected: 'a comma-separated list of names of letters, digits, `-` and `_`, each once, none of them `default`',
+      expected:
+        'a comma-separated list of different names that consist of letters, digits, `-`, and `_`, and are not `default`',
       description:
-        'Providers that users can log in with, comma-separated. Each provider has its own variables, see below.',
+        'Comma-separated list of the providers that users can log in with. Each provider has its own variables, which are listed below.',
     }),
   )
     .Decode((value) => listOf(value))
     .Encode((value) => value.join(',')),
   AUTH_PROVIDER_TIMEOUT: period({
     default: '10s',
-    description: 'Timeout for each response of a provider.',
+    description: 'How long the service waits for each response of a provider.',
   }),
 };
 
@@ -480,7 +560,7 @@ const mail = {
   EMAIL_TRANSPORT: choice(['mailbox', 'smtp', 'sendmail'], {
     default: 'mailbox',
     description:
-      'How emails are sent. `mailbox` is for development: emails are not sent, and administrators, or anyone with the key printed at startup, can read them at `/mailbox`. With NODE_ENV=production there is no mailbox: emails wait in the queue for up to 30 days until you set another transport.',
+      'How emails are sent. `mailbox` is for development: emails are not sent, but administrators, and anyone with the key that is printed at startup, can read them at `/mailbox`. With NODE_ENV=production, there is no mailbox: emails wait in the queue for up to 30 days, until you set another transport.',
   }),
   MAILBOX_KEY: Type.Optional(
     Type.String({
@@ -488,11 +568,16 @@ const mail = {
       maxLength: 255,
       pattern: '^[\\w.~-]+$',
       secret: true,
-      expected: '8 to 255 letters, digits, `-`, `_`, `.` and `~`',
+      expected: '8 to 255 characters, which can be letters, digits, `-`, `_`, `.`, and `~`',
       description:
-        'Key that opens the mailbox at `/mailbox?key=…`, for scripts and tests. Unset: each start generates a new key and prints the URL.',
+        'Key that opens the mailbox at `/mailbox?key=…`, for scripts and tests. If unset, each start generates a new key and prints the URL.',
     }),
   ),
+  EMAIL_PAUSED: flag({
+    default: false,
+    description:
+      'Whether emails wait in the queue and none are sent. Use it to try a [restored backup](deployment.md#testing-a-backup), which contains emails that were waiting.',
+  }),
   EMAIL_FROM: Type.String({
     format: 'sender',
     default: 'no-reply@example.com',
@@ -501,7 +586,9 @@ const mail = {
   }),
   EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'Host name of the SMTP server.' }),
   EMAIL_SMTP_PORT: integer(1, 65_535, { default: 587, description: 'Port of the SMTP server.' }),
-  EMAIL_SMTP_USER: Type.Optional(text({ description: 'User name for the SMTP server. Unset: no login.' })),
+  EMAIL_SMTP_USER: Type.Optional(
+    text({ description: 'Username for the SMTP server. If unset, the service does not log in.' }),
+  ),
   EMAIL_SMTP_PASSWORD: Type.Optional(text({ secret: true, description: 'Password for the SMTP server.' })),
   EMAIL_SMTP_SECURE: flag({
     default: false,
@@ -519,12 +606,12 @@ const mail = {
   EMAIL_SECURITY_NOTICES: flag({
     default: true,
     description:
-      'Whether users are notified by email when their password, email address, second factor, static token or linked accounts change.',
+      'Whether users are notified by email when their password, email address, second factor, passkeys, static token, or linked accounts change, and of suspicious sign-ins.',
   }),
   EMAIL_TEMPLATES_PATH: Type.Optional(
     text({
       description:
-        'Folder with templates that replace the built-in ones individually (see [Email templates](mail-templates.md)).',
+        'Folder with your own email templates. Each one replaces the built-in template of the same name (see [Email templates](mail-templates.md)).',
     }),
   ),
   EMAIL_RETRY_LIMIT: integer(0, 16, {
@@ -541,7 +628,7 @@ const mail = {
 const metrics = {
   METRICS_TOKEN: bearerToken(
     16,
-    'Bearer token that Prometheus sends to read `/metrics`. Unset: there is no `/metrics`, and nothing is measured.',
+    'Bearer token that Prometheus sends to read `/metrics`. If unset, there is no `/metrics`, and the service collects no metrics.',
   ),
 };
 
@@ -551,20 +638,22 @@ const standard = (description: string, options: Partial<About> = {}) =>
 
 const tracing = {
   OTEL_EXPORTER_OTLP_ENDPOINT: standard(
-    'Endpoint for traces by OTLP over HTTP, such as `http://collector:4318` (see [Traces](operations.md#traces)). Unset: nothing is traced.',
+    'Endpoint for traces by OTLP over HTTP, such as `http://collector:4318` (see [Traces](operations.md#traces)). If unset, the service sends no traces.',
     { secret: true },
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: standard(
-    'The same as a complete URL that ends in `/v1/traces`. Takes precedence.',
+    'The same endpoint as a complete URL that ends in `/v1/traces`. Takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT.',
     { secret: true },
   ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: standard('`http/protobuf`, the default, or `http/json`.'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard('The same for traces only. Takes precedence.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: standard('Protocol for traces: `http/protobuf` (default) or `http/json`.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: standard(
+    'The same, for traces only. Takes precedence over OTEL_EXPORTER_OTLP_PROTOCOL.',
+  ),
   OTEL_EXPORTER_OTLP_HEADERS: standard('Headers of the requests to the endpoint, such as `authorization=Bearer%20…`.', {
     secret: true,
   }),
   OTEL_TRACES_EXPORTER: standard(
-    '`otlp`: traces are sent even if no endpoint is set (to `http://localhost:4318`). `none`: never.',
+    'With `otlp`, traces are sent even if no endpoint is set (to `http://localhost:4318`). With `none`, no traces are sent.',
   ),
   OTEL_SDK_DISABLED: standard('`true` turns tracing off, regardless of the other variables.'),
   OTEL_SERVICE_NAME: standard('Name of the service in traces. Default: `gatehouse`.'),
@@ -572,9 +661,9 @@ const tracing = {
     'Additional attributes of the service in traces, such as `deployment.environment.name=production,service.instance.id=a`.',
   ),
   OTEL_TRACES_SAMPLER: standard(
-    'Sampler: `parentbased_always_on` (default), `always_on`, `always_off`, `traceidratio`, or another one of the standard.',
+    'Sampler: `parentbased_always_on` (default), `always_on`, `always_off`, `traceidratio`, or another standard sampler.',
   ),
-  OTEL_TRACES_SAMPLER_ARG: standard('Ratio for `traceidratio`: `0.1` is a tenth.'),
+  OTEL_TRACES_SAMPLER_ARG: standard('Ratio for the sampler `traceidratio`. For example, `0.1` is a tenth.'),
 };
 
 /**
@@ -589,10 +678,11 @@ export const configGroups = {
   'First administrator': administrator,
   Sessions: sessions,
   Cookies: cookies,
-  'Pages of other origins': browsers,
+  'Requests from other origins (CORS)': browsers,
   Passwords: passwords,
+  Passkeys: passkeys,
   Limits: limits,
-  'Login by provider': providers,
+  'Login through providers': providers,
   'Invitation, registration, password reset': links,
   Email: mail,
   Metrics: metrics,
@@ -609,6 +699,7 @@ export const Config = Type.Object({
   ...cookies,
   ...browsers,
   ...passwords,
+  ...passkeys,
   ...limits,
   ...providers,
   ...links,
@@ -628,6 +719,7 @@ export type Config = Required<
     | 'SESSION_COOKIE_NAME'
     | 'SESSION_COOKIE_SECURE'
     | 'PASSWORD_HASH_CONCURRENCY'
+    | 'WEBAUTHN_RP_ID'
   >
 > &
   StaticDecode<typeof Config> & {

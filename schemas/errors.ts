@@ -1,15 +1,16 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { FailureReason } from './activity.js';
 import { Closed, named } from './common.js';
 
 const Location = {
-  collection: Type.String({ description: 'The collection that the value belongs to.' }),
+  collection: Type.String({ description: 'The collection that the field belongs to.' }),
   field: Type.String({ description: 'The invalid field.' }),
 };
 const Refused = {
   ...Location,
   value: Type.Unknown({ description: 'The invalid value. Secrets are masked.' }),
 };
-const Reason = { reason: Type.String({ description: 'A readable explanation.' }) };
+const Reason = { reason: Type.String({ description: 'A human-readable explanation.' }) };
 
 interface CatalogueEntry {
   readonly status: number;
@@ -28,18 +29,18 @@ const catalogue = {
   INVALID_QUERY: { status: 400, message: 'The query parameters are invalid.', extensions: Reason },
   FAILED_VALIDATION: {
     status: 400,
-    message: 'A value violates a validation rule.',
+    message: 'A value failed validation.',
     extensions: {
       field: Type.String({ description: 'The invalid field.' }),
-      path: Type.Array(Type.String(), { description: 'The path to the field, from the outermost key.' }),
+      path: Type.Array(Type.String(), { description: 'The path to the field, starting with the outermost key.' }),
       type: Type.String({ description: 'The rule that the value violates.' }),
       valid: Type.Optional(Type.Unknown({ description: 'The accepted values.' })),
       invalid: Type.Optional(Type.Unknown({ description: 'The rejected values.' })),
-      substring: Type.Optional(Type.String({ description: 'The text that the rule compares with.' })),
+      substring: Type.Optional(Type.String({ description: 'The text that the rule compares the value with.' })),
     },
   },
   RECORD_NOT_UNIQUE: { status: 400, message: 'Another item already has this value.', extensions: Refused },
-  INVALID_FOREIGN_KEY: { status: 400, message: 'There is no item with this key.', extensions: Refused },
+  INVALID_FOREIGN_KEY: { status: 400, message: 'The referenced item does not exist.', extensions: Refused },
   VALUE_TOO_LONG: { status: 400, message: 'The value is too long.', extensions: Refused },
   VALUE_OUT_OF_RANGE: { status: 400, message: 'The value is out of range.', extensions: Refused },
   NOT_NULL_VIOLATION: { status: 400, message: 'The field must not be null.', extensions: Location },
@@ -56,10 +57,10 @@ const catalogue = {
     status: 403,
     message: 'Confirm your identity again, then repeat the request.',
     extensions: {
-      max_age: Type.Integer({ description: 'The maximum age of the last proof, in seconds.' }),
+      max_age: Type.Integer({ description: 'The maximum time since you last confirmed your identity, in seconds.' }),
       methods: Type.Array(Type.Union(proofMethods.map((method) => Type.Literal(method))), {
         description:
-          'The ways in which you can prove your identity. `password` and `otp`: `POST /auth/reauthenticate`. `provider`: sign in through a linked provider again, which starts a new session.',
+          'The ways in which you can confirm your identity. `password`, `otp`, `passkey`, and `email`: call `POST /auth/reauthenticate`. `provider`: log in through a linked provider again, which starts a new session.',
       }),
     },
   },
@@ -79,38 +80,78 @@ const catalogue = {
     status: 429,
     message: 'Too many requests or attempts. Try again later.',
     extensions: {
-      limit: Type.Integer({ description: 'The number of allowed requests or attempts.' }),
+      limit: Type.Integer({ description: 'The number of requests or attempts that are allowed.' }),
       reset: Type.String({ format: 'date-time', description: 'When the next request or attempt is allowed.' }),
     },
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
-    message: 'Something went wrong on our side. When you report this, include the x-request-id of the response.',
+    message: 'Something went wrong on our side. If you report this error, include the x-request-id of the response.',
     extensions: {},
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     message: 'A required service is unavailable. Try again in a moment.',
-    extensions: { service: Type.String({ description: 'The unavailable component.' }), ...Reason },
+    extensions: { service: Type.String({ description: 'The component that is unavailable.' }), ...Reason },
   },
   INVALID_PROVIDER_CONFIG: {
     status: 503,
     message: 'Login with this provider is not configured correctly. The administrator can find details in the log.',
-    extensions: { provider: Type.String({ description: 'Key of the provider.' }) },
+    extensions: { provider: Type.String({ description: 'The key of the provider.' }) },
   },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;
 
+/**
+ * The reasons for SERVICE_UNAVAILABLE, each with its component and its explanation. The keys are labels in the log and in the metrics.
+ * The component `null` is the provider.
+ */
+const outages = {
+  database_unreachable: ['database', 'The database cannot be reached.'],
+  database_read_only: ['database', 'The database is read-only.'],
+  database_timeout: ['database', 'The database took too long to respond.'],
+  database_lock_timeout: ['database', 'The database was busy with other work for too long.'],
+  database_deadlock: ['database', 'The database was busy with conflicting work.'],
+  database_disk_full: ['database', 'The database cannot store data at the moment.'],
+  database_out_of_resources: ['database', 'The database cannot do more work at the moment.'],
+  database_io_error: ['database', 'The database cannot read or store data at the moment.'],
+  request_timeout: ['gatehouse', 'The request took too long.'],
+  password_queue_full: ['passwords', 'Too many passwords are waiting to be processed.'],
+  provider_failed: [null, 'The provider did not respond as expected.'],
+  provider_busy: [null, 'The provider cannot process logins at the moment.'],
+} as const satisfies Record<string, readonly [service: string | null, reason: string]>;
+
+export type OutageReason = keyof typeof outages;
+
+/** Why a response has the status 503. */
+export interface Outage {
+  /** The component that is unavailable. */
+  service: string;
+  reason: OutageReason | 'provider_misconfigured' | 'other';
+}
+
+/** All values of `reason`. */
+export const outageReasons: readonly Outage['reason'][] = [
+  ...(Object.keys(outages) as OutageReason[]),
+  'provider_misconfigured',
+  'other',
+];
+
 /** The values of `extensions` besides `code`, for one code. */
 export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalogue)[Code]['extensions']>>;
 
-/** Extensions are optional for codes that require none. REQUESTS_EXCEEDED also requires the time to wait. */
+/**
+ * Extensions are optional for codes that require none. REQUESTS_EXCEEDED also requires the time to wait; it is one second by default
+ * for SERVICE_UNAVAILABLE.
+ */
 type ErrorArguments<Code extends ErrorCode> = Code extends 'REQUESTS_EXCEEDED'
   ? [extensions: ErrorExtensions<Code>, retryAfter: number]
-  : Record<never, never> extends ErrorExtensions<Code>
-    ? [extensions?: ErrorExtensions<Code>]
-    : [extensions: ErrorExtensions<Code>];
+  : Code extends 'SERVICE_UNAVAILABLE'
+    ? [extensions: ErrorExtensions<Code>, retryAfter?: number]
+    : Record<never, never> extends ErrorExtensions<Code>
+      ? [extensions?: ErrorExtensions<Code>]
+      : [extensions: ErrorExtensions<Code>];
 
 /** One entry of `errors` in a response body. */
 export interface ErrorEntry {
@@ -128,20 +169,30 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly retryAfter: number | undefined;
   /** The key of the affected item, if only the thrower knows it. For the audit log; never sent to the client. */
   subject: string | undefined;
+  /** Why the credentials were not accepted, if the code does not say it. For the audit log; never sent to the client. */
+  reason: FailureReason | undefined;
   /** Whether the refused cookie must not be cleared, because the browser may already have its successor. */
   keepsCookie = false;
+  /** Set by {@link unavailable}. */
+  outageReason: OutageReason | undefined;
 
   constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
     super(catalogue[code].message);
     this.name = 'ApiError';
     this.code = code;
     this.extensions = extensions ?? {};
-    this.retryAfter = code === 'SERVICE_UNAVAILABLE' ? 1 : retryAfter;
+    this.retryAfter = retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? 1 : undefined);
   }
 
   /** Sets the affected item. @param subject the key of the item; undefined or null: none */
   concerning(subject: string | null | undefined): this {
     this.subject = subject ?? undefined;
+    return this;
+  }
+
+  /** Sets why the credentials were not accepted. */
+  because(reason: FailureReason): this {
+    this.reason = reason;
     return this;
   }
 
@@ -155,9 +206,33 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     return catalogue[this.code].status;
   }
 
+  /** Why the status is 503; undefined for any other status. */
+  get outage(): Outage | undefined {
+    if (this.status !== 503) return undefined;
+    const { service, provider } = this.extensions as { service?: string; provider?: string };
+    if (provider !== undefined) return { service: provider, reason: 'provider_misconfigured' };
+    return { service: service ?? 'gatehouse', reason: this.outageReason ?? 'other' };
+  }
+
   toEntry(): ErrorEntry {
     return { message: this.message, extensions: { ...this.extensions, code: this.code } };
   }
+}
+
+/**
+ * The error SERVICE_UNAVAILABLE.
+ * @param options.provider the key of the provider, if it is the component that is unavailable
+ * @param options.retryAfter seconds
+ */
+export function unavailable(
+  reason: OutageReason,
+  { provider = '', retryAfter = 1 }: { provider?: string; retryAfter?: number } = {},
+): ApiError<'SERVICE_UNAVAILABLE'> {
+  const [service, explanation] = outages[reason];
+  const extensions = { service: service ?? provider, reason: explanation };
+  const error = new ApiError('SERVICE_UNAVAILABLE', extensions, retryAfter);
+  error.outageReason = reason;
+  return error;
 }
 
 const pascalCase = (code: string) =>
@@ -197,7 +272,7 @@ const entrySchemas = Object.fromEntries(
       Closed(
         {
           message: Type.String({
-            description: 'A readable message. It may change, so programs should use `extensions.code`.',
+            description: 'A human-readable message. It may change, so rely on `extensions.code` instead.',
           }),
           extensions: Closed({ code: Type.Literal(code), ...entry.extensions }),
         },
@@ -228,12 +303,18 @@ export const errorResponses = (...codes: ErrorCode[]): Record<number, TSchema> =
 /** The codes that each error response declares. */
 const declaredCodes = new WeakMap<object, readonly ErrorCode[]>();
 
+/** The errors that the responses of a route declare. */
+export const declaredErrors = (responses: unknown): { code: ErrorCode; status: number }[] =>
+  Object.values(responses ?? {})
+    .flatMap((response) => declaredCodes.get(response as object) ?? [])
+    .map((code) => ({ code, status: catalogue[code].status }));
+
 /** The responses of a route, with the errors that result from what the route requires of its callers. */
 export function withErrors(
   responses: Readonly<Record<string, unknown>>,
   codes: readonly ErrorCode[],
 ): Record<string, unknown> {
-  const declared = Object.values(responses).flatMap((response) => declaredCodes.get(response as object) ?? []);
+  const declared = declaredErrors(responses).map(({ code }) => code);
   return { ...responses, ...responsesOf([...codes, ...declared]) };
 }
 

@@ -21,43 +21,44 @@ const operands: Readonly<Record<Exclude<ValueType, 'json'>, TSchema>> = {
   text: Type.String(),
   uuid: Type.String({
     pattern: `^(${uuid}|\\$CURRENT_(USER|ROLE|ROLES|POLICIES))$`,
-    description: 'A UUID, or one of `$CURRENT_USER`, `$CURRENT_ROLE`, `$CURRENT_ROLES` and `$CURRENT_POLICIES`.',
+    description:
+      'A UUID, or one of the variables `$CURRENT_USER`, `$CURRENT_ROLE`, `$CURRENT_ROLES`, and `$CURRENT_POLICIES`.',
   }),
   boolean: Type.Boolean(),
   timestamp: Type.String({
     pattern: '^(\\d{4}-\\d{2}-\\d{2}|\\$NOW)',
     description:
-      'A time in ISO 8601, in UTC unless it has an offset; or `$NOW`, also with an adjustment such as `$NOW(-1 day)`.',
+      'A time in ISO 8601 format (UTC unless it includes an offset), or `$NOW`, which can include an adjustment: `$NOW(-1 day)`.',
   }),
   integer: Type.Integer({ minimum: -2_147_483_647, maximum: 2_147_483_647 }),
 };
 
 const meanings: Readonly<Record<Operator, string>> = {
-  eq: 'Equals this value; with null: is null.',
-  neq: 'Differs from this value and is not null; with null: is not null.',
-  in: 'Equals one of these values.',
-  nin: 'Differs from all of these values and is not null.',
-  null: 'Is null; with `false`: is not null.',
-  nnull: 'Is not null; with `false`: is null.',
-  empty: 'Is null or an empty string; with `false`: is neither.',
-  nempty: 'Is neither null nor an empty string; with `false`: is one of the two.',
-  contains: 'Contains this text (case-sensitive).',
-  ncontains: 'Does not contain this text (case-sensitive).',
-  icontains: 'Contains this text (case-insensitive).',
-  starts_with: 'Starts with this text (case-sensitive).',
-  nstarts_with: 'Does not start with this text (case-sensitive).',
-  istarts_with: 'Starts with this text (case-insensitive).',
-  nistarts_with: 'Does not start with this text (case-insensitive).',
-  ends_with: 'Ends with this text (case-sensitive).',
-  nends_with: 'Does not end with this text (case-sensitive).',
-  iends_with: 'Ends with this text (case-insensitive).',
-  niends_with: 'Does not end with this text (case-insensitive).',
-  lt: 'Is less than or before this value.',
-  lte: 'Equals this value, or is less than or before it.',
-  gt: 'Is greater than or after this value.',
-  gte: 'Equals this value, or is greater than or after it.',
-  between: 'Is between these two values, or equals one of them.',
-  nbetween: 'Is not between these two values and equals neither of them.',
+  eq: 'The field equals this value, or both are null.',
+  neq: 'The field is not null and differs from this value.',
+  in: 'The field equals one of these values.',
+  nin: 'The field is not null and differs from all of these values.',
+  null: 'With `true`, the field is null. With `false`, it is not null.',
+  nnull: 'With `true`, the field is not null. With `false`, it is null.',
+  empty: 'With `true`, the field is null or an empty string. With `false`, it is neither.',
+  nempty: 'With `true`, the field is neither null nor an empty string. With `false`, it is one of the two.',
+  contains: 'The field contains this text (case-sensitive).',
+  ncontains: 'The field does not contain this text (case-sensitive).',
+  icontains: 'The field contains this text (case-insensitive).',
+  starts_with: 'The field starts with this text (case-sensitive).',
+  nstarts_with: 'The field does not start with this text (case-sensitive).',
+  istarts_with: 'The field starts with this text (case-insensitive).',
+  nistarts_with: 'The field does not start with this text (case-insensitive).',
+  ends_with: 'The field ends with this text (case-sensitive).',
+  nends_with: 'The field does not end with this text (case-sensitive).',
+  iends_with: 'The field ends with this text (case-insensitive).',
+  niends_with: 'The field does not end with this text (case-insensitive).',
+  lt: 'The field is less than this value or, for timestamps, earlier.',
+  lte: 'The field is less than or equal to this value or, for timestamps, not later.',
+  gt: 'The field is greater than this value or, for timestamps, later.',
+  gte: 'The field is greater than or equal to this value or, for timestamps, not earlier.',
+  between: 'The field is between these two values or equals one of them.',
+  nbetween: 'The field is not between these two values and equals neither of them.',
 };
 
 function operand(operator: Operator, value: TSchema | undefined): TSchema {
@@ -79,11 +80,11 @@ const conditions = Object.fromEntries(
     const value = type === 'json' ? undefined : operands[type as keyof typeof operands];
     const entries = operators.map((name) => [`_${name}`, Type.Optional(operand(name, value))] as const);
     const closed = Closed(Object.fromEntries(entries) as TProperties, {
-      description: `Conditions on a field of type ${type}. All of them must be true.`,
+      description: `The conditions on a field of type ${type}. All of them must be met.`,
     });
     const all = named(`${pascalCase(type)}Operators`, { ...closed, minProperties: 1 });
     if (!value) return [type, all];
-    const description = `A condition on a field of type ${type}. A plain value is short for \`_eq\`.`;
+    const description = `A condition on a field of type ${type}. A plain value is shorthand for \`_eq\`.`;
     return [type, named(`${pascalCase(type)}Condition`, Type.Union([value, Type.Null(), all], { description }))];
   }),
 ) as unknown as Record<ValueType, TSchema>;
@@ -132,7 +133,7 @@ export function filterOn(item: string, properties: TProperties, example: object)
           _and: Type.Array(self, { description: 'All of these filters must match.' }),
           _or: Type.Array(self, { description: 'At least one of these filters must match.' }),
         },
-        { description: 'Conditions by field. All of them must be true.', examples: [example] },
+        { description: 'The conditions for each field. All of them must be met.', examples: [example] },
       ),
     ),
   );

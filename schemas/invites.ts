@@ -6,14 +6,14 @@ export const InviteBody = named(
   'InviteBody',
   Type.Object(
     {
-      email: Type.Union([Email('The address to invite.'), Type.Array(Email('An address.'))], {
+      email: Type.Union([Email('The address to invite.'), Type.Array(Email('An address to invite.'))], {
         description: 'The address to invite, or a list of addresses.',
       }),
-      role: Uuid('Identifier of the role that the users get.'),
+      role: Uuid('The ID of the role to assign to the invited users.'),
       invite_url: Type.Optional(
         Type.String({
           description:
-            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in USER_INVITE_URL_ALLOW_LIST.',
+            'The URL for the link in the email. The service adds the token as the query parameter `token`. The URL must be listed in `USER_INVITE_URL_ALLOW_LIST`.',
         }),
       ),
     },

@@ -18,12 +18,17 @@ const integer = (name: string, minimum: number, description: string, example: nu
 
 /** Where a list starts, and how long it is. */
 export const paging = {
-  limit: integer('limit', -1, 'The maximum number of items; -1 for all.', 10),
+  limit: integer(
+    'limit',
+    -1,
+    'The maximum number of items to return. `-1` returns all items, up to `QUERY_LIMIT_MAX`.',
+    10,
+  ),
   offset: integer('offset', 0, 'The number of items to skip.', 20),
   page: integer(
     'page',
     0,
-    'The page to return, starting at 1, with `limit` items each. Takes precedence over `offset`.',
+    'The number of the page to return, starting at 1. Each page contains `limit` items. Takes precedence over `offset`.',
     1,
   ),
   cursor: Type.Optional(
@@ -32,7 +37,7 @@ export const paging = {
       'cursor must be the next_cursor of another response',
       Type.String({
         description:
-          'The `next_cursor` of the previous page: the list continues after its last item. The sort must be the same; `offset` and `page` are not allowed.',
+          'The `next_cursor` of the previous page. The list continues after the last item of that page. The sort must be the same; `offset` and `page` are not allowed.',
       }),
     ),
   ),

@@ -16,16 +16,16 @@ export const PublicKey = named(
     {
       kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The key type.' }),
       crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'The curve of the key.' }),
-      x: coordinate('The public key or, on the curve P-256, the first half of it.'),
-      y: Type.Optional(coordinate('The second half of the public key. Only on the curve P-256.')),
-      kid: coordinate('The ID of the key. Tokens that are signed with the key have this ID in their header.'),
+      x: coordinate('The public key or, for the curve P-256, its x coordinate.'),
+      y: Type.Optional(coordinate('The y coordinate of the public key. Present only for the curve P-256.')),
+      kid: coordinate('The ID of the key. Tokens that are signed with the key contain this ID in their header.'),
       alg: Type.Unsafe<KeyPairAlgorithm>(
         Type.Union(
           keyPairAlgorithms.map((algorithm) => Type.Literal(algorithm)),
-          { description: 'The algorithm that the key is for.' },
+          { description: 'The algorithm that the key is used with.' },
         ),
       ),
-      use: Type.Literal('sig', { description: 'The key is for signatures.' }),
+      use: Type.Literal('sig', { description: 'The purpose of the key: signatures.' }),
     },
     { description: 'A public key, as a JSON Web Key (RFC 7517).' },
   ),
@@ -61,7 +61,7 @@ export type KeySet = Static<typeof KeySet>;
 export const keySetHeaders = {
   'cache-control': Type.String({
     description:
-      'How long the keys can be cached, in seconds. A new key is published for longer than that before it is used to sign.',
+      'How long you can cache the keys, in seconds. A new key is published for longer than this before it is used to sign tokens.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

@@ -7,6 +7,7 @@ export const LinkTokenScope = Type.Union([
   Type.Literal('password-reset'),
   Type.Literal('email-change'),
   Type.Literal('email-change-cancel'),
+  Type.Literal('not-me'),
 ]);
 export type LinkTokenScope = Static<typeof LinkTokenScope>;
 

@@ -5,7 +5,7 @@ export const MailState = Type.Union(
   [Type.Literal('waiting'), Type.Literal('sending'), Type.Literal('failed'), Type.Literal('sent')],
   {
     description:
-      '`waiting`: waits for its first or next attempt. `sending`: in progress. `failed`: the last attempt failed; kept for 90 days. `sent`: the mail server accepted it, or it was dropped because it no longer had a recipient; kept for one hour.',
+      'The state of the email. `waiting`: the email is waiting for its first or next attempt. `sending`: an attempt is in progress. `failed`: the last attempt failed; the email is kept for 90 days. `sent`: the mail server accepted the email, or the email was dropped because it no longer had a recipient; it is kept for one hour.',
   },
 );
 export type MailState = Static<typeof MailState>;
@@ -15,7 +15,7 @@ export const Mail = named(
   'Mail',
   Closed(
     {
-      id: Uuid('Identifier of the email. Its Message-ID starts with it.'),
+      id: Uuid('The ID of the email. The `Message-ID` header of the email starts with it.'),
       kind: Type.Union(
         [
           Type.Literal('invite'),
@@ -25,23 +25,25 @@ export const Mail = named(
           Type.Literal('notice'),
           Type.Literal('email_change'),
           Type.Literal('email_change_notice'),
+          Type.Literal('email_login'),
+          Type.Literal('email_code'),
         ],
         {
           description:
-            'The purpose of the email. `notice`: notifies a user of a security change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: asks the new address to confirm a change. `email_change_notice`: notifies the old address of a requested change.',
+            'The purpose of the email. `notice`: notifies a user of a security change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: asks the new address to confirm a change. `email_change_notice`: notifies the old address of a requested change. `email_login`: contains a code and a link to sign in. `email_code`: contains a code with which a signed-in user confirms their identity.',
         },
       ),
       state: MailState,
-      user: Nullable(Uuid('The recipient. Null: only an address is known.')),
+      user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
       email: Nullable(
         Type.String({
           description:
-            'The requested address, or the address of the notified user. Null: the address is looked up when the email is sent.',
+            'The address that the email was requested for, or the address of the user to notify. Null if the address is looked up when the email is sent.',
         }),
       ),
-      attempts: Type.Integer({ minimum: 0, description: 'The number of failed attempts.' }),
+      attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
       created_at: Timestamp('When the email was queued.'),
-      next_attempt_at: Nullable(Timestamp('When the next attempt is due, or null if no attempt is planned.')),
+      next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
       reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
     },
     { description: 'A queued email.' },
@@ -55,7 +57,7 @@ export const ListMailsQuery = Type.Object({
       minimum: 1,
       maximum: 1000,
       default: 100,
-      description: 'The maximum number of emails.',
+      description: 'The maximum number of emails to return.',
     }),
   ),
 });

@@ -1,41 +1,44 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.js';
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
+import { passkeyProperties } from './passkeys.js';
 
 const text = (description: string) => Nullable(Type.String({ description }));
-const picture = 'Picture of the user.';
+const picture = "The user's picture.";
 
 /** What users can read of their own account without any permissions. */
 export const Profile = named(
   'Profile',
   Closed(
     {
-      id: Uuid('Identifier of the user.'),
-      email: text('Email address.'),
+      id: Uuid('The ID of the user.'),
+      email: text('The email address.'),
       email_verified: Type.Boolean({
         description: 'Whether the user has verified `email`.',
       }),
-      pending_email: text('The new address, while a change of address is waiting for confirmation.'),
-      first_name: text('First name.'),
-      last_name: text('Last name.'),
+      pending_email: text('The new address, if an email change is waiting for confirmation.'),
+      first_name: text('The first name.'),
+      last_name: text('The last name.'),
       avatar: text(`${picture} The ID of a file, or an https URL.`),
-      language: text('Language of the user, as a BCP 47 tag.'),
+      language: text("The user's language, as a BCP 47 tag."),
       role: Nullable(
         Closed(
           {
-            id: Uuid('Identifier of the role.'),
-            name: Type.String({ description: 'Name of the role.' }),
+            id: Uuid('The ID of the role.'),
+            name: Type.String({ description: 'The name of the role.' }),
           },
-          { description: 'The role of the user.' },
+          { description: "The user's role." },
         ),
       ),
       created_at: Timestamp('When the user was created.'),
       last_access: Nullable(Timestamp('When the user last used the API.')),
-      has_password: Type.Boolean({ description: 'Whether the user can sign in with a password.' }),
-      tfa_enabled: Type.Boolean({ description: 'Whether two-factor authentication is on.' }),
+      has_password: Type.Boolean({ description: 'Whether the user can log in with a password.' }),
+      tfa_enabled: Type.Boolean({ description: 'Whether two-factor authentication is turned on.' }),
       recovery_codes_left: Type.Integer({ minimum: 0, description: 'The number of unused recovery codes.' }),
-      passkeys: Type.Integer({ minimum: 0, description: 'Number of passkeys.' }),
-      providers: Type.Array(Type.String(), { description: 'Keys of the providers with a linked account.' }),
+      passkeys: Type.Integer({ minimum: 0, description: 'The number of passkeys.' }),
+      providers: Type.Array(Type.String(), {
+        description: 'The keys of the providers at which the user has a linked account.',
+      }),
     },
     { description: 'Your own account.' },
   ),
@@ -69,9 +72,9 @@ export const ProfileChanges = named(
   Type.Partial(
     Closed(
       {
-        first_name: text('First name, at most 50 characters.'),
-        last_name: text('Last name, at most 50 characters.'),
-        language: text('Language as a BCP 47 tag, at most 255 characters.'),
+        first_name: text('The first name. At most 50 characters.'),
+        last_name: text('The last name. At most 50 characters.'),
+        language: text('The language, as a BCP 47 tag. At most 255 characters.'),
         avatar: text(`${picture} An https URL of at most 255 characters, or null.`),
       },
       { description: 'The fields to change.', examples: [{ first_name: 'Ada', language: 'en-GB' }] },
@@ -92,7 +95,7 @@ export const EmailConfirmBody = named(
 
 const json = (description: string) => Nullable(Type.Object({}, { additionalProperties: true, description }));
 const namedItem = (description: string) =>
-  Closed({ id: Uuid('Identifier.'), name: Type.String({ description: 'Name.' }) }, { description });
+  Closed({ id: Uuid('The ID.'), name: Type.String({ description: 'The name.' }) }, { description });
 
 /** All data that is stored about a user, without secrets. */
 export const AccountExport = named(
@@ -102,36 +105,38 @@ export const AccountExport = named(
       exported_at: Timestamp('When the export was created.'),
       user: Closed(
         {
-          id: Uuid('Identifier of the user.'),
-          email: text('Email address.'),
-          email_verified_at: Nullable(Timestamp('When the address was last verified.')),
-          first_name: text('First name.'),
-          last_name: text('Last name.'),
-          location: text('The current page.'),
-          title: text('Title or position.'),
-          description: text('About the user.'),
-          tags: Nullable(Type.Array(Type.String(), { description: 'Tags.' })),
+          id: Uuid('The ID of the user.'),
+          email: text('The email address.'),
+          email_verified_at: Nullable(Timestamp('When the email address was last verified.')),
+          first_name: text('The first name.'),
+          last_name: text('The last name.'),
+          location: text("The user's location."),
+          title: text("The user's title or position."),
+          description: text('A description of the user.'),
+          tags: Nullable(Type.Array(Type.String(), { description: "The user's tags." })),
           avatar: text(picture),
-          language: text('Language of the user.'),
-          status: Type.String({ description: 'Status.' }),
-          role: Nullable(namedItem('The role of the user.')),
-          policies: Type.Array(namedItem('A policy.'), { description: 'Policies assigned directly to the user.' }),
+          language: text("The user's language, as a BCP 47 tag."),
+          status: Type.String({ description: "The user's status." }),
+          role: Nullable(namedItem("The user's role.")),
+          policies: Type.Array(namedItem('A policy.'), {
+            description: 'The policies that are assigned directly to the user.',
+          }),
           created_at: Timestamp('When the user was created.'),
           last_access: Nullable(Timestamp('When the user last used the API.')),
-          last_page: text('The last page of the application that the user was on.'),
-          provider: Type.String({ description: 'The provider that the user signs in with.' }),
-          external_identifier: text('Identifier of the user at that provider.'),
-          auth_data: json('Data about the user from that provider.'),
-          email_notifications: Type.Boolean({ description: 'Whether the user gets notifications by email.' }),
-          appearance: text('`auto`, `light` or `dark`.'),
-          theme_dark: text('Theme in dark mode.'),
-          theme_light: text('Theme in light mode.'),
-          theme_light_overrides: json('Customization of the light theme.'),
-          theme_dark_overrides: json('Customization of the dark theme.'),
+          last_page: text('The last page of the application that the user visited.'),
+          provider: Type.String({ description: 'The provider that the user logs in with.' }),
+          external_identifier: text("The user's ID at that provider."),
+          auth_data: json('The data about the user that the provider sent.'),
+          email_notifications: Type.Boolean({ description: 'Whether the user receives notifications by email.' }),
+          appearance: text('The color scheme: `auto`, `light`, or `dark`.'),
+          theme_dark: text('The theme in dark mode.'),
+          theme_light: text('The theme in light mode.'),
+          theme_light_overrides: json('The customizations of the light theme.'),
+          theme_dark_overrides: json('The customizations of the dark theme.'),
           has_password: Type.Boolean({ description: 'Whether a password is set. Only its hash is stored.' }),
           has_token: Type.Boolean({ description: 'Whether a static token is set. Only its hash is stored.' }),
           token_set_at: Nullable(Timestamp('When the static token was set.')),
-          tfa_enabled: Type.Boolean({ description: 'Whether two-factor authentication is on.' }),
+          tfa_enabled: Type.Boolean({ description: 'Whether two-factor authentication is turned on.' }),
           recovery_codes_left: Type.Integer({ minimum: 0, description: 'The number of unused recovery codes.' }),
         },
         { description: 'The user.' },
@@ -140,60 +145,64 @@ export const AccountExport = named(
         Closed(
           {
             email: Type.String({ description: 'The new address.' }),
-            created_at: Timestamp('When it was requested.'),
-            expires_at: Timestamp('When the request expires.'),
+            created_at: Timestamp('When the change was requested.'),
+            expires_at: Timestamp('When the confirmation link expires.'),
           },
-          { description: 'A change of address that is waiting for confirmation.' },
+          { description: 'An email change that is waiting for confirmation.' },
         ),
       ),
       identities: Type.Array(
         Closed({
-          id: Uuid('Identifier of the identity.'),
-          provider: Type.String({ description: 'Key of the provider.' }),
-          external_identifier: Type.String({ description: 'Identifier of the user at the provider.' }),
-          email: text('Email address at the provider.'),
-          primary: Type.Boolean({ description: 'Whether `provider` of the user refers to this account.' }),
-          created_at: Timestamp('When it was first used or linked.'),
-          last_used_at: Nullable(Timestamp('When the user last signed in with it.')),
+          id: Uuid('The ID of the linked account.'),
+          provider: Type.String({ description: 'The key of the provider.' }),
+          external_identifier: Type.String({ description: "The user's ID at the provider." }),
+          email: text('The email address at the provider.'),
+          primary: Type.Boolean({ description: "Whether the user's `provider` field refers to this account." }),
+          created_at: Timestamp('When the account was first used or linked.'),
+          last_used_at: Nullable(Timestamp('When the user last logged in with this account.')),
         }),
-        { description: 'Linked accounts.' },
+        { description: 'The linked provider accounts.' },
       ),
+      passkeys: Type.Array(Closed(passkeyProperties), { description: 'The passkeys, without their keys.' }),
       sessions: Type.Array(
         Closed({
-          id: Uuid('Identifier of the session.'),
+          id: Uuid('The ID of the session.'),
           created_at: Timestamp('When the session started.'),
-          authenticated_at: Timestamp('When the user last proved their identity in it.'),
-          last_used_at: Timestamp('When it was last used.'),
-          expires_at: Timestamp('When it ends.'),
-          ip: text('The address that it was last refreshed from.'),
+          authenticated_at: Timestamp('When the user last confirmed their identity in this session.'),
+          last_used_at: Timestamp('When the session was last used.'),
+          expires_at: Timestamp('When the session ends.'),
+          ip: text('The IP address from which the session was last refreshed.'),
           user_agent: text('The user agent of the client.'),
         }),
-        { description: 'Active sessions, most recently used first, up to 1000.' },
+        { description: "The user's active sessions, most recently used first. At most 1000." },
       ),
       known_networks: Type.Array(
         Closed({
-          network: Type.String({ description: 'An IPv4 address, or a /64 network of IPv6.' }),
-          last_login_at: Timestamp('When the user last signed in from there.'),
+          network: Type.String({ description: 'An IPv4 address or an IPv6 /64 network.' }),
+          last_login_at: Timestamp('When the user last logged in from this network.'),
         }),
-        { description: 'Networks that the user has signed in from, up to 1000.' },
+        { description: 'The networks that the user has logged in from. At most 1000.' },
       ),
       activity: Type.Array(
         Closed({
-          id: Uuid('Identifier of the row.'),
-          timestamp: Timestamp('When it happened.'),
-          action: Type.String({ description: 'Your action.' }),
+          id: Uuid('The ID of the entry.'),
+          timestamp: Timestamp('When the event occurred.'),
+          action: Type.String({ description: 'The action.' }),
           outcome: Type.String({ description: 'Whether the action succeeded or was refused.' }),
           code: text('The error code, if the request was refused.'),
           collection: text('The collection of the affected item.'),
           item: text('The ID of the affected item.'),
-          ip: text('The IP address of the client.'),
-          user_agent: text('The user agent of the client.'),
+          ip: text('The IP address of the client; null for an action of an administrator.'),
+          user_agent: text('The user agent of the client; null for an action of an administrator.'),
           changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields.' })),
         }),
-        { description: 'Your actions in the audit log, newest first, up to 1000.' },
+        {
+          description:
+            'What the audit log contains about you: your own actions, and what others did to your account, such as refused logins. Newest first, at most 1000.',
+        },
       ),
     },
-    { description: 'All data that is stored about you, without secrets.' },
+    { description: 'All data that is stored about you, except secrets.' },
   ),
 );
 export type AccountExport = Static<typeof AccountExport>;
@@ -212,6 +221,7 @@ const example = {
   },
   pending_email_change: null,
   identities: [],
+  passkeys: [],
   sessions: [],
   known_networks: [{ network: '192.0.2.7', last_login_at: '2026-01-31T09:26:53.000Z' }],
   activity: [],

@@ -18,9 +18,9 @@ export const CheckPasswordBody = named(
   Type.Object(
     {
       password: Type.String({ maxLength: 1024, description: 'The password to check.' }),
-      email: Type.Optional(Nullable(Email('Email address of the user.'))),
-      first_name: name('First name of the user.'),
-      last_name: name('Last name of the user.'),
+      email: Type.Optional(Nullable(Email("The user's email address."))),
+      first_name: name("The user's first name."),
+      last_name: name("The user's last name."),
     },
     {
       additionalProperties: false,
@@ -34,7 +34,9 @@ export const CheckPasswordResponse = named(
   Data(
     Closed({
       acceptable: Type.Boolean({ description: 'Whether the password would be accepted.' }),
-      reasons: Type.Array(PasswordReason, { description: 'Why not. Empty when it would be accepted.' }),
+      reasons: Type.Array(PasswordReason, {
+        description: 'Why the password would be rejected. Empty if it would be accepted.',
+      }),
     }),
     { acceptable: false, reasons: ['too_common'] },
   ),

@@ -9,12 +9,12 @@ export const RequestPasswordResetBody = named(
       email: Type.String({
         minLength: 1,
         maxLength: 1024,
-        description: 'The email address of the user, in any letter case.',
+        description: "The user's email address, in any letter case.",
       }),
       reset_url: Type.Optional(
         Type.String({
           description:
-            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in PASSWORD_RESET_URL_ALLOW_LIST.',
+            'The URL for the link in the email. The service adds the token as the query parameter `token`. The URL must be listed in `PASSWORD_RESET_URL_ALLOW_LIST`.',
         }),
       ),
     },

@@ -8,15 +8,15 @@ const object = (description: string) => Nullable(Type.Object({}, { additionalPro
 
 /** The fields of a permission in a response. */
 export const permissionProperties = {
-  id: Type.Integer({ description: 'Identifier of the permission.' }),
-  policy: Related('Policy that the permission belongs to.', 'Policy'),
+  id: Type.Integer({ description: 'The ID of the permission.' }),
+  policy: Related('The policy that the permission belongs to.', 'Policy'),
   collection: Type.String({ description: 'The collection that the permission applies to.' }),
   action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
-  permissions: object('Filter that an item must match.'),
-  validation: object('Filter that a written item must match.'),
-  presets: object('Default values of new items.'),
+  permissions: object('The filter that an item must match.'),
+  validation: object('The filter that an item must match after it is created or updated.'),
+  presets: object('The default values of new items.'),
   fields: Nullable(
-    Type.Array(Type.String(), { description: 'The fields that the permission applies to; `*` means all.' }),
+    Type.Array(Type.String(), { description: 'The fields that the permission applies to. `*` means all fields.' }),
   ),
 };
 
@@ -28,17 +28,21 @@ const input = Type.Object(
     id: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'The ID of the new permission.' }),
     ),
-    policy: Uuid('Policy that the permission belongs to.'),
-    collection: Type.String({ maxLength: 64, description: 'users, roles, policies, permissions or settings.' }),
+    policy: Uuid('The policy that the permission belongs to.'),
+    collection: Type.String({
+      maxLength: 64,
+      description:
+        'The collection that the permission applies to: `users`, `roles`, `policies`, `permissions`, or `settings`.',
+    }),
     action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
-    permissions: rule('Filter that an item must match, at most 16 KB as JSON.'),
-    validation: rule('Filter that a written item must match, at most 16 KB as JSON.'),
-    presets: rule('Default values of new items, at most 16 KB as JSON.'),
+    permissions: rule('The filter that an item must match. At most 16 KB as JSON.'),
+    validation: rule('The filter that an item must match after it is created or updated. At most 16 KB as JSON.'),
+    presets: rule('The default values of new items. At most 16 KB as JSON.'),
     fields: Type.Optional(
       Nullable(
         Type.Array(Type.String({ maxLength: 255 }), {
           maxItems: 500,
-          description: 'The fields that the permission applies to; `*` means all.',
+          description: 'The fields that the permission applies to. `*` means all fields.',
         }),
       ),
     ),
@@ -51,7 +55,7 @@ export const permissionSchemas = collectionSchemas({
   many: 'Permissions',
   properties: permissionProperties,
   input,
-  key: Type.Integer({ description: 'Identifier of the permission.' }),
+  key: Type.Integer({ description: 'The ID of the permission.' }),
   description: 'A permission, with the requested fields.',
   example: {
     id: 1,
@@ -77,13 +81,14 @@ export const ActionAccess = named(
   'ActionAccess',
   Closed({
     access: Type.Union([Type.Literal('none'), Type.Literal('partial'), Type.Literal('full')], {
-      description: 'Whether the action is allowed on no items, some items or all items.',
+      description:
+        'Whether the action is allowed on all items (`full`), on some items (`partial`), or on none (`none`).',
     }),
     fields: Type.Optional(
-      Type.Array(Type.String(), { description: 'The fields that the action is allowed on; `*` means all.' }),
+      Type.Array(Type.String(), { description: 'The fields that the action is allowed on. `*` means all fields.' }),
     ),
     presets: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'Default values of new items.' }),
+      Type.Object({}, { additionalProperties: true, description: 'The default values of new items.' }),
     ),
   }),
 );

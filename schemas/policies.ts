@@ -6,40 +6,42 @@ import { RelatedList } from './query.js';
 
 /** The fields of a policy in a response. */
 export const policyProperties = {
-  id: Uuid('Identifier of the policy.'),
-  name: Type.String({ description: 'Name of the policy.' }),
+  id: Uuid('The ID of the policy.'),
+  name: Type.String({ description: 'The name of the policy.' }),
   icon: Nullable(Type.String({ description: 'The name of an icon.' })),
-  description: Nullable(Type.String({ description: 'What the policy is for.' })),
+  description: Nullable(Type.String({ description: 'The purpose of the policy.' })),
   ip_access: Nullable(
-    Type.Array(Type.String(), { description: 'CIDR ranges from which the policy applies. Null: from anywhere.' }),
+    Type.Array(Type.String(), {
+      description: 'The CIDR ranges from which the policy applies. Null if it applies from any address.',
+    }),
   ),
   enforce_tfa: Type.Boolean({ description: 'Whether users with this policy must set up two-factor authentication.' }),
-  admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
+  admin_access: Type.Boolean({ description: 'Whether all operations are allowed.' }),
   app_access: Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
-  permissions: RelatedList(Type.Integer(), 'Permission', 'Permissions of the policy.'),
-  users: RelatedList(Uuid('Identifier of a user.'), 'User', 'Users to whom the policy is assigned directly.'),
-  roles: RelatedList(Uuid('Identifier of a role.'), 'Role', 'Roles that have the policy.'),
+  permissions: RelatedList(Type.Integer(), 'Permission', 'The permissions of the policy.'),
+  users: RelatedList(Uuid('The ID of a user.'), 'User', 'The users to whom the policy is assigned directly.'),
+  roles: RelatedList(Uuid('The ID of a role.'), 'Role', 'The roles that have the policy.'),
 };
 
 /** The writable fields of a policy. Only administrators can write its rights. */
 const input = Type.Object(
   {
-    id: Type.Optional(Uuid('Identifier for the new policy.')),
-    name: Type.String({ maxLength: 100, description: 'Name of the policy.' }),
+    id: Type.Optional(Uuid('The ID of the new policy.')),
+    name: Type.String({ maxLength: 100, description: 'The name of the policy.' }),
     icon: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'The name of an icon.' }))),
-    description: Type.Optional(Nullable(Type.String({ maxLength: 10_000, description: 'What the policy is for.' }))),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 10_000, description: 'The purpose of the policy.' }))),
     ip_access: Type.Optional(
       Nullable(
         Type.Array(Type.String({ maxLength: 100 }), {
           maxItems: 200,
-          description: 'CIDR ranges from which the policy applies.',
+          description: 'The CIDR ranges from which the policy applies.',
         }),
       ),
     ),
     enforce_tfa: Type.Optional(
       Type.Boolean({ description: 'Whether users with this policy must set up two-factor authentication.' }),
     ),
-    admin_access: Type.Optional(Type.Boolean({ description: 'Whether everything is allowed.' })),
+    admin_access: Type.Optional(Type.Boolean({ description: 'Whether all operations are allowed.' })),
     app_access: Type.Optional(
       Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
     ),
@@ -52,11 +54,11 @@ export const policySchemas = collectionSchemas({
   many: 'Policies',
   properties: policyProperties,
   input,
-  key: Uuid('Identifier of the policy.'),
+  key: Uuid('The ID of the policy.'),
   description: 'A policy, with the requested fields.',
   example: {
     id: 'c3f0a5b4-6c1f-4b5e-8a51-7d8e3f1f9a02',
-    name: 'Edit texts',
+    name: 'Edit articles',
     icon: null,
     description: null,
     ip_access: ['192.0.2.0/24'],
@@ -68,16 +70,16 @@ export const policySchemas = collectionSchemas({
     roles: ['2f24211d-d928-469a-aea3-3c8f53d4e426'],
   },
   filterExample: { _or: [{ admin_access: true }, { enforce_tfa: true }] },
-  inputExample: { name: 'Edit texts', app_access: true },
+  inputExample: { name: 'Edit articles', app_access: true },
 });
 
 /** The flags of all policies of a caller, combined. */
 export const Globals = named(
   'Globals',
   Closed({
-    app_access: Type.Boolean({ description: 'Whether the caller can read their own user and role.' }),
-    admin_access: Type.Boolean({ description: 'Whether everything is allowed.' }),
-    enforce_tfa: Type.Boolean({ description: 'Whether two-factor authentication must be set up.' }),
+    app_access: Type.Boolean({ description: 'Whether you can read your own user and role.' }),
+    admin_access: Type.Boolean({ description: 'Whether all operations are allowed.' }),
+    enforce_tfa: Type.Boolean({ description: 'Whether you must set up two-factor authentication.' }),
   }),
 );
 export type Globals = Static<typeof Globals>;

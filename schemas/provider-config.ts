@@ -67,42 +67,42 @@ export const ProviderVariables = Type.Object({
     description:
       'Mode of the sessions that start through this provider. A redirect has no body, so if the login ends with a redirect, `json` works like `cookie`.',
   }),
-  LABEL: Type.Optional(text({ description: 'The display name.' })),
+  LABEL: Type.Optional(text({ description: 'Name of the provider that users see.' })),
   ICON: Type.Optional(text({ description: 'Name or URL of an icon.' })),
   ISSUER_URL: url('`openid`: the issuer, or the URL of its discovery document.'),
   AUTHORIZE_URL: url('`oauth2`: the authorization endpoint.'),
   ACCESS_URL: url('`oauth2`: the token endpoint.'),
   PROFILE_URL: url('`oauth2`: the URL of the user profile.'),
   EMAILS_URL: url(
-    '`oauth2`: the URL of the email addresses of the user, if they are not in the profile (as with GitHub).',
+    '`oauth2`: the URL that returns the email addresses of the user, if they are not in the profile (as with GitHub).',
   ),
   SCOPE: Type.Optional(
     text({ description: 'Requested scopes. Default: `openid profile email`; with `oauth2`, `email`.' }),
   ),
   PARAMS: record(
     'parameters',
-    'a JSON object of strings, without parameters that the service sets itself',
+    'a JSON object of strings that contains no parameters that the service sets itself',
     'Additional parameters of the authorization URL, as JSON: `{"prompt": "select_account"}`.',
   ),
   IDENTIFIER_KEY: Type.Optional(
-    text({ description: 'Profile entry that identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
+    text({ description: 'Profile field that identifies the user. Default: `sub`; with `oauth2`, `id`.' }),
   ),
   IDENTIFIER_IGNORE_CASE: flag({
     default: false,
-    description: 'Whether the identifier is compared ignoring letter case. Otherwise, it must match exactly.',
+    description: 'Whether letter case is ignored when identifiers are compared. Otherwise, they must match exactly.',
   }),
-  EMAIL_KEY: text({ default: 'email', description: 'Profile entry with the email address.' }),
+  EMAIL_KEY: text({ default: 'email', description: 'Profile field with the email address.' }),
   TRUST_EMAIL: Type.Optional(
     flag({
       description:
-        'Whether the service trusts the email address that the provider sends even if the provider does not assert that it is verified (`email_verified: true`). Default: `false`; with `oauth2`, which has no such claim, `true`. An address that is not trusted is not stored in `email`.',
+        'Whether the service trusts the email address that the provider sends, even if the provider does not assert that it is verified (`email_verified: true`). Default: `false`; with `oauth2`, which has no such claim, `true`. An address that is not trusted is not stored in `email`.',
     }),
   ),
   FIRST_NAME_KEY: Type.Optional(
-    text({ description: 'Profile entry with the first name. Default: `given_name`; with `oauth2`, `first_name`.' }),
+    text({ description: 'Profile field with the first name. Default: `given_name`; with `oauth2`, `first_name`.' }),
   ),
   LAST_NAME_KEY: Type.Optional(
-    text({ description: 'Profile entry with the last name. Default: `family_name`; with `oauth2`, `last_name`.' }),
+    text({ description: 'Profile field with the last name. Default: `family_name`; with `oauth2`, `last_name`.' }),
   ),
   ALLOW_PUBLIC_REGISTRATION: flag({
     default: false,
@@ -111,27 +111,27 @@ export const ProviderVariables = Type.Object({
   REQUIRE_VERIFIED_EMAIL: flag({
     default: false,
     description:
-      'Whether a login fails unless the provider asserts that the email address is verified (`email_verified: true`). TRUST_EMAIL does not change this.',
+      'Whether a login fails unless the provider asserts that the email address is verified (`email_verified: true`). TRUST_EMAIL does not affect this.',
   }),
   DEFAULT_ROLE_ID: Type.Optional(
     Type.String({
       format: 'uuid',
       expected: 'the ID of a role',
       description:
-        'Role of users created by a first login. Unset: no role, so they have only the permissions of the public policy.',
+        'Role of users that are created by a first login. If unset, they have no role, and therefore only the permissions of the public policy.',
     }),
   ),
   SYNC_USER_INFO: flag({
     default: false,
     description:
-      'Whether the names and the email address are updated from the provider at every login. An address that is not trusted (see TRUST_EMAIL) leaves the old one unchanged.',
+      'Whether the names and the email address are updated from the provider at every login. If the address is not trusted (see TRUST_EMAIL), the old one stays.',
   }),
   ROLE_MAPPING: record(
     'role-mapping',
     'a JSON object of role IDs by group',
     'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but no longer belongs to any of the groups gets DEFAULT_ROLE_ID.',
   ),
-  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Profile entry with the list of groups.' }),
+  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Profile field with the list of groups.' }),
   REDIRECT_ALLOW_LIST: urlList('`redirect`'),
 });
 

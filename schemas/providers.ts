@@ -3,12 +3,12 @@ import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
 import { exampleTokens, SessionMode, SessionTokens } from './sessions.js';
 import { refusedWith } from './validation.js';
 
-const key = Type.String({ description: 'Key of a provider.', examples: ['google'] });
+const key = Type.String({ description: 'The key of the provider.', examples: ['google'] });
 
 export const ProviderKeysResponse = named(
   'ProviderKeys',
   Closed(
-    { public: Type.Literal(true), data: Type.Array(key, { description: 'Keys of the providers.' }) },
+    { public: Type.Literal(true), data: Type.Array(key, { description: 'The keys of the providers.' }) },
     {
       description: 'The keys of the providers that users can log in with.',
       examples: [{ public: true, data: ['google'] }],
@@ -21,9 +21,11 @@ export const ListedProvider = named(
   Closed(
     {
       name: key,
-      driver: Type.Union([Type.Literal('openid'), Type.Literal('oauth2')], { description: 'The protocol.' }),
+      driver: Type.Union([Type.Literal('openid'), Type.Literal('oauth2')], {
+        description: 'The protocol of the provider.',
+      }),
       label: Type.Optional(Type.String({ description: 'The display name.' })),
-      icon: Type.Optional(Type.String({ description: 'Name or URL of an icon.' })),
+      icon: Type.Optional(Type.String({ description: 'The name or URL of an icon.' })),
     },
     { description: 'A provider that users can log in with.' },
   ),
@@ -43,7 +45,7 @@ export const ProvidersResponse = named(
 
 export const ProvidersQuery = Type.Object({
   sessionOnly: Type.Optional(
-    Type.String({ description: 'If present, returns only providers whose sessions use mode `session`.' }),
+    Type.String({ description: 'If present, the response contains only providers whose sessions use mode `session`.' }),
   ),
 });
 
@@ -55,7 +57,7 @@ const redirect = Type.Optional(
     'redirect must be a single string',
     Type.String({
       description:
-        'Where to redirect the browser after the login: a path of this service, or a URL in REDIRECT_ALLOW_LIST of the provider. If the login fails, the browser is redirected there with the error code in `?reason=`.',
+        "Where to redirect the browser after the login: a path on this service, or a URL in the provider's `REDIRECT_ALLOW_LIST`. If the login fails, the browser is redirected there with the error code in the query parameter `reason`.",
       examples: ['/account'],
     }),
   ),
@@ -70,19 +72,22 @@ export const LinkIdentityBody = named(
 
 export const LinkIdentityResponse = named(
   'LinkIdentityResponse',
-  Data(Closed({ url: Type.String({ description: 'The URL at the provider to open in the same browser.' }) }), {
-    url: 'https://accounts.google.com/o/oauth2/v2/auth?client_id=gatehouse&response_type=code',
-  }),
+  Data(
+    Closed({ url: Type.String({ description: 'The URL of the provider, which you must open in the same browser.' }) }),
+    {
+      url: 'https://accounts.google.com/o/oauth2/v2/auth?client_id=gatehouse&response_type=code',
+    },
+  ),
 );
 
 /** What a provider sends back with the browser (RFC 6749, 4.1.2; RFC 9207). */
 export const CallbackQuery = Type.Object({
   code: Type.Optional(
-    Type.String({ description: 'The code that the service exchanges for the tokens of the provider.' }),
+    Type.String({ description: "The authorization code, which the service exchanges for the provider's tokens." }),
   ),
   state: Type.Optional(Type.String({ description: 'The `state` that was sent to the provider.' })),
-  iss: Type.Optional(Type.String({ description: 'The issuer.' })),
-  error: Type.Optional(Type.String({ description: 'The error of the provider, if there is no code.' })),
+  iss: Type.Optional(Type.String({ description: 'The issuer identifier of the provider.' })),
+  error: Type.Optional(Type.String({ description: 'The error code of the provider, sent instead of `code`.' })),
 });
 
 /** The response to a login without `redirect`. */
@@ -101,8 +106,14 @@ export const CompleteProviderLoginBody = named(
   'CompleteProviderLoginBody',
   Type.Object(
     {
-      otp: Type.String({ minLength: 1, description: 'The current code of the authenticator app, or a recovery code.' }),
-      mode: Type.Optional({ ...SessionMode, description: 'The mode of the session. Default: that of the provider.' }),
+      otp: Type.String({
+        minLength: 1,
+        description: 'The current code from the authenticator app, or a recovery code.',
+      }),
+      mode: Type.Optional({
+        ...SessionMode,
+        description: 'The mode of the session. Defaults to the mode that is configured for the provider.',
+      }),
     },
     { examples: [{ otp: '492039' }] },
   ),
@@ -112,17 +123,17 @@ export const Identity = named(
   'Identity',
   Closed(
     {
-      id: Uuid('Identifier of the identity.'),
+      id: Uuid('The ID of the linked account.'),
       provider: key,
-      external_identifier: Type.String({ description: 'Identifier of the user at the provider.' }),
+      external_identifier: Type.String({ description: "The user's ID at the provider." }),
       email: Nullable(Type.String({ description: 'The email address at the provider, as of the last login.' })),
       primary: Type.Boolean({
-        description: 'Whether `provider` and `external_identifier` of the user refer to this account.',
+        description: "Whether the user's `provider` and `external_identifier` fields refer to this account.",
       }),
-      created_at: Timestamp('When it was first used or linked.'),
-      last_used_at: Nullable(Timestamp('When the user last signed in with it.')),
+      created_at: Timestamp('When the account was first used or linked.'),
+      last_used_at: Nullable(Timestamp('When the user last logged in with this account.')),
     },
-    { description: 'A provider account that can sign in to the account of a user.' },
+    { description: 'A provider account that a user can log in with.' },
   ),
 );
 
@@ -149,5 +160,7 @@ export const linkHeaders = {
 /** Headers of the responses that redirect the browser. */
 export const redirectHeaders = {
   location: Type.String({ description: 'The target of the redirect.' }),
-  'set-cookie': Type.String({ description: 'The cookies of the flow or, when it is complete, of the session.' }),
+  'set-cookie': Type.String({
+    description: 'The cookies of the login flow or, when the flow is complete, those of the session.',
+  }),
 };

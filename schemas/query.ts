@@ -21,12 +21,12 @@ export const Meta = named(
     {
       total_count: Type.Optional(Type.Integer({ description: 'The number of items that you can read.' })),
       filter_count: Type.Optional(
-        Type.Integer({ description: 'The number of these items that match the filter and the search.' }),
+        Type.Integer({
+          description: 'The number of items that you can read and that match the filter and the search.',
+        }),
       ),
       next_cursor: Type.Optional(
-        Nullable(
-          Type.String({ description: 'The `cursor` of the next page. Null when no item follows the last one.' }),
-        ),
+        Nullable(Type.String({ description: 'The `cursor` of the next page. Null on the last page.' })),
       ),
     },
     { description: 'The values requested with `meta`.', examples: [{ filter_count: 2 }] },
@@ -36,7 +36,8 @@ export const Meta = named(
 const MetaName = named(
   'MetaName',
   Type.Union([Type.Literal('total_count'), Type.Literal('filter_count'), Type.Literal('cursor'), Type.Literal('*')], {
-    description: 'A number to return with the items, or the cursor of the next page; `*` for both numbers.',
+    description:
+      'A count to return with the items, or the cursor of the next page. `*` returns both counts, but not the cursor.',
   }),
 );
 
@@ -44,7 +45,7 @@ const MetaName = named(
 export const list = (item: TSchema, description: string, example: string[]) =>
   Type.Optional(Type.Array(item, { description, examples: [example] }));
 
-const meta = list(MetaName, 'Which numbers to return with the items, and whether to return `next_cursor`.', [
+const meta = list(MetaName, 'The counts to return with the items, and whether to return `next_cursor`.', [
   'filter_count',
 ]);
 
@@ -76,7 +77,8 @@ export function queryOn(one: string, properties: TProperties, example: object) {
     Type.Union(
       [anyOfNames([...names, '*']), Type.String({ pattern: `^${nested([...relations, '\\*'], '([a-z_]+|\\*)')}$` })],
       {
-        description: 'A field; `*` for all fields; or a field of a related item, such as `role.name` or `policies.*`.',
+        description:
+          'The name of a field, `*` for all fields, or a field of a related item, such as `role.name` or `policies.*`.',
       },
     ),
   );
@@ -88,7 +90,7 @@ export function queryOn(one: string, properties: TProperties, example: object) {
     `${one}SortKey`,
     Type.Union(sortKeys, {
       description:
-        'A field to sort by, in descending order with a leading `-`; or a field of a related item, such as `role.name`.',
+        'A field to sort by, which can also belong to a related item, such as `role.name`. A leading `-` sorts in descending order.',
     }),
   );
   const aggregation = named(
@@ -103,28 +105,28 @@ export function queryOn(one: string, properties: TProperties, example: object) {
       {
         additionalProperties: false,
         minProperties: 1,
-        description: 'Functions to apply to the items, each with its fields. `*` counts the items.',
+        description: 'The aggregate functions to apply, each with its fields. `*` counts the items.',
         examples: [{ count: ['*'] }],
       },
     ),
   );
   const filter = filterOn(one, properties, example);
 
-  const fields = list(field, 'The fields to return. Default: all that you can read.', ['id']);
+  const fields = list(field, 'The fields to return. By default, all fields that you can read.', ['id']);
   const parameters = {
     fields,
     filter: Type.Optional(filter),
     search: Type.Optional(
       Type.String({
         maxLength: 255,
-        description: 'Text to search for in the fields that you can read, ignoring case.',
+        description: 'The text to search for in the fields that you can read. Letter case is ignored.',
         examples: ['ada'],
       }),
     ),
     sort: list(sortKey, 'The fields to sort by, in order of priority.', ['-id']),
     ...paging,
     aggregate: Type.Optional(aggregation),
-    groupBy: list(comparable, 'With `aggregate`: the fields to group by.', ['id']),
+    groupBy: list(comparable, 'The fields to group the results of `aggregate` by.', ['id']),
     meta,
   };
 
@@ -137,7 +139,7 @@ export function queryOn(one: string, properties: TProperties, example: object) {
     body: named(
       `${one}Query`,
       Type.Object(parameters, {
-        description: 'Which items to return, and which of their fields.',
+        description: 'The items to select and the fields to return.',
         examples: [{ filter: example, sort: ['-id'], limit: 10 }],
       }),
     ),
@@ -154,7 +156,7 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
     .filter(([, schema]) => isComparable(schema))
     .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
   const counted =
-    'The number of items for `*`, otherwise a number by field. If both are requested, the number of items is under `*`.';
+    'The number of items for `*`, or an object with the number of non-null values of each field. If both are requested, the object contains the number of items under the key `*`.';
   return named(
     `${one}Aggregate`,
     Type.Partial(
@@ -162,12 +164,12 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
         {
           ...(Object.fromEntries(grouped) as TProperties),
           count: Type.Union([Type.Integer(), byField(Type.Integer())], { description: counted }),
-          countDistinct: { ...byField(Type.Integer()), description: 'The number of distinct values by field.' },
-          min: { ...byField(Type.Unknown()), description: 'The smallest value by field.' },
-          max: { ...byField(Type.Unknown()), description: 'The largest value by field.' },
+          countDistinct: { ...byField(Type.Integer()), description: 'The number of distinct values of each field.' },
+          min: { ...byField(Type.Unknown()), description: 'The smallest value of each field.' },
+          max: { ...byField(Type.Unknown()), description: 'The largest value of each field.' },
         },
         {
-          description: 'The fields of `groupBy`, and the results of the functions.',
+          description: 'The values of the `groupBy` fields and the results of the aggregate functions.',
           examples: [{ count: 6 }],
         },
       ),

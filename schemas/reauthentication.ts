@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { named } from './common.js';
+import { exampleAssertion, PasskeyCredential } from './passkeys.js';
 
 /** The body of `POST /auth/reauthenticate`. */
 export const ReauthenticateBody = named(
@@ -9,20 +10,36 @@ export const ReauthenticateBody = named(
       password: Type.Optional(
         Type.String({
           minLength: 1,
-          description: 'Your password. With two-factor authentication it is not sufficient without `otp`.',
+          description:
+            'Your password. If you use two-factor authentication, you must also send `otp`, or a `credential` of a passkey that verifies you.',
         }),
       ),
       otp: Type.Optional(
         Type.String({
           minLength: 1,
-          description: 'The one-time password, or a recovery code. Required with two-factor authentication.',
+          description:
+            'The one-time password, or a recovery code. Required if you use two-factor authentication, unless you send a `credential` of a passkey that verifies you.',
         }),
       ),
+      code: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description:
+            'The code from the email that you requested in this session with `POST /auth/email/request` and an empty body. Accepted only if `methods` in `REAUTHENTICATION_REQUIRED` contains `email`.',
+        }),
+      ),
+      credential: Type.Optional(PasskeyCredential),
     },
     {
       additionalProperties: false,
-      description: 'At least one of the two is required.',
-      examples: [{ password: 'correct horse battery staple' }, { otp: '492039' }],
+      description: 'At least one of `password`, `otp`, `code`, and `credential` is required.',
+      examples: [
+        { password: 'correct horse battery staple' },
+        { otp: '492039' },
+        { code: '492039' },
+        { credential: exampleAssertion },
+      ],
     },
   ),
 );

@@ -6,14 +6,14 @@ export const RegisterBody = named(
   'RegisterBody',
   Type.Object(
     {
-      email: Email('Email address.'),
-      password: Type.String({ minLength: 1, maxLength: 1024, description: 'The password to log in with.' }),
-      first_name: Type.Optional(Nullable(Type.String({ maxLength: 50, description: 'First name.' }))),
-      last_name: Type.Optional(Nullable(Type.String({ maxLength: 50, description: 'Last name.' }))),
+      email: Email('The email address.'),
+      password: Type.String({ minLength: 1, maxLength: 1024, description: "The user's password." }),
+      first_name: Type.Optional(Nullable(Type.String({ maxLength: 50, description: 'The first name.' }))),
+      last_name: Type.Optional(Nullable(Type.String({ maxLength: 50, description: 'The last name.' }))),
       verification_url: Type.Optional(
         Type.String({
           description:
-            'The URL of the link in the email. The service appends the token as `token`. The URL must be listed in USER_REGISTER_URL_ALLOW_LIST. The page should call `POST /users/register/verify-email`.',
+            'The URL for the link in the email. The service adds the token as the query parameter `token`. The URL must be listed in `USER_REGISTER_URL_ALLOW_LIST`. The page at this URL should call `POST /users/register/verify-email`.',
         }),
       ),
     },
@@ -43,7 +43,7 @@ export const ConfirmEmailBody = named(
           minLength: 1,
           maxLength: 1024,
           description:
-            'The new password of the account. Required, except in the browser that registered. If it differs from the password of the registration, the names of the registration are dropped.',
+            'The new password of the account. Required, except in the browser that was used to register. If it differs from the password given at registration, the names given at registration are discarded.',
         }),
       ),
     },

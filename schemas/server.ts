@@ -7,7 +7,21 @@ const CheckResult = named(
   'HealthCheck',
   Closed({
     status: Type.Union([Type.Literal('ok'), Type.Literal('error')]),
-    latency_ms: Type.Number({ description: 'The duration of the check in milliseconds.' }),
+    latency_ms: Type.Number({ description: 'The duration of the check, in milliseconds.' }),
+  }),
+);
+export type CheckResult = Static<typeof CheckResult>;
+
+const WriteCheckResult = named(
+  'WriteCheck',
+  Closed({
+    status: Type.Union([Type.Literal('ok'), Type.Literal('error')]),
+    failing_since: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'The time of the first failed write to the database since the last successful one.',
+      }),
+    ),
   }),
 );
 
@@ -15,15 +29,22 @@ export const Health = named(
   'Health',
   Closed(
     {
-      status: Type.Union([Type.Literal('ok'), Type.Literal('error')]),
-      version: Type.Optional(Type.String({ description: 'The version of the service. Administrators only.' })),
+      status: Type.Union([Type.Literal('ok'), Type.Literal('warn'), Type.Literal('error')], {
+        description:
+          '`warn`: requests that write to the database currently fail, but others succeed. `error`: the service needs a component that is unavailable, or is about to stop.',
+      }),
+      version: Type.Optional(
+        Type.String({
+          description: 'The version of the service. Returned only to administrators, and with METRICS_TOKEN.',
+        }),
+      ),
       checks: Type.Optional(
         Type.Object(
-          { database: CheckResult, redis: Type.Optional(CheckResult) },
+          { database: CheckResult, redis: Type.Optional(CheckResult), writes: WriteCheckResult },
           {
             additionalProperties: false,
             description:
-              'The components of the service. Administrators only. The service requires the database. If Redis is configured but unavailable, each instance counts requests separately.',
+              'The state of each component. Returned only to administrators, and with METRICS_TOKEN. The service requires the database. If Redis is configured but unavailable, each instance counts requests separately.',
           },
         ),
       ),
@@ -44,7 +65,7 @@ export const ServerInfo = named(
         default_language: Type.String(),
         public_registration: Type.Boolean({ description: 'Whether users can register.' }),
         public_registration_verify_email: Type.Boolean({
-          description: 'Whether registrations must verify the email address.',
+          description: 'Whether users who register must verify their email address.',
         }),
       }),
     },

@@ -3,7 +3,7 @@ import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.
 
 export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cookie'), Type.Literal('session')], {
   description:
-    'How the tokens are sent. `json` (default): both tokens in the body. `cookie`: the refresh token in an httpOnly cookie. `session`: one httpOnly cookie that holds the access token.',
+    'How the service sends the tokens. `json` (default): both tokens are in the body. `cookie`: the access token is in the body, and the refresh token is in an `HttpOnly` cookie. `session`: the access token is in an `HttpOnly` cookie, and there is no refresh token.',
 });
 export type SessionMode = Static<typeof SessionMode>;
 
@@ -11,14 +11,14 @@ export const LoginBody = named(
   'LoginBody',
   Type.Object(
     {
-      email: Email('The email address of the user, in any letter case.'),
-      password: Type.String({ minLength: 1, description: 'The password of the user.' }),
+      email: Email("The user's email address, in any letter case."),
+      password: Type.String({ minLength: 1, description: "The user's password." }),
       // No default, because client generators treat a property with a default as required.
       mode: Type.Optional(SessionMode),
       otp: Type.Optional(
         Type.String({
           minLength: 1,
-          description: 'The one-time password or a recovery code. Required if two-factor authentication is on.',
+          description: 'The one-time password, or a recovery code. Required if two-factor authentication is turned on.',
         }),
       ),
     },
@@ -27,10 +27,10 @@ export const LoginBody = named(
 );
 
 const carrierProperties = {
-  refresh_token: Type.Optional(Type.String({ description: 'The refresh token. Only for mode `json`.' })),
+  refresh_token: Type.Optional(Type.String({ description: 'The refresh token. Used only in mode `json`.' })),
   mode: Type.Optional({
     ...SessionMode,
-    description: 'The mode of the session. Default: `json` when `refresh_token` is given, otherwise `cookie`.',
+    description: 'The mode of the session. Defaults to `json` if `refresh_token` is set, and to `cookie` otherwise.',
   }),
 };
 
@@ -39,8 +39,11 @@ const examples = [{ refresh_token: exampleToken }, { mode: 'cookie' }];
 export const RefreshBody = named('RefreshBody', Type.Object(carrierProperties, { examples }));
 export const LogoutBody = named('LogoutBody', Type.Object(carrierProperties, { examples }));
 
-const expires = Type.Integer({ description: 'Lifetime of the access token in milliseconds.', examples: [900_000] });
-const access_token = Type.String({ description: 'The access token, a JWT.' });
+const expires = Type.Integer({
+  description: 'The lifetime of the access token, in milliseconds.',
+  examples: [900_000],
+});
+const access_token = Type.String({ description: 'The access token (a JWT).' });
 const refresh_token = Type.String({
   pattern: '^[A-Za-z0-9_-]{64}$',
   description: 'The refresh token. The next refresh replaces it.',
@@ -55,12 +58,12 @@ const tokensByMode = [
     'CookieModeTokens',
     Closed(
       { expires, access_token },
-      { description: 'The tokens in mode `cookie`, where the cookie contains the refresh token.' },
+      { description: 'The tokens in mode `cookie`. The refresh token is in the cookie.' },
     ),
   ),
   named(
     'SessionModeTokens',
-    Closed({ expires }, { description: 'The response in mode `session`, where the cookie contains the access token.' }),
+    Closed({ expires }, { description: 'The response in mode `session`. The access token is in the cookie.' }),
   ),
 ] as const;
 
@@ -69,7 +72,7 @@ export const SessionTokens = named(
   'SessionTokens',
   Type.Unsafe<Static<(typeof tokensByMode)[number]>>({
     oneOf: tokensByMode,
-    description: 'The tokens of a session that its mode returns in the body.',
+    description: 'The tokens that the mode of the session returns in the body.',
   }),
 );
 export type SessionTokens = Static<typeof SessionTokens>;
@@ -85,7 +88,8 @@ export const SessionTokensResponse = named('SessionTokensResponse', Data(Session
 /** Headers of the responses that start or refresh a session. */
 export const cookieHeaders = {
   'set-cookie': Type.String({
-    description: 'Mode `cookie`: the refresh cookie. Mode `session`: the session cookie. Mode `json`: none.',
+    description:
+      'The refresh cookie in mode `cookie`, or the session cookie in mode `session`. Not set in mode `json`.',
   }),
 };
 
@@ -103,22 +107,24 @@ export const Session = named(
   'Session',
   Closed(
     {
-      id: Uuid('Identifier of the session; it stays the same when the session is refreshed.'),
+      id: Uuid('The ID of the session. It stays the same when the session is refreshed.'),
       device: Nullable(
         Type.String({
           description:
-            'A readable name of the device, from the user agent: browser and operating system, or the program.',
+            'A human-readable device name, derived from the user agent: the browser and operating system, or the name of the program.',
           examples: ['Firefox, Linux'],
         }),
       ),
-      user_agent: Nullable(Type.String({ description: 'The user agent of the last use.' })),
-      address: Nullable(Type.String({ description: 'The IP address of the last use.', examples: ['192.0.2.1'] })),
+      user_agent: Nullable(Type.String({ description: 'The user agent that last used the session.' })),
+      address: Nullable(
+        Type.String({ description: 'The IP address from which the session was last used.', examples: ['192.0.2.1'] }),
+      ),
       created_at: Timestamp('When the user logged in.'),
-      last_used_at: Timestamp('When it was last used, to the minute.'),
+      last_used_at: Timestamp('When the session was last used, accurate to the minute.'),
       expires_at: Timestamp('When the session ends unless it is refreshed first.'),
-      current: Type.Boolean({ description: 'Whether it is the current session.' }),
+      current: Type.Boolean({ description: 'Whether this is the current session.' }),
     },
-    { description: 'A session: a login and its refreshes.' },
+    { description: 'A session, which starts with a login and continues with each refresh.' },
   ),
 );
 export type Session = Static<typeof Session>;

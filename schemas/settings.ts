@@ -3,45 +3,56 @@ import { Closed, Data, Nullable, named, Uuid } from './common.js';
 import { NameList } from './item-requests.js';
 
 const properties = {
-  project_name: Type.String({ minLength: 1, maxLength: 100, description: 'Name of the project.' }),
-  project_color: Nullable(Type.String({ maxLength: 50, description: 'The color of the project, as a CSS color.' })),
-  project_logo: Nullable(Type.String({ maxLength: 2000, description: 'URL of the logo of the project.' })),
+  project_name: Type.String({ minLength: 1, maxLength: 100, description: 'The name of the project.' }),
+  project_color: Nullable(Type.String({ maxLength: 50, description: 'The project color, as a CSS color.' })),
+  project_logo: Nullable(Type.String({ maxLength: 2000, description: 'The URL of the project logo.' })),
   default_language: Type.String({
     minLength: 2,
     maxLength: 255,
-    description: 'The language of users who have not set one, as a BCP 47 tag.',
+    description: 'The language for users who have not set one, as a BCP 47 tag.',
   }),
   public_registration: Type.Boolean({ description: 'Whether users can register.' }),
   public_registration_verify_email: Type.Boolean({
-    description: 'Whether registrations must verify the email address.',
+    description: 'Whether users who register must verify their email address.',
   }),
-  public_registration_role: Nullable(Uuid('Role of users who register. Administrators only.')),
+  public_registration_role: Nullable(
+    Uuid('The ID of the role that is assigned to users who register. Only administrators can change this setting.'),
+  ),
   public_registration_email_filter: Nullable(
     Type.Object(
       {},
-      { additionalProperties: true, description: 'A filter that an email address must match to register.' },
+      { additionalProperties: true, description: 'The filter that an email address must match to register.' },
     ),
   ),
-  public_policy: Nullable(Uuid('Policy of anonymous callers and of users without a role. Administrators only.')),
+  public_policy: Nullable(
+    Uuid(
+      'The ID of the policy for anonymous callers and users without a role. Only administrators can change this setting.',
+    ),
+  ),
   auth_password_policy: Nullable(
     Type.String({
       maxLength: 1000,
-      description: 'A regular expression that new passwords must match. Administrators only.',
+      description: 'A regular expression that new passwords must match. Only administrators can change this setting.',
     }),
   ),
   auth_login_attempts: Nullable(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'The number of failed logins before an account is temporarily locked. Null: never.',
+      description:
+        'The number of failed logins after which an account is temporarily locked. Null if accounts are never locked.',
     }),
   ),
   self_service: Type.Boolean({
     description:
-      'Whether users can change their profile and their email address, export their data and delete their account. Administrators always can. Only administrators can change this setting.',
+      'Whether users can change their profile and email address, export their data, and delete their account. Administrators always can. Only administrators can change this setting.',
   }),
   self_deletion: Type.Boolean({
     description: 'Whether users can delete their own account. Only administrators can change this setting.',
+  }),
+  email_login: Type.Boolean({
+    description:
+      'Whether users can sign in with a code or a link from an email. Only administrators can change this setting.',
   }),
 };
 
@@ -55,7 +66,7 @@ export const Settings = named(
 
 export const SettingsQuery = Type.Object({
   fields: NameList('fields', {
-    description: 'The settings to return. Default: all that you can read.',
+    description: 'The settings to return. By default, all settings that you can read.',
     examples: [['project_name', 'default_language']],
   }),
 });

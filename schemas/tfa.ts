@@ -16,11 +16,11 @@ export const TfaSecret = named(
   'TfaSecret',
   Closed(
     {
-      secret: Type.String({ pattern: '^[A-Z2-7]{32}$', description: 'The secret, in base32: 160 bits.' }),
-      otpauth_url: Type.String({ description: 'The same secret as a URL for the QR code.' }),
+      secret: Type.String({ pattern: '^[A-Z2-7]{32}$', description: 'The 160-bit secret, in base32.' }),
+      otpauth_url: Type.String({ description: 'The secret as a URL, to display as a QR code.' }),
     },
     {
-      description: 'The secret for an authenticator app. Not wrapped in `data`.',
+      description: 'The secret for an authenticator app. The response is not wrapped in `data`.',
       examples: [
         {
           secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
@@ -36,8 +36,8 @@ export const EnableTfaBody = named(
   'EnableTfaBody',
   Type.Object(
     {
-      secret: text('The secret that the app was set up with, in base32: at least 128 bits.'),
-      otp: text('The code that the app shows now, or the previous one.'),
+      secret: text('The secret that the app was set up with, in base32. At least 128 bits.'),
+      otp: text('The code that the app currently shows, or the previous one.'),
     },
     { examples: [{ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', otp: '492039' }] },
   ),
@@ -46,7 +46,7 @@ export const EnableTfaBody = named(
 export const DisableTfaBody = named(
   'DisableTfaBody',
   Type.Object(
-    { otp: text('The current code of the authenticator app, or a recovery code.') },
+    { otp: text('The current code from the authenticator app, or a recovery code.') },
     { examples: [{ otp: '492039' }, { otp: 'k3zt-0m9c-v7pa-2h6x' }] },
   ),
 );
@@ -60,7 +60,7 @@ export const CreateRecoveryCodesBody = named(
         description: 'Your password, if you log in with one.',
       }),
       otp: Type.Optional(
-        text('The code that the app shows now. It cannot be used again. Recovery codes are not accepted.'),
+        text('The code that the app currently shows. Each code works only once. Recovery codes are not accepted.'),
       ),
     },
     {
@@ -78,7 +78,8 @@ export const RecoveryCodesResponse = named(
     Type.Array(Type.String({ pattern: '^([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}$' }), {
       minItems: 10,
       maxItems: 10,
-      description: 'Each code replaces `otp` once, in any letter case, with or without the dashes.',
+      description:
+        'The recovery codes. You can use each code once instead of a one-time password, in any letter case, with or without the dashes.',
     }),
     exampleCodes,
   ),

@@ -55,8 +55,8 @@ const { outputFiles: serviceFiles } = await build({
   entryPoints: [join(root, 'server.ts')],
   outdir,
   bundle: true,
-  // These packages contain files other than code: binaries, WebAssembly, pages.
-  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions'],
+  // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded with the first passkey.
+  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions', '@simplewebauthn/server'],
   banner: { js: commonJs },
   plugins: [
     { name: 'places', setup: keepPlaces },

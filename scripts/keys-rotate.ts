@@ -29,7 +29,6 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
       seals: createSeals(keysFor(config, 'activity')),
       // A command rejects no requests and has no metrics.
       rateLimits: { mayRecordRefusal: async () => 'no' },
-      count: () => {},
     });
     const store = createKeyStore({ config, activity, onUnreadable: reportUnreadable });
     if (isRevocation) return describeRevocation(await revoke(db, store, algorithm, systemClock()));

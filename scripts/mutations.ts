@@ -7,15 +7,19 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isTitleOf, titledTests } from '../test/helpers/advisories.js';
+import { openSources } from '../test/helpers/code-search.js';
 import { mutations } from '../test/mutations/index.js';
 import type { Edit, Engine, Mutation } from '../test/mutations/mutation.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const wanted = process.argv.slice(2);
 const { DATABASE_URL } = process.env;
+const sourcesOfService = openSources(root);
 const matching = mutations.filter(({ ids, fault, edits, tests }) => {
-  const text = [...ids, fault, ...edits.map(({ file }) => file), ...tests].join('\n');
-  return wanted.length === 0 || wanted.some((part) => text.includes(part));
+  if (wanted.length === 0) return true;
+  const files = edits.flatMap((edit) => sourcesOfService.places(edit).map(({ file }) => file));
+  const text = [...ids, fault, ...files, ...tests].join('\n');
+  return wanted.some((part) => text.includes(part));
 });
 const chosen = matching.filter(({ engine }) => engine !== 'postgres' || DATABASE_URL);
 const titled = titledTests(root);
@@ -79,7 +83,14 @@ function runNode(
 function environment(engine: Engine): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   // In seconds. Generous, because tests are slow on a busy machine, and one that times out detects nothing.
-  const variables = { PATH, HOME, TMPDIR, TEST_ENGINE: engine, TAP_TIMEOUT: String(mutationTimeoutMs / 1000) };
+  const variables = {
+    PATH,
+    HOME,
+    TMPDIR,
+    TEST_ENGINE: engine,
+    TEST_LONG: 'true',
+    TAP_TIMEOUT: String(mutationTimeoutMs / 1000),
+  };
   return engine === 'postgres' ? { ...variables, DATABASE_URL } : variables;
 }
 
@@ -91,25 +102,24 @@ async function test(workspace: string, source: string, engine?: Engine): Promise
 
 const build = (workspace: string) => runNode(workspace, ['scripts/build.mjs']);
 
-const isOnce = (text: string, part: string) => text.split(part).length === 2;
-
 /** Applies a fault. @returns `fault`: why it cannot be applied; `undo`: a function that reverts it */
 function apply(workspace: string, edits: readonly Edit[]): { fault?: string; undo(): void } {
+  const sources = openSources(workspace);
   const originals = new Map<string, string>();
   const undo = () => {
-    for (const [file, text] of originals) writeFileSync(file, text);
+    for (const [path, text] of originals) writeFileSync(path, text);
   };
-  for (const { file, find, replace } of edits) {
-    const path = join(workspace, file);
-    const text = readFileSync(path, 'utf8');
-    if (!isOnce(text, find)) return { fault: `${file} does not contain this exactly once: ${find}`, undo };
-    if (!originals.has(path)) originals.set(path, text);
-    writeFileSync(
-      path,
-      text.replace(find, () => replace),
-    );
+  try {
+    for (const { replace, ...code } of edits) {
+      const { file, text } = sources.replace(code, replace);
+      const path = join(workspace, file);
+      if (!originals.has(path)) originals.set(path, readFileSync(path, 'utf8'));
+      writeFileSync(path, text);
+    }
+    return { undo };
+  } catch (error) {
+    return { fault: (error as Error).message, undo };
   }
-  return { undo };
 }
 
 /** @returns why the fault survives; undefined when the tests have detected it */

@@ -3,6 +3,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import t from 'tap';
 import { endProcess } from '../dist/test/helpers/process-end.js';
 import { endFile, expectSeveralFiles } from '../dist/test/helpers/teardown.js';
@@ -13,11 +14,12 @@ expectSeveralFiles();
 for (const file of files.split('\n')) {
   if (!isMine(file)) continue;
   const start = performance.now();
+  const startOfCpu = process.cpuUsage();
   process.env.TEST_FILE = file;
   try {
     await import(pathToFileURL(file).href);
   } catch (error) {
-    t.fail(`${file} cannot be run: ${error?.stack ?? error}`);
+    t.fail(`the file cannot be loaded: ${error?.message ?? error}`, { error: inspect(error), at: null, stack: '' });
   }
   // Runs after all the tests that the file has queued.
   await t.test(`${relative('dist/test', file)} ends cleanly`, async (t) => {
@@ -25,7 +27,10 @@ for (const file of files.split('\n')) {
     t.pass('nothing is left running');
   });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  writeFileSync(join(queue, `${markOf(file)}.done`), `${relative('dist/test', file)} (${seconds} s)`);
+  // On a busy machine, the time says little about the cost of a file.
+  const { user, system } = process.cpuUsage(startOfCpu);
+  const cpu = ((user + system) / 1e6).toFixed(1);
+  writeFileSync(join(queue, `${markOf(file)}.done`), `${relative('dist/test', file)} (${seconds} s, CPU ${cpu} s)`);
 }
 await t.test('the process ends cleanly', async (t) => {
   await endProcess();

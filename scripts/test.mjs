@@ -1,7 +1,8 @@
-// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser [files]`. A file is named
-// as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs the tests that start and kill services in separate processes,
-// on the embedded engine or that of TEST_ENGINE. `browser` runs the tests that need a browser; on PostgreSQL if it is available,
-// because that starts faster.
+// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser|long [files]`. A file is
+// named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs the
+// tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
+// available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process`
+// and `long` use the embedded engine or that of TEST_ENGINE.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -16,21 +17,61 @@ import {
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { failuresIn } from './test-report.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [suite = 'embedded', ...more] = process.argv.slice(2);
 const options = more.filter((argument) => argument.startsWith('--'));
 const chosen = more.filter((argument) => !argument.startsWith('--'));
 const { TEST_ENGINE: wanted = 'embedded' } = process.env;
-const engine = { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted }[suite] ?? suite;
-const cores = availableParallelism();
+const engine =
+  { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted }[suite] ?? suite;
+const jobs = Number(process.env.TEST_JOBS ?? availableParallelism() + 1);
+/** How much of the failures is repeated at the end. */
+const maxFailures = 20;
+const maxDetails = 40;
+/** The last error output of the tests, for failures outside of a test. */
+let errorOutput = '';
 /** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
 const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
-/** Process tests that hardly depend on the engine. Each runs on one engine only, the more demanding one if they differ. */
+/**
+ * Tests that hardly depend on the engine, as files or folders. When all tests run, each of these runs on one engine only, the more
+ * demanding one if they differ.
+ */
 const onOneEngine = {
-  embedded: ['container', 'hostile-requests', 'release', 'start', 'tracing'],
-  postgres: ['audit-verify', 'keys-rotate', 'proxies', 'rotation-under-load'],
+  embedded: [
+    'architecture/',
+    'mail/templates.test.js',
+    'openapi/document.test.js',
+    'openapi/schemas.test.js',
+    'openapi/versioning.test.js',
+    'pages/assets.test.js',
+    'pages/configuration.test.js',
+    'pages/theme.test.js',
+    'platform/',
+    'process/container.test.js',
+    'process/hostile-requests.test.js',
+    'process/release.test.js',
+    'process/slow-connections.test.js',
+    'process/start.test.js',
+    'process/tracing.test.js',
+    'providers/hostile.test.js',
+    'providers/redirects.test.js',
+    'providers/settings.test.js',
+    'sdk/',
+    'server/http/',
+    'tokens/hostile-',
+  ],
+  postgres: [
+    'process/audit-verify.test.js',
+    'process/keys-rotate.test.js',
+    'process/proxies.test.js',
+    'process/rotation-under-load.test.js',
+  ],
 };
+
+/** Tests that measure faults under load and need an idle machine. They run only in `npm run test:long`, or when they are named. */
+const longOnly = ['process/drain.test.js', 'process/faults.test.js'];
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL server on which the tests can create databases, for example:');
@@ -38,7 +79,10 @@ if (engine === 'postgres' && !process.env.DATABASE_URL) {
   process.exit(2);
 }
 
-run(['scripts/build.mjs']);
+if (run(['scripts/build.mjs']).status !== 0) {
+  console.error('\nThe sources cannot be built: see the errors above. No test has run.');
+  process.exit(1);
+}
 mkdirSync(`${root}.tmp`, { recursive: true });
 const report = `${root}.tmp/${suite}.tap`;
 rmSync(report, { force: true });
@@ -51,35 +95,44 @@ const missing = status === 0 && chosen.length === 0 ? await missingProofs() : []
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
 const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
-// Repeat the failures at the end, where they are easy to find: single failed assertions, without the surrounding tests.
-const failures = lines
-  .split(/^(?=\s*not ok )/m)
-  .filter((part) => /^\s*not ok /.test(part) && !/^\s*not ok .*# time=/.test(part));
-for (const failure of failures.slice(0, 20)) console.log(`\n${failure.split('\n').slice(0, 30).join('\n')}`);
+// Repeat the failures at the end, where they are easy to find.
+const failures = failuresIn(lines);
+for (const { path, location, details } of failures.slice(0, maxFailures)) {
+  console.log(`\n✖ ${path}${location ? `\n  at ${location}` : ''}`);
+  for (const line of details.slice(0, maxDetails)) console.log(`  ${line}`);
+}
+if (failures.length > maxFailures) console.log(`\n… and ${failures.length - maxFailures} more failures: see ${report}`);
+if (status !== 0 && (failures.length === 0 || failures.some(({ isProcess }) => isProcess))) {
+  console.log(`\nA process failed outside of a test. The end of its error output:\n${errorOutput}`);
+}
 if (missing.length > 0) {
   console.log(
-    '\nThese lines of docs/conformance.md have not been proved. If tests have moved, run npm run conformance.',
+    '\nThese lines of docs/conformance.md have not been proved. If tests have moved or operations are new, run npm run conformance.',
   );
   console.log(missing.join('\n'));
 }
 console.log(`\nEngine: ${engine}`);
-console.log(`${count('pass')} passed, ${count('fail')} failed, ${count('skip')} skipped`);
+console.log(`${count('pass')} passed, ${count('fail') || Number(status !== 0)} failed, ${count('skip')} skipped`);
 process.exit(missing.length > 0 ? 1 : status);
 
 /** Outcomes that the document declares but that no test of the suite has received (`docs/conformance.md`). */
 async function missingProofs() {
   if (engine !== suite) return [];
   const { missingProofs } = await import('../dist/scripts/conformance.js');
-  return missingProofs(suite);
+  const elsewhere = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
+  return missingProofs(
+    suite,
+    (file) => !elsewhere.some((start) => file.startsWith(`test/${start.replace('.js', '.ts')}`)),
+  );
 }
 
-/** Starts about as many processes as there are cores; they take the files from a queue. */
+/** Starts slightly more processes than there are cores; they take the files from a queue. */
 async function runFiles(all) {
   const alone = all.filter((file) => loners.some((name) => file.endsWith(name)));
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
-  const workers = Array.from({ length: Math.min(cores + 1, files.length) }, (_, index) =>
+  const workers = Array.from({ length: Math.min(jobs, files.length) }, (_, index) =>
     join(queue, `worker-${index + 1}.mjs`),
   );
   for (const worker of workers) writeFileSync(worker, `import '../../scripts/test-worker.mjs';\n`);
@@ -115,22 +168,34 @@ function fileOf(name) {
 /** Larger files first, so that the processes finish at about the same time. */
 function filesOf(suite) {
   const ending = suite === 'browser' ? '.browser.js' : '.test.js';
-  const others = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
-  const elsewhere = others.map((name) => `process/${name}.test.js`);
+  const elsewhere = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
   return readdirSync(`${root}dist/test`, { recursive: true })
-    .filter((name) => name.endsWith(ending) && name.startsWith('process/') === (suite === 'process'))
-    .filter((name) => !elsewhere.includes(name))
+    .filter((name) => name.endsWith(ending))
+    .filter((name) =>
+      suite === 'long'
+        ? hasLongForm(name) || longOnly.includes(name)
+        : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
+    )
+    .filter((name) => !elsewhere.some((start) => name.startsWith(start)))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }
 
+function hasLongForm(name) {
+  return readFileSync(`${root}dist/test/${name}`, 'utf8').includes('helpers/long.js"');
+}
+
 /** Runs tap. By default it would leave one core unused, which is half of a small machine. */
 function tap(args, environment = {}) {
-  const options = [`--jobs=${cores + 1}`, `--output-file=${report}`, ...args];
+  const options = [`--jobs=${jobs}`, `--output-file=${report}`, ...args];
   const child = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...options], {
     cwd: root,
-    stdio: 'inherit',
-    env: { ...environmentOf(), TEST_ENGINE: engine, ...environment },
+    stdio: ['inherit', 'inherit', 'pipe'],
+    env: { ...environmentOf(), TEST_ENGINE: engine, ...(suite === 'long' && { TEST_LONG: 'true' }), ...environment },
+  });
+  child.stderr.on('data', (chunk) => {
+    process.stderr.write(chunk);
+    errorOutput = `${errorOutput}${chunk}`.slice(-5_000);
   });
   return new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
 }

@@ -28,7 +28,7 @@ function accessOf({ access = 'open', needs }: Operation['config']): [caller: str
 
 function rowOf([name, { method, url, config }]: [string, Operation]): string {
   const [caller, right] = accessOf(config);
-  const { requiresFresh, requiresSession, beforeTfa, recordedAs } = config;
+  const { requiresFresh, requiresSession, beforeTfa, rateClass, recordedAs } = config;
   const session = requiresFresh ? 'fresh session' : requiresSession ? 'session' : '';
   const cells = [
     code(name),
@@ -37,6 +37,7 @@ function rowOf([name, { method, url, config }]: [string, Operation]): string {
     right,
     session,
     beforeTfa ? 'yes' : '',
+    rateClass ?? '',
     recordedAs ? recordedAs.map(code).join(' of ') : '',
   ];
   return `| ${cells.join(' | ')} |`;
@@ -50,17 +51,18 @@ writeFileSync(
   'docs/api-access.md',
   `# Who can call what
 
-The access rules of every operation. \`npm run docs\` generates this page from what the routes declare.
+This page lists the access rules of every operation. \`npm run docs\` generates it from what the routes declare.
 
-- **Callers**: users with the permission include everyone if the [public policy](access-control.md) grants it. Administrators have all
-  permissions. What a caller can see and change within an operation also depends on the rules of the permissions.
+- **Callers**: if the [public policy](access-control.md) grants a permission, "users with the permission" includes everyone. Administrators
+  have all permissions. What a caller can see and change within an operation also depends on the filters in their permissions.
 - **Session**: operations with "session" reject static tokens. Operations with "fresh session" also require that the user logged in or
   confirmed their identity recently ([Fresh sessions](security.md#fresh-sessions-step-up)).
-- **Before 2FA**: the operation is available to users who must set up two-factor authentication and have not done so yet.
-- **Audit log**: the action and the collection under which successful and denied calls are recorded.
+- **Before 2FA**: users who must set up two-factor authentication, and have not done so yet, can use the operation.
+- **Rate limit**: the operation has its own limit ([Limits](limits.md)), in addition to the one on all requests.
+- **Audit log**: the action and the collection under which the audit log records successful and denied calls.
 
-| Operation | Request | Callers | Permission | Session | Before 2FA | Audit log |
-| --- | --- | --- | --- | --- | --- | --- |
+| Operation | Request | Callers | Permission | Session | Before 2FA | Rate limit | Audit log |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 ${[...app.operations].map(rowOf).join('\n')}
 `,
 );

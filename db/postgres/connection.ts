@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 import { isDatabaseUnavailable, ReadOnlyError } from '../failures.js';
 import type { PostgresServers } from './servers.js';
 import { createSession, type PostgresSession, type TypeHandlers } from './session.js';
-import { ConnectionError, type PostgresServer, tooSlow } from './socket.js';
+import { ConnectionError, nameServer, tooSlow } from './socket.js';
 
 /** A session with the first server that accepts writes. Once lost, it stays lost, and a new one must be opened. */
 export interface PostgresConnection extends PostgresSession {
@@ -29,7 +29,7 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
         return session;
       }
       if (isSilence(refusal)) servers.defer(server);
-      faults.push(`${nameOf(server)}: ${refusal.message || 'it cannot be reached'}`);
+      faults.push(nameServer(refusal, server).message);
     }
     fault = new ConnectionError('ECONNREFUSED', `no server accepts writes: ${faults.join('; ')}`);
     throw fault;
@@ -84,5 +84,3 @@ async function requireWrites(sql: postgres.Sql): Promise<void> {
 
 const isSilence = (error: Error): boolean =>
   ['ETIMEDOUT', 'CONNECT_TIMEOUT'].includes(String((error as NodeJS.ErrnoException).code));
-
-const nameOf = ({ host, port }: PostgresServer): string => `${host}:${port}`;

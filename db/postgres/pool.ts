@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import fastq from 'fastq';
 import type postgres from 'postgres';
 import { isReadOnlyFailure, sqlStateOf } from '../failures.js';
-import type { ObserveStatement } from '../observe.js';
+import { type StatementHooks, timed } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
 import { createPreparing, isPreparedKept } from './prepared.js';
 import { createServers } from './servers.js';
@@ -24,8 +24,8 @@ export interface PostgresPool {
   limitWaiting(statementTimeout?: number): void;
   /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** The number of tasks that hold a connection and that wait for one. */
-  load(): { running: number; waiting: number };
+  /** The number of tasks that hold a connection, that wait for one, and the maximum number of connections. */
+  load(): { running: number; waiting: number; max: number };
   /** Waits a limited time for running work to finish, then closes all connections. */
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface PoolOptions {
   answerTimeout?: number;
   /** Milliseconds after which a connection is replaced: servers move, and the memory of sessions grows. */
   lifetime?: number;
-  observe?: ObserveStatement;
+  hooks?: StatementHooks;
 }
 
 /** A text with its parameters. */
@@ -85,7 +85,7 @@ export function createPostgresPool(
     idleTimeout = 60_000,
     answerTimeout = 10_000,
     lifetime = 1_800_000,
-    observe,
+    hooks: { observe, onEnd, comment } = {},
   }: PoolOptions,
 ): PostgresPool {
   const servers = createServers(url, connectTimeout);
@@ -127,7 +127,7 @@ export function createPostgresPool(
   const onConnection = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
     // Another request's completion starts waiting work, so bind the work to its own async context for observation.
-    const bound = observe ? AsyncResource.bind(work) : work;
+    const bound = observe || onEnd || comment ? AsyncResource.bind(work) : work;
     const waiting = { work: bound, since: performance.now(), isMaintenance };
     const done = () => queue.push(waiting) as Promise<T>;
     return caller === undefined ? done() : withinShare(caller, done);
@@ -173,6 +173,9 @@ export function createPostgresPool(
     Object.assign(sql.options, { prepare: isKept === true });
   };
   const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
+    const note = comment?.();
+    // Each such text is different, so it is not worth preparing.
+    if (note !== undefined) return on.unsafe(`/*${note}*/ ${text}`, parameters);
     // A text without parameters may contain several statements, which cannot be prepared.
     const isScript = parameters.length === 0 && text.includes(';');
     return isScript || !preparing.wants(text)
@@ -214,9 +217,11 @@ export function createPostgresPool(
       values: () => run(values),
     };
   };
-  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) => inTime(send(on, statement), use);
+  const measured = <T>([text]: Statement, run: () => Promise<T>) => (onEnd ? timed(onEnd, text, run) : run());
+  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
+    measured(statement, () => inTime(send(on, statement), use));
   const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
-    inTime(send(on, statement).values(), use);
+    measured(statement, () => inTime(send(on, statement).values(), use));
 
   /** The only option that Drizzle sets is `prepare`, which is decided here. */
   const client = {
@@ -230,20 +235,23 @@ export function createPostgresPool(
       );
     },
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: Sending) =>
-      onConnection(
-        (sql, use) =>
-          sql.begin((tx) => {
-            const own = { unsafe: tx.unsafe };
-            const unsafe = (...statement: Statement) =>
-              lazily(
-                statement,
-                () => rowsOf(own, statement, use),
-                () => valuesOf(own, statement, use),
-              );
-            return work(Object.assign(tx, { unsafe }));
-          }),
-        sending,
-      ),
+      onConnection(async (sql, use) => {
+        let worked = 0;
+        const result = await sql.begin(async (tx) => {
+          const own = { unsafe: tx.unsafe };
+          const unsafe = (...statement: Statement) =>
+            lazily(
+              statement,
+              () => rowsOf(own, statement, use),
+              () => valuesOf(own, statement, use),
+            );
+          const done = await work(Object.assign(tx, { unsafe }));
+          worked = performance.now();
+          return done;
+        });
+        onEnd?.('commit', performance.now() - worked);
+        return result;
+      }, sending),
     end: close,
   };
   const clientFor = (sending: Sending) =>
@@ -289,7 +297,7 @@ export function createPostgresPool(
       timeoutMs = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
     },
     runScript,
-    load: () => ({ running: queue.running(), waiting: queue.length() }),
+    load: () => ({ running: queue.running(), waiting: queue.length(), max }),
     close,
   };
 }

@@ -1,3 +1,4 @@
+import { takeOwnParameters } from './parameters.js';
 import { readTarget } from './session.js';
 import type { PostgresServer, PostgresTarget } from './socket.js';
 
@@ -19,8 +20,8 @@ export interface PostgresServers {
 
 /** @param url may name several hosts; the one that accepts writes is used, whatever `target_session_attrs` says */
 export function createServers(url: string, timeout: number): PostgresServers {
-  const { attributes, rest } = withoutSessionAttributes(url);
-  const target = readTarget(rest);
+  const { attributes, tls, rest } = takeOwnParameters(url);
+  const target = { ...readTarget(rest), tls };
   const servers = serversOf(target);
   const without = (server: PostgresServer) => servers.filter((other) => other !== server);
 
@@ -33,19 +34,6 @@ export function createServers(url: string, timeout: number): PostgresServers {
     prefer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, server, ...without(server)),
     defer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, ...without(server), server),
   };
-}
-
-/**
- * Hides `target_session_attrs` from the driver (3.4.9), which accepts a standby as `read-write` and, while there is no primary,
- * tries the other servers in a loop without a pause.
- */
-function withoutSessionAttributes(url: string): { attributes: string | null; rest: string } {
-  const [place = '', query = ''] = url.split('?');
-  const parameters = new URLSearchParams(query);
-  const attributes = parameters.get('target_session_attrs');
-  if (attributes === null) return { attributes, rest: url };
-  parameters.delete('target_session_attrs');
-  return { attributes, rest: parameters.size > 0 ? `${place}?${parameters}` : place };
 }
 
 function serversOf({ host, port, path }: PostgresTarget): PostgresServer[] {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import postgres from 'postgres';
 import { Line } from './driver-socket.js';
-import { openSocket, type PostgresServer, type PostgresTarget } from './socket.js';
+import { nameServer, openSocket, type PostgresServer, type PostgresTarget, tooSlow } from './socket.js';
 
 /** How to parse and serialize values, by type OID. Drizzle sets these handlers on a client. */
 export interface TypeHandlers {
@@ -52,9 +53,12 @@ const clientOptions = {
   fetch_types: false,
 };
 
+/** PostgreSQL keeps 63 bytes. */
+const applicationName = Buffer.from(`gatehouse@${hostname()}`).subarray(0, 63).toString('latin1');
+
 /** Parses a URL the way postgres.js does, so that every parameter it supports works. Opens no connection. */
-export function readTarget(url: string): PostgresTarget {
-  return postgres(url, clientOptions).options as unknown as PostgresTarget;
+export function readTarget(url: string): Omit<PostgresTarget, 'tls'> {
+  return postgres(url, clientOptions).options as unknown as Omit<PostgresTarget, 'tls'>;
 }
 
 /** A session with one of the servers that a URL names, opened on first use. @param timeout milliseconds for opening it */
@@ -70,7 +74,7 @@ export function createSession(
 
   const lose = async (error: Error) => {
     isLost = true;
-    failUser(error);
+    failUser(nameServer(error, server));
     // From here on the client rejects everything, including further statements of a transaction that was cut off.
     await client.end({ timeout: 0 });
   };
@@ -82,14 +86,17 @@ export function createSession(
       if (isLost) line.destroy();
       return line;
     } catch (error) {
-      void lose(error as Error);
-      throw error;
+      const named = nameServer(error as Error, server);
+      void lose(named);
+      throw named;
     }
   };
 
   const { host, port } = server;
   const place = { host: [host], port: [port], ssl: false, connect_timeout: timeout / 1_000, socket: connect };
-  const client = postgres(url, { ...clientOptions, ...place } as unknown as typeof clientOptions);
+  // A name in the URL takes precedence.
+  const connection = { application_name: applicationName };
+  const client = postgres(url, { ...clientOptions, ...place, connection } as unknown as typeof clientOptions);
   Object.assign(client.options.parsers, types.parsers);
   Object.assign(client.options.serializers, types.serializers);
 
@@ -103,7 +110,10 @@ export function createSession(
     use: (work) =>
       new Promise((resolve, reject) => {
         failUser = reject;
-        work(client).then(resolve, reject);
+        // The driver's own message names neither the server nor the fault.
+        const explain = (error: NodeJS.ErrnoException) =>
+          reject(error.code === 'CONNECT_TIMEOUT' ? nameServer(tooSlow(), server) : error);
+        work(client).then(resolve, explain);
       }),
     cancel: async (key) => {
       const socket = await openSocket(server, target, timeout);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { TlsFiles } from './parameters.js';
 
 /** Where the servers are, as postgres.js reads it from a URL and the environment. */
 export interface PostgresTarget {
@@ -8,8 +9,9 @@ export interface PostgresTarget {
   readonly port: readonly number[];
   /** A Unix socket, instead of hosts. */
   readonly path?: string | false | undefined;
-  /** `prefer` may fall back to no TLS. `prefer`, `require` and `allow` accept any certificate; other values except `false` verify it. */
+  /** `prefer` may fall back to no TLS. {@link verification} says which values verify the certificate. */
   readonly ssl?: unknown;
+  readonly tls: TlsFiles;
   /** `direct` starts with TLS immediately, without negotiation (PostgreSQL 17). */
   readonly sslnegotiation?: unknown;
   /** False: no statement is prepared. */
@@ -36,6 +38,19 @@ export class ConnectionError extends Error {
 
 export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
 export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not respond in time');
+
+/** The server as error messages name it. */
+export const nameOf = ({ host, port, path }: PostgresServer): string => path ?? `${host}:${port}`;
+
+/** Adds the server to the message of a failed connection, because the failures of the operating system do not always name it. */
+export function nameServer(error: Error, server: PostgresServer): Error {
+  if (error.message.startsWith(nameOf(server))) return error;
+  // Node tries all addresses of a host, and reports all failures together, without a message.
+  const [first] = error instanceof AggregateError ? error.errors : [];
+  const reason = error.message || (first instanceof Error ? first.message : 'it cannot be reached');
+  const { code } = error as NodeJS.ErrnoException;
+  return Object.assign(new Error(`${nameOf(server)}: ${reason}`), { code });
+}
 
 /** Connects to a server, with TLS if the target requires it. @param milliseconds time limit */
 export async function openSocket(
@@ -68,7 +83,7 @@ const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 async function encrypt(
   socket: Socket,
   host: string,
-  { ssl, sslnegotiation }: PostgresTarget,
+  { ssl, sslnegotiation, tls }: PostgresTarget,
   signal: AbortSignal,
 ): Promise<Socket> {
   const isDirect = sslnegotiation === 'direct';
@@ -81,10 +96,9 @@ async function encrypt(
       throw new ConnectionError('ECONNRESET', 'it does not offer TLS, which DATABASE_URL requires');
     }
   }
-  const options: ConnectionOptions = { socket };
+  const options: ConnectionOptions = { socket, ...tls, ...verification(ssl, tls) };
   if (!isIP(host)) options.servername = host;
   if (isDirect) options.ALPNProtocols = ['postgresql'];
-  if (ssl === 'require' || ssl === 'allow' || ssl === 'prefer') options.rejectUnauthorized = false;
   const encrypted = connectTls(options);
   encrypted.on('error', () => {});
   try {
@@ -96,4 +110,19 @@ async function encrypt(
       : new ConnectionError('ECONNRESET', `TLS: ${error.message}`);
   }
   return encrypted;
+}
+
+/**
+ * What is verified for a value of `sslmode`, as libpq documents it: `allow` and `prefer` accept any certificate, and so does `require`
+ * unless `sslrootcert` names the authorities. With `verify-ca`, these can issue the certificate for any host name. All other values
+ * also verify the host name.
+ */
+function verification(
+  ssl: unknown,
+  { ca }: TlsFiles,
+): Pick<ConnectionOptions, 'rejectUnauthorized' | 'checkServerIdentity'> {
+  if (ssl === 'allow' || ssl === 'prefer' || (ssl === 'require' && ca === undefined))
+    return { rejectUnauthorized: false };
+  // Without named authorities, any public one could issue a certificate for another host.
+  return (ssl === 'require' || ssl === 'verify-ca') && ca !== undefined ? { checkServerIdentity: () => undefined } : {};
 }

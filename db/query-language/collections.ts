@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ValueType } from '../../schemas/operators.js';
-import { activity, permissions, policies, rolePolicies, roles, userPolicies, users } from '../schema.js';
+import { activity, permissions, policies, rolePolicies, roles, userPolicies, users, userUses } from '../schema.js';
 
 export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
 
@@ -30,6 +31,19 @@ export interface ValueField {
   whole?: true;
   /** Unique in any letter case: indexed in lower case, by the rules of the "C" collation. */
   folded?: true;
+  /** Stored in the table beside the collection's own: see {@link Collection.beside}. */
+  beside?: true;
+  /** The value is indexed only approximately, because it changes often. */
+  coarse?: Coarse;
+}
+
+/** How a value is indexed approximately. */
+export interface Coarse {
+  /** The indexed column: the value, rounded down. */
+  column: string;
+  round(value: SQL): SQL;
+  /** The second column of the index, which contains the key of the item if there is no value. */
+  keyIfNull: string;
 }
 
 /** A field that lists items of another collection. */
@@ -47,6 +61,8 @@ export type Field = ValueField | ListField;
 export interface Collection {
   name: CollectionName;
   table: PgTable;
+  /** A table with exactly one row for each item, for columns that change often. `key` is its primary key, which refers to the item. */
+  beside?: { table: PgTable; key: string };
   keyType: 'uuid' | 'integer';
   /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */
   fields: ReadonlyMap<string, Field>;
@@ -85,38 +101,51 @@ export const maxAuthDataBytes = 64 * 1024;
 
 /** The only way from names to SQL: every name from a client is looked up here, and nothing else reaches a statement. */
 export const collections: Readonly<Record<CollectionName, Collection>> = {
-  users: collection(
-    'users',
-    users,
-    'uuid',
-    ...required('uuid', undefined, 'id'),
-    ...texts(50, 'first_name', 'last_name'),
-    ['email', value('email', 'text', { maxLength: 128, folded: true })],
-    ...texts(255, 'location'),
-    ...texts(50, 'title'),
-    ...texts(10_000, 'description'),
-    ['tags', value('tags', 'json', { maxList: { items: 100, length: 100 } })],
-    ['avatar', value('avatar', 'text', { maxLength: 255, whole: true })],
-    ...texts(255, 'language'),
-    ['tfa_secret', value('tfa_secret', 'text', { concealed: true })],
-    ...required('text', 16, 'status'),
-    ['role', value('role', 'uuid', { target: 'roles' })],
-    ['token', value('token_hash', 'text', { concealed: true, maxLength: 255 })],
-    [
-      'policies',
-      { kind: 'list', target: 'policies', link: { table: userPolicies, own: 'user', other: 'policy' }, held: true },
-    ],
-    ...values('timestamp', 'last_access'),
-    ...texts(255, 'last_page'),
-    ...required('text', 128, 'provider'),
-    ...texts(255, 'external_identifier'),
-    ...objects(maxAuthDataBytes, 'auth_data'),
-    ...required('boolean', undefined, 'email_notifications'),
-    ...texts(255, 'appearance', 'theme_dark', 'theme_light'),
-    ...objects(16 * 1024, 'theme_light_overrides', 'theme_dark_overrides'),
-    ['created_at', value('created_at', 'timestamp', { required: true, readOnly: true })],
-    ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
-  ),
+  users: {
+    ...collection(
+      'users',
+      users,
+      'uuid',
+      ...required('uuid', undefined, 'id'),
+      ...texts(50, 'first_name', 'last_name'),
+      ['email', value('email', 'text', { maxLength: 128, folded: true })],
+      ...texts(255, 'location'),
+      ...texts(50, 'title'),
+      ...texts(10_000, 'description'),
+      ['tags', value('tags', 'json', { maxList: { items: 100, length: 100 } })],
+      ['avatar', value('avatar', 'text', { maxLength: 255, whole: true })],
+      ...texts(255, 'language'),
+      ['tfa_secret', value('tfa_secret', 'text', { concealed: true })],
+      ...required('text', 16, 'status'),
+      ['role', value('role', 'uuid', { target: 'roles' })],
+      ['token', value('token_hash', 'text', { concealed: true, maxLength: 255 })],
+      [
+        'policies',
+        { kind: 'list', target: 'policies', link: { table: userPolicies, own: 'user', other: 'policy' }, held: true },
+      ],
+      [
+        'last_access',
+        value('last_access', 'timestamp', {
+          beside: true,
+          coarse: {
+            column: 'last_access_hour',
+            round: (time) => sql`date_trunc('hour', ${time} at time zone 'UTC')`,
+            keyIfNull: 'never_used',
+          },
+        }),
+      ],
+      ...texts(255, 'last_page'),
+      ...required('text', 128, 'provider'),
+      ...texts(255, 'external_identifier'),
+      ...objects(maxAuthDataBytes, 'auth_data'),
+      ...required('boolean', undefined, 'email_notifications'),
+      ...texts(255, 'appearance', 'theme_dark', 'theme_light'),
+      ...objects(16 * 1024, 'theme_light_overrides', 'theme_dark_overrides'),
+      ['created_at', value('created_at', 'timestamp', { required: true, readOnly: true })],
+      ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
+    ),
+    beside: { table: userUses, key: 'user' },
+  },
   roles: collection(
     'roles',
     roles,
@@ -166,7 +195,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...required('timestamp', undefined, 'timestamp'),
     ...required('text', 32, 'action'),
     ...required('text', 16, 'outcome'),
-    ...texts(32, 'code'),
+    ...texts(32, 'code', 'reason'),
     ['user', value('user', 'uuid', { target: 'users' })],
     ...texts(16, 'collection'),
     ...texts(64, 'item'),

@@ -10,6 +10,10 @@ import { invalidQuery } from './invalid-query.js';
 export interface Row {
   collection: Collection;
   alias: string;
+  /** The row in a `from` clause. The table beside the collection's own is added when one of its columns is used. */
+  source: SQL;
+  /** The alias of the table beside the collection's own, once it is part of the source. */
+  beside?: string;
 }
 
 /**
@@ -37,6 +41,8 @@ export interface Compiler {
   linked(list: ListField, items: Row): { from: SQL; owner: SQL };
   /** The column of a field, whether or not the caller may read it. */
   column(row: Row, name: string): SQL;
+  /** The columns by which a field is indexed approximately; undefined if it is not, or if the caller may not read it on every row. */
+  coarse(row: Row, name: string): { value: SQL; keyIfNull: SQL; round(value: SQL): SQL } | undefined;
 }
 
 const all = (conditions: SQL[]): SQL =>
@@ -87,15 +93,45 @@ export function createCompiler(access: AccessView): Compiler {
       return naming.length === grants.length ? null : condition(row, naming);
     };
 
+    const columnOf = (row: Row, isBeside: true | undefined, column: string): SQL => {
+      const alias = isBeside ? besideOf(row) : row.alias;
+      return sql`${sql.identifier(alias)}.${sql.identifier(column)}`;
+    };
+
+    /** Adds the table beside the collection's own to the source, and returns its alias. */
+    const besideOf = (row: Row): string => {
+      const { beside } = row.collection;
+      if (!beside) throw new Error(`There is no table beside ${row.collection.name}.`);
+      if (row.beside === undefined) {
+        row.beside = `${row.alias}_beside`;
+        const own = sql`${sql.identifier(row.beside)}.${sql.identifier(beside.key)}`;
+        row.source.append(
+          sql` join ${beside.table} ${sql.identifier(row.beside)} on ${own} = ${sql.identifier(row.alias)}.${sql.identifier('id')}`,
+        );
+      }
+      return row.beside;
+    };
+
     const compiler: Compiler = {
       row: (collection) => {
         addPart();
-        return { collection, alias: `t${aliases++}` };
+        const alias = `t${aliases++}`;
+        return { collection, alias, source: sql`${collection.table} ${sql.identifier(alias)}` };
       },
 
-      source: ({ collection, alias }) => sql`${collection.table} ${sql.identifier(alias)}`,
+      source: ({ source }) => source,
 
-      column: (row, name) => sql`${sql.identifier(row.alias)}.${sql.identifier(valueField(row, name).column)}`,
+      column: (row, name) => {
+        const { column, beside } = valueField(row, name);
+        return columnOf(row, beside, column);
+      },
+
+      coarse: (row, name) => {
+        const { coarse, beside } = valueField(row, name);
+        if (!coarse || fieldCondition(row, name)) return undefined;
+        const { column, keyIfNull, round } = coarse;
+        return { value: columnOf(row, beside, column), keyIfNull: columnOf(row, beside, keyIfNull), round };
+      },
 
       field: (row, name) => {
         const { concealed } = valueField(row, name);
@@ -161,14 +197,16 @@ export function createCompiler(access: AccessView): Compiler {
           return all(filter.filters.map((part) => compileFilter(row, part, reach, reachTest)));
         case 'or':
           return any(filter.filters.map((part) => compileFilter(row, part, reach, reachTest)));
-        case 'compare':
+        case 'compare': {
           addPart();
-          return comparison(
-            reach(compiler.field(row, filter.field)),
-            valueField(row, filter.field),
-            filter.operator,
-            filter.values,
-          );
+          const value = compiler.field(row, filter.field);
+          const reached = reach(value);
+          const field = valueField(row, filter.field);
+          const compared = comparison(reached, field, filter.operator, filter.values);
+          const coarse = reached === value ? compiler.coarse(row, filter.field) : undefined;
+          const implied = coarse && coarseComparison(coarse, field, filter.operator, filter.values);
+          return implied ? sql`(${implied} and ${compared})` : compared;
+        }
         case 'through': {
           const { target } = valueField(row, filter.field);
           if (target === undefined)
@@ -263,6 +301,34 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
     niends_with: () => unilike(end),
   };
   return compiled[operator]();
+}
+
+/** A comparison of the approximate value that follows from a comparison of the exact one. It lets the database use the index. */
+function coarseComparison(
+  { value, round }: { value: SQL; round(value: SQL): SQL },
+  field: ValueField,
+  operator: Operator,
+  values: readonly Scalar[],
+): SQL | undefined {
+  const [first = sql`null`, second = sql`null`] = values.slice(0, 2).map((item) => round(typed(field, item)));
+  switch (operator) {
+    case 'eq':
+      return sql`${value} = ${first}`;
+    case 'lt':
+    case 'lte':
+      return sql`${value} <= ${first}`;
+    case 'gt':
+    case 'gte':
+      return sql`${value} >= ${first}`;
+    case 'between':
+      return sql`${value} between ${first} and ${second}`;
+    case 'null':
+      return sql`${value} is null`;
+    case 'nnull':
+      return sql`${value} is not null`;
+    default:
+      return undefined;
+  }
 }
 
 /**

@@ -42,8 +42,9 @@ export async function callInSession<T>(method: Method, path: string, body?: obje
   }
 }
 
-/** Goes to the sign-in page, which redirects back to the account page. */
-export const goToLogin = (): Promise<never> => leaveTo(withQuery(page.links.login, { redirect: page.links.account }));
+/** Goes to the sign-in page, which redirects back to this page. */
+export const goToLogin = (): Promise<never> =>
+  leaveTo(withQuery(page.links.login, { redirect: location.pathname + location.search }));
 
 /** Ends the session and clears its cookie, even if the session is no longer valid. @throws {ApiFailure} */
 export async function endSession(): Promise<void> {

@@ -1,18 +1,31 @@
 /** Removes the spaces with which authenticator apps group the digits. */
-export const codeOf = ({ otp = '' }: Record<string, string>): string => otp.replace(/\s/g, '');
+export const codeOf = ({ otp = '' }: Record<string, string>): string => withoutSpaces(otp);
+
+export const withoutSpaces = (code: string): string => code.replace(/\s/g, '');
 
 /**
- * Lets users switch between a code from the app and a recovery code. The field always accepts both. The switch changes only
- * its label and the keyboard on phones.
+ * Submits the form of a code field as soon as it contains six digits. Lets users switch between a code from the app and a recovery
+ * code. The field always accepts both. The switch changes only its label and the keyboard on phones.
  */
-export function enableRecoveryCodes(): void {
-  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-other-code]')) {
-    const field = button.closest('.field');
-    const input = field?.querySelector('input');
+export function enableCodeFields(root: ParentNode = document): void {
+  for (const input of root.querySelectorAll<HTMLInputElement>('input.code')) {
+    const field = input.closest('.field');
     const label = field?.querySelector('label');
-    if (!input || !label) continue;
-    button.addEventListener('click', () => {
+    const button = field?.querySelector<HTMLButtonElement>('[data-other-code]');
+    let sent = '';
+    input.addEventListener('input', () => {
+      const code = withoutSpaces(input.value);
+      if (input.inputMode !== 'numeric' || !/^\d{6}$/.test(code) || code === sent) {
+        if (code.length < 6) sent = '';
+        return;
+      }
+      // Once, so that users can correct a code that was rejected.
+      sent = code;
+      input.form?.requestSubmit();
+    });
+    button?.addEventListener('click', () => {
       for (const element of [label, button]) {
+        if (!element) continue;
         const { textContent } = element;
         element.textContent = element.dataset.other ?? '';
         element.dataset.other = textContent ?? '';

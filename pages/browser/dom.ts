@@ -17,3 +17,11 @@ export function withQuery(url: string, parameters: Record<string, string>): stri
   for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);
   return `${pathname}?${searchParams}`;
 }
+
+/** A copy of the element in a template. */
+export function itemOf(template: string): HTMLElement {
+  const { content } = find<HTMLTemplateElement>(template);
+  const item = document.importNode(content, true).firstElementChild;
+  if (!(item instanceof HTMLElement)) throw new Error(`The template ${template} is empty.`);
+  return item;
+}

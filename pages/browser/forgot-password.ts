@@ -1,11 +1,16 @@
 import { callAnonymously } from './api.js';
+import { find } from './dom.js';
 import { handleForm } from './form.js';
+import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { showPart } from './parts.js';
 import { text } from './texts.js';
 
 export function startForgotPassword(): void {
-  handleForm('#forgot', 'forgot', async ({ email = '' }) => {
-    await callAnonymously('POST', '/auth/password/request', { email });
-    showPart('done', text('status_forgot_done', { email }));
+  const email = find<HTMLInputElement>('#email');
+  takeHandedEmail(email);
+  handOverWith('[data-hands-over]', () => email.value);
+  handleForm('#forgot', 'forgot', async ({ email: address = '' }) => {
+    await callAnonymously('POST', '/auth/password/request', { email: address });
+    showPart('done', text('status_forgot_done', { email: address }));
   });
 }

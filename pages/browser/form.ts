@@ -7,6 +7,8 @@ type Values = Record<string, string>;
 /** The invalid field by form and error code, for errors that do not name a field. */
 const fieldAtFault: Readonly<Record<string, string>> = {
   login_INVALID_OTP: 'otp',
+  email_code_INVALID_CREDENTIALS: 'code',
+  email_code_INVALID_OTP: 'otp',
   provider_code_INVALID_OTP: 'otp',
   tfa_INVALID_OTP: 'otp',
   tfa_INVALID_PAYLOAD: 'otp',
@@ -24,7 +26,6 @@ export interface FormControl {
   element: HTMLFormElement;
   /** Empties the form and removes its messages. */
   clear(): void;
-  showStatus(message: string): void;
   showFailure(failure: unknown): void;
 }
 
@@ -39,9 +40,10 @@ export function handleForm(
   submit: (values: Values, form: FormControl) => Promise<void>,
 ): FormControl {
   const element = find<HTMLFormElement>(selector);
-  const around = element.closest('section, dialog') ?? find('main');
+  const around = element.closest('dialog, [data-part]') ?? find('main');
   const alert = find('[data-alert]', around);
-  const status = find('[data-status]', around);
+  // Dialogs have none: when an action succeeds, they close.
+  const status = around.querySelector('[data-status]');
   let isBusy = false;
 
   const form: FormControl = {
@@ -50,14 +52,10 @@ export function handleForm(
       element.reset();
       for (const input of inputsOf(element)) showFault(input, '');
       alert.textContent = '';
-      status.textContent = '';
-    },
-    showStatus: (message) => {
-      alert.textContent = '';
-      status.textContent = message;
+      if (status) status.textContent = '';
     },
     showFailure: (failure) => {
-      status.textContent = '';
+      if (status) status.textContent = '';
       const message = failureText(scope, failure);
       const { code, field } = failure instanceof ApiFailure ? failure : new ApiFailure('unknown');
       const atFault = inputNamed(element, field ?? fieldAtFault[`${scope}_${code}`]);
@@ -75,7 +73,7 @@ export function handleForm(
     isBusy = true;
     element.setAttribute('aria-busy', 'true');
     alert.textContent = '';
-    status.textContent = '';
+    if (status) status.textContent = '';
     try {
       await submit(valuesOf(element), form);
     } catch (failure) {
@@ -105,10 +103,16 @@ const valuesOf = (form: HTMLFormElement): Values =>
 /** Displays at each field what is wrong with it, and focuses the first invalid one. */
 function isValid(form: HTMLFormElement): boolean {
   const inputs = inputsOf(form);
-  for (const input of inputs) showFault(input, faultOf(input));
-  const first = inputs.find((input) => input.getAttribute('aria-invalid') === 'true');
+  const [first] = inputs.filter((input) => !isFilledIn(input));
   first?.focus();
   return first === undefined;
+}
+
+/** Displays at a field what is wrong with it. @returns whether nothing is */
+export function isFilledIn(input: HTMLInputElement | HTMLSelectElement): boolean {
+  const fault = faultOf(input);
+  showFault(input, fault);
+  return fault === '';
 }
 
 function faultOf(input: HTMLInputElement | HTMLSelectElement): string {
@@ -116,11 +120,13 @@ function faultOf(input: HTMLInputElement | HTMLSelectElement): string {
   if (validity.valueMissing) return text(`fault_missing_${name}`);
   if (validity.typeMismatch) return text('fault_email');
   // Browsers check the length only of typed values, not of values that a password manager filled in.
-  if (input instanceof HTMLInputElement && value.length < input.minLength) return text('fault_too_short');
+  if (input instanceof HTMLInputElement && value.length < input.minLength)
+    return text('fault_too_short', { min: String(input.minLength) });
   return '';
 }
 
-function showFault(input: HTMLInputElement | HTMLSelectElement, message: string): void {
+/** Displays at a field what is wrong with it. */
+export function showFault(input: HTMLInputElement | HTMLSelectElement, message: string): void {
   const place = document.getElementById(`${input.id}-fault`);
   if (!place) return;
   place.textContent = message;

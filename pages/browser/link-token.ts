@@ -8,7 +8,7 @@ export function takeLinkToken(): string | null {
   const token = url.searchParams.get('token') ?? (typeof kept === 'string' ? kept : null);
   if (token === null) return null;
   url.searchParams.delete('token');
-  history.replaceState({ token }, '', url);
+  history.replaceState({ ...history.state, token }, '', url);
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.languages a')) {
     link.addEventListener('click', () => {
       const target = new URL(link.href);

@@ -1,26 +1,34 @@
-import { callInSession, callWithCookie, endSession } from './api.js';
+import { callAnonymously, callInSession, callWithCookie, endSession } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { codeOf, enableRecoveryCodes } from './code-field.js';
+import { codeOf } from './code-field.js';
 import { find, leaveTo } from './dom.js';
+import { startEmailCode } from './email-code.js';
 import { type FormControl, handleForm } from './form.js';
+import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
-import { forgetAttempt, restoreQuery } from './provider-attempt.js';
+import { startPasskeyLogin } from './passkey-login.js';
+import { forgetAttempt, rememberAttempt, restoreQuery } from './provider-attempt.js';
 import { startProviderCode } from './provider-code.js';
-import { showProviders } from './providers.js';
 import { failureText, text } from './texts.js';
+
+const notices = { 'signed-out': 'status_signed_out', deleted: 'status_deleted', verified: 'status_verified' } as const;
 
 export async function startLogin(): Promise<void> {
   await restoreQuery();
   const settled = page.hasSession ? settleSession() : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
-  if (page.offers.providers) showProviders();
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-provider]')) {
+    link.addEventListener('click', () => rememberAttempt(link.dataset.provider ?? '', 'login'));
+  }
   if (page.reason !== undefined) {
     find('[data-alert]').textContent = failureText('provider', new ApiFailure(page.reason));
   } else if (page.notice !== undefined) {
-    find('[data-status]').textContent = text(page.notice === 'deleted' ? 'status_deleted' : 'status_signed_out');
+    find('[data-status]').textContent = text(notices[page.notice]);
   }
   if (page.offers.passwordLogin) startPasswordLogin(settled);
+  if (page.offers.emailLogin) startEmailCode(settled);
+  if (page.offers.passkeys) startPasskeyLogin(settled);
 }
 
 /**
@@ -49,13 +57,18 @@ function startPasswordLogin(settled: Promise<void>): void {
     } catch (failure) {
       const isOtpFailure = failure instanceof ApiFailure && failure.code === 'INVALID_OTP';
       if (!isOtpFailure || code) throw onlyOnItsStep(form, failure);
+      find('[data-help]').hidden = true;
       showStep(form, 'code');
       return;
     }
     await leaveTo(page.redirect);
   });
 
-  enableRecoveryCodes();
+  offerHelp();
+  const email = find<HTMLInputElement>('#email');
+  handOverWith('[data-hands-over]', () => email.value);
+  if (takeHandedEmail(email)) find('#password').focus();
+  else if (email.value === '') email.focus();
   const startOver = find('[data-start-over]');
   startOver.addEventListener('click', () => showStep({ element: find('#login') }, 'credentials'));
 }
@@ -70,8 +83,39 @@ function credentials({ element }: FormControl, { email, password }: Record<strin
 
 /** Returns to the step with the password if the failure is about the password. */
 function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
-  if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') showStep(form, 'credentials');
+  if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') {
+    showStep(form, 'credentials');
+    find('[data-help]').hidden = false;
+  }
   return failure;
+}
+
+/**
+ * After a failed sign-in, offers what may help. The service does not reveal why the sign-in failed, so the page offers the same to
+ * everyone.
+ */
+function offerHelp(): void {
+  const alert = find('[data-alert]');
+  const status = find('[data-status]');
+  for (const [selector, path, said] of [
+    ['[data-help-reset]', '/auth/password/request', 'status_forgot_done'],
+    ['[data-help-resend]', '/users/register/resend', 'status_register_resent'],
+  ] as const) {
+    const button = find<HTMLButtonElement>(selector);
+    button.addEventListener('click', async () => {
+      const { value: email } = find<HTMLInputElement>('#email');
+      button.disabled = true;
+      try {
+        await callAnonymously('POST', path, { email });
+        alert.textContent = '';
+        status.textContent = text(said, { email });
+      } catch (failure) {
+        alert.textContent = failureText('help', failure);
+      } finally {
+        button.disabled = false;
+      }
+    });
+  }
 }
 
 function showStep({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {

@@ -6,34 +6,54 @@ import { callSignedIn } from './signed-in-api.js';
 export interface Me {
   id: string;
   email: string | null;
+  email_verified: boolean;
   pending_email: string | null;
   first_name: string | null;
   last_name: string | null;
   language: string | null;
   tfa_enabled: boolean;
+  recovery_codes_left: number;
   has_password: boolean;
+  providers: string[];
 }
 
 export interface OwnAccount {
-  me: Me;
+  readonly me: Me;
   /** Whether the user must set up two-factor authentication before anything else. */
-  mustSetUpTfa: boolean;
+  readonly mustSetUpTfa: boolean;
   /** Whether the user can manage their own profile, address and data. */
-  hasSelfService: boolean;
+  readonly hasSelfService: boolean;
+  /** Reads the account again, after an action has changed it, and draws it. */
+  refresh(): Promise<void>;
 }
 
-/** @throws {ApiFailure} */
-export const readMe = async (): Promise<Me> => (await callSignedIn<{ data: Me }>('GET', '/users/me/profile')).data;
+const readMe = async (): Promise<Me> => (await callSignedIn<{ data: Me }>('GET', '/users/me/profile')).data;
 
-/** @throws {ApiFailure} */
-export async function readOwnAccount(): Promise<OwnAccount> {
-  const me = await readMe();
+/**
+ * @param draw displays the account, now and after every change
+ * @throws {ApiFailure}
+ */
+export async function readOwnAccount(draw: (account: OwnAccount) => void): Promise<OwnAccount> {
+  const [me, rights] = await Promise.all([readMe(), readRights()]);
+  const account = {
+    me,
+    mustSetUpTfa: rights === undefined,
+    hasSelfService: rights !== undefined && (page.offers.selfService || rights.admin_access),
+    refresh: async () => {
+      account.me = await readMe();
+      draw(account);
+    },
+  };
+  draw(account);
+  return account;
+}
+
+/** Undefined: the user must set up two-factor authentication first, and until then can read little else. */
+async function readRights(): Promise<{ admin_access: boolean } | undefined> {
   try {
-    const { data } = await callSignedIn<{ data: { admin_access: boolean } }>('GET', '/policies/me/globals');
-    return { me, mustSetUpTfa: false, hasSelfService: page.offers.selfService || data.admin_access };
+    return (await callSignedIn<{ data: { admin_access: boolean } }>('GET', '/policies/me/globals')).data;
   } catch (failure) {
-    // Users who must set up two-factor authentication first can read nothing else.
     if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
-    return { me, mustSetUpTfa: true, hasSelfService: false };
+    return undefined;
   }
 }

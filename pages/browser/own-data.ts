@@ -1,49 +1,41 @@
-import { confirmFirst } from './confirmation.js';
+import { ask } from './dialogs.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { download } from './download.js';
-import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
-import { failureText } from './texts.js';
+import { failureText, text } from './texts.js';
+import { pageAlert } from './toast.js';
 
 /** Lets users download their data and, if the project allows it, delete their account. */
-export function showOwnData({ hasSelfService }: OwnAccount): void {
-  if (!hasSelfService) return;
-  showExport();
-  if (page.offers.selfDeletion) showDeletion();
-}
-
-function showExport(): void {
-  const section = find('[data-section=data]');
-  const button = find<HTMLButtonElement>('[data-export]', section);
-  const alert = find('[data-alert]', section);
+export function startOwnData(): void {
+  const button = find<HTMLButtonElement>('[data-export]');
   button.addEventListener('click', async () => {
     button.disabled = true;
-    alert.textContent = '';
+    pageAlert('');
     try {
       const { data } = await callSignedIn<{ data: object }>('GET', '/users/me/export');
       download('account-data.json', JSON.stringify(data, null, 2), 'application/json');
     } catch (failure) {
-      alert.textContent = failureText('data', failure);
+      pageAlert(failureText('data', failure));
     } finally {
       button.disabled = false;
     }
   });
-  section.hidden = false;
+  if (page.offers.selfDeletion) find('[data-delete]').addEventListener('click', askToDelete);
 }
 
-function showDeletion(): void {
-  const section = find('[data-section=delete]');
-  const alert = find('[data-alert]', section);
-  confirmFirst(section, async () => {
-    alert.textContent = '';
-    try {
-      await callSignedIn('DELETE', '/users/me');
-    } catch (failure) {
-      alert.textContent = failureText('delete', failure);
-      return false;
-    }
-    return leaveTo(withQuery(page.links.login, { notice: 'deleted' }));
+function askToDelete(): void {
+  ask({
+    title: text('choice_delete_title'),
+    text: text('choice_delete'),
+    action: text('choice_delete_submit'),
+    act: async () => {
+      try {
+        await callSignedIn('DELETE', '/users/me');
+      } catch (failure) {
+        return failureText('delete', failure);
+      }
+      return leaveTo(withQuery(page.links.login, { notice: 'deleted' }));
+    },
   });
-  section.hidden = false;
 }

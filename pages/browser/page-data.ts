@@ -1,4 +1,7 @@
-export type Confirmation = { email: string; proof: 'none' | 'password' } | { reason: string };
+import type { Provider } from './providers.js';
+
+/** Whose link was opened, and what it requires, or why it cannot be used. */
+export type Link = { email: string; proof?: 'none' | 'password' } | { reason: string };
 
 /** The data that the service passes to the scripts of a page. */
 export interface PageData {
@@ -16,16 +19,24 @@ export interface PageData {
     passwordLogin: boolean;
     providers: boolean;
     twoFactor: boolean;
+    /** Signing in with a code or a link from an email. */
+    emailLogin: boolean;
+    passkeys: boolean;
     /** Whether users who are not administrators can manage their own profile, address and data. */
     selfService: boolean;
     selfDeletion: boolean;
   };
+  /** All providers of the installation. */
+  providers: readonly Provider[];
+  /** The domain on which passkeys work; null if they are turned off. */
+  passkeyDomain: string | null;
+  passwordMinLength: number;
   verifiesEmail: boolean;
-  /** What is needed to confirm the registration that a link is for, or why it cannot be confirmed. */
-  confirmation?: Confirmation;
+  /** For a page that a link in an email opens. */
+  link?: Link;
   reason?: string;
   /** What the user has just done, for the sign-in page to display. */
-  notice?: 'signed-out' | 'deleted';
+  notice?: 'signed-out' | 'deleted' | 'verified';
   texts: Record<string, string>;
 }
 

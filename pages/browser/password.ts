@@ -1,16 +1,23 @@
-import { find } from './dom.js';
+import { dialogNamed } from './dialogs.js';
 import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
+import { watchNewPassword } from './password-strength.js';
 import { callSignedIn } from './signed-in-api.js';
 import { text } from './texts.js';
+import { toast } from './toast.js';
 
 /** Lets the user choose another password. */
-export function showPassword({ me, mustSetUpTfa }: OwnAccount): void {
-  if (!me.has_password || mustSetUpTfa) return;
-  handleForm('#password-form', 'password', async ({ password }, { element, showStatus }) => {
+export function startPassword(account: OwnAccount): void {
+  const dialog = dialogNamed('password');
+  const form = handleForm('#password-form', 'password', async ({ password }) => {
     await callSignedIn('POST', '/users/me/password', { password });
-    find<HTMLInputElement>('[name=password]', element).value = '';
-    showStatus(text('status_password_changed'));
+    dialog.close();
+    toast(text('status_password_changed'));
   });
-  find('[data-section=password]').hidden = false;
+  const { email, first_name, last_name } = account.me;
+  const strength = watchNewPassword('new-password', () => ({ email, first_name, last_name }));
+  dialog.addEventListener('close', () => {
+    form.clear();
+    strength.clear();
+  });
 }

@@ -1,36 +1,52 @@
+import { dialogNamed } from './dialogs.js';
 import { find, withQuery } from './dom.js';
 import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 import { text } from './texts.js';
+import { toast } from './toast.js';
 
-const fields = ['first_name', 'last_name', 'language'] as const;
+type Field = 'first_name' | 'last_name' | 'language';
 
 /** Lets the user change their names and language. */
-export function showProfile({ me, hasSelfService }: OwnAccount): void {
-  if (!hasSelfService) return;
-  const stored = Object.fromEntries(fields.map((name) => [name, me[name] ?? '']));
-  const form = find<HTMLFormElement>('#profile');
-  const languages = find<HTMLSelectElement>('[name=language]', form);
-  const isKnown = [...languages.options].some(({ value }) => value === stored.language);
-  // Keep a language in which these pages are not available.
-  if (!isKnown && stored.language) languages.add(new Option(stored.language, stored.language));
-  for (const name of fields) {
-    const input = find<HTMLInputElement | HTMLSelectElement>(`[name=${name}]`, form);
-    input.value = stored[name] ?? '';
-  }
+export function startProfile(account: OwnAccount): void {
+  enableEditing(account, 'profile', ['first_name', 'last_name']);
+  enableEditing(account, 'language', ['language']);
+}
 
-  handleForm('#profile', 'profile', async (values, { showStatus }) => {
-    const changed = fields.filter((name) => values[name] !== stored[name]);
-    const changes = Object.fromEntries(changed.map((name) => [name, values[name] || null]));
-    if (changed.length > 0) await callSignedIn('PATCH', '/users/me/profile', changes);
-    for (const name of changed) stored[name] = values[name] ?? '';
-    if (changed.includes('language') && stored.language && stored.language !== page.language) {
-      location.assign(withQuery(page.links.account, { lang: stored.language }));
+/** @param name of the dialog and its form */
+function enableEditing(account: OwnAccount, name: string, fields: readonly Field[]): void {
+  const dialog = dialogNamed(name);
+  const stored = (field: Field) => account.me[field] ?? '';
+  const fill = () => {
+    for (const field of fields) {
+      const input = find<HTMLInputElement | HTMLSelectElement>(`[name=${field}]`, dialog);
+      const isMissing =
+        input instanceof HTMLSelectElement && ![...input.options].some(({ value }) => value === stored(field));
+      // Keep a language in which these pages are not available.
+      if (isMissing) input.add(new Option(stored(field), stored(field)));
+      input.value = stored(field);
+    }
+  };
+  const form = handleForm(`#${name}`, 'profile', async (values) => {
+    const changed = fields.filter((field) => values[field] !== stored(field));
+    const changes = Object.fromEntries(changed.map((field) => [field, values[field] || null]));
+    if (changed.length > 0) {
+      await callSignedIn('PATCH', '/users/me/profile', changes);
+      await account.refresh();
+    }
+    const { language } = account.me;
+    if (changed.includes('language') && language && language !== page.language) {
+      location.assign(withQuery(location.href, { lang: language }));
       return;
     }
-    showStatus(text('status_saved'));
+    dialog.close();
+    toast(text('status_saved'));
   });
-  find('[data-section=profile]').hidden = false;
+  dialog.addEventListener('close', () => {
+    form.clear();
+    fill();
+  });
+  fill();
 }

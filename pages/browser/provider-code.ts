@@ -1,6 +1,6 @@
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { codeOf, enableRecoveryCodes } from './code-field.js';
+import { codeOf, enableCodeFields } from './code-field.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { handleForm } from './form.js';
 import { page } from './page-data.js';
@@ -29,7 +29,7 @@ export function startProviderCode(settled: Promise<void>): boolean {
     forgetAttempt();
     await leaveTo(page.redirect);
   });
-  enableRecoveryCodes();
+  enableCodeFields(find('#provider-code'));
   find('[data-leave-provider]').addEventListener('click', () => {
     forgetAttempt();
     location.assign(withQuery(page.links.login, { redirect: page.redirect }));

@@ -1,3 +1,4 @@
+import { dialogNamed, openDialog } from './dialogs.js';
 import { find } from './dom.js';
 import { download } from './download.js';
 import { text } from './texts.js';
@@ -30,9 +31,16 @@ export function createCodeList(done: () => void): (codes: readonly string[]) => 
   find('[data-codes-download]').addEventListener('click', () =>
     download('recovery-codes.txt', `${shown.join('\n')}\n`, 'text/plain'),
   );
-  find('[data-codes-done]').addEventListener('click', () => {
+  const dialog = dialogNamed('tfa-codes');
+  // Escape must not discard codes that cannot be displayed again.
+  dialog.addEventListener('cancel', (event) => event.preventDefault());
+  find('[data-codes-done]').addEventListener('click', () => dialog.close());
+  dialog.addEventListener('close', () => {
     show([]);
     done();
   });
-  return show;
+  return (codes) => {
+    show(codes);
+    openDialog('tfa-codes');
+  };
 }

@@ -2,13 +2,24 @@ import { callAnonymously, callWithCookie } from './api.js';
 import { ApiFailure, passwordFailure } from './api-failure.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
+import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
+import { watchNewPassword } from './password-strength.js';
 import { failureText, text } from './texts.js';
 
 /** The API responds identically whether an account was created or not, so the page says what comes next in either case. */
 export function startRegister(): void {
   if (!document.getElementById('register')) return;
+  const typed = (id: string) => find<HTMLInputElement>(`#${id}`).value;
+  takeHandedEmail(find('#email'));
+  let registered = '';
+  handOverWith('[data-hands-over]', () => registered || typed('email'));
+  watchNewPassword('password', () => ({
+    email: typed('email'),
+    first_name: typed('first-name'),
+    last_name: typed('last-name'),
+  }));
   handleForm('#register', 'register', async ({ email = '', password, first_name, last_name }, { element }) => {
     const names = { ...(first_name ? { first_name } : {}), ...(last_name ? { last_name } : {}) };
     const registration = { email, password, ...names };
@@ -16,6 +27,7 @@ export function startRegister(): void {
     // With cookies, because the cookie in the response lets this browser confirm with one click.
     await callWithCookie('POST', '/users/register', registration);
     element.reset();
+    registered = email;
     const variant = page.verifiesEmail ? 'mail' : 'direct';
     const part = find('[data-part=done]');
     find('[data-title]', part).textContent = text(`status_register_${variant}_title`);

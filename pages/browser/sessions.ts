@@ -1,9 +1,10 @@
 import { ApiFailure } from './api-failure.js';
-import { find } from './dom.js';
-import type { OwnAccount } from './own-account.js';
+import { ask } from './dialogs.js';
+import { find, itemOf } from './dom.js';
 import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 import { failureText, text } from './texts.js';
+import { pageAlert, toast } from './toast.js';
 
 interface Session {
   id: string;
@@ -17,57 +18,63 @@ interface Session {
 const listSessions = async () => (await callSignedIn<{ data: Session[] }>('GET', '/users/me/sessions')).data;
 
 /** Lists the sessions of the user, the current one first, and lets the user end one or all of the others. */
-export async function showSessions({ mustSetUpTfa }: OwnAccount): Promise<void> {
-  if (mustSetUpTfa) return;
-  const section = find('[data-section=sessions]');
-  const alert = find('[data-alert]', section);
-  const status = find('[data-status]', section);
-  const endOthers = find<HTMLButtonElement>('[data-end-others]', section);
+export async function startSessions(): Promise<void> {
+  const panel = find('[data-panel=sessions]');
+  const endOthers = find<HTMLButtonElement>('[data-end-others]', panel);
   let isBusy = false;
 
   const draw = (sessions: Session[]) => {
     const sorted = [...sessions].sort((a, b) => Number(b.current) - Number(a.current));
-    find('[data-sessions]', section).replaceChildren(
+    find('[data-sessions]', panel).replaceChildren(
       ...sorted.map((session, index) =>
-        sessionItem(session, index, () => end(`/users/me/sessions/${session.id}`, 'status_session_ended')),
+        sessionItem(session, index, () => endOne(`/users/me/sessions/${session.id}`, 'status_session_ended')),
       ),
     );
     endOthers.hidden = sessions.every(({ current }) => current);
   };
 
-  const end = async (path: string, said: string) => {
-    if (isBusy) return;
+  /** @returns why it failed */
+  const end = async (path: string, said: string): Promise<string | undefined> => {
+    if (isBusy) return undefined;
     isBusy = true;
-    section.setAttribute('aria-busy', 'true');
-    alert.textContent = '';
-    status.textContent = '';
+    panel.setAttribute('aria-busy', 'true');
     try {
       const failure = await callSignedIn('DELETE', path).catch((thrown: unknown) => thrown);
       // FORBIDDEN means that the session had already ended, so the list is outdated.
       if (!(failure instanceof ApiFailure) || failure.code === 'FORBIDDEN') draw(await listSessions());
       if (failure) throw failure;
-      status.textContent = text(said);
-      find('h2', section).focus();
+      toast(text(said));
+      return undefined;
     } catch (failure) {
-      alert.textContent = failureText('sessions', failure);
+      return failureText('sessions', failure);
     } finally {
       isBusy = false;
-      section.removeAttribute('aria-busy');
+      panel.removeAttribute('aria-busy');
     }
   };
+  const endOne = async (path: string, said: string) => {
+    const failure = await end(path, said);
+    if (failure !== undefined) return pageAlert(failure);
+    find('h1', panel).focus();
+  };
 
-  endOthers.addEventListener('click', () => void end('/users/me/sessions', 'status_sessions_ended'));
+  endOthers.addEventListener('click', () =>
+    ask({
+      title: text('choice_end_others_title'),
+      text: text('choice_end_others'),
+      action: endOthers.textContent ?? '',
+      act: () => end('/users/me/sessions', 'status_sessions_ended'),
+    }),
+  );
   try {
     draw(await listSessions());
   } catch (failure) {
-    alert.textContent = failureText('account', failure);
+    pageAlert(failureText('account', failure));
   }
-  section.hidden = false;
 }
 
 function sessionItem(session: Session, index: number, end: () => Promise<void>): HTMLElement {
-  const item = document.importNode(find<HTMLTemplateElement>('[data-session]').content, true).firstElementChild;
-  if (!(item instanceof HTMLElement)) throw new Error('The template of sessions is empty.');
+  const item = itemOf('[data-session]');
   const name = find('[data-name]', item);
   const address = find('[data-address]', item);
   const button = find<HTMLButtonElement>('[data-end]', item);
@@ -76,16 +83,23 @@ function sessionItem(session: Session, index: number, end: () => Promise<void>):
   button.id = `session-${index}-end`;
   // Several sessions can have the same device name, so the label of the button includes the address.
   button.setAttribute('aria-labelledby', `${button.id} ${name.id} ${address.id}`);
+  find('use', item).setAttribute('href', `#icon-${iconOf(session.device)}`);
   name.textContent = session.device ?? text('status_unknown_device');
   address.textContent = session.address ?? '';
-  find('[data-when]', item).textContent = [
-    text('status_session_used', { date: momentText(session.last_used_at) }),
-    text('status_session_begun', { date: momentText(session.created_at) }),
-  ].join(' · ');
+  find('[data-used]', item).textContent = text('status_session_used', { date: momentText(session.last_used_at) });
+  const begun = text('status_session_begun', { date: momentText(session.created_at) });
+  find('[data-begun]', item).textContent = session.address ? ` · ${begun}` : begun;
   find('[data-current]', item).hidden = !session.current;
   button.hidden = session.current;
   button.addEventListener('click', () => void end());
   return item;
+}
+
+/** The icon for the name of a browser and system, such as `Firefox, Linux`, or of a program. */
+function iconOf(device: string | null): string {
+  if (/ipad|tablet/i.test(device ?? '')) return 'tablet';
+  if (/android|ios|iphone|phone/i.test(device ?? '')) return 'phone';
+  return device !== null && !/windows|mac|linux|chrome os|bsd/i.test(device) ? 'program' : 'desktop';
 }
 
 const momentText = (moment: string) =>

@@ -1,7 +1,9 @@
 import { callInSession, goToLogin, type Method } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { page } from './page-data.js';
+import { canUsePasskeys } from './passkey.js';
 import { createProofDialog, type Proof } from './proof-dialog.js';
-import { listProviders, type Provider } from './providers.js';
+import type { Provider } from './providers.js';
 
 /**
  * Calls the API as the signed-in user. Where the API requires a fresh session, the page asks for a proof of identity and
@@ -42,8 +44,9 @@ async function callFresh<T>(method: Method, path: string, body?: object): Promis
   }
 }
 
-const ask = createProofDialog((proof: Proof) =>
-  requireSession(() => callInSession('POST', '/auth/reauthenticate', proof)),
+const ask = createProofDialog(
+  (proof: Proof) => requireSession(() => callInSession('POST', '/auth/reauthenticate', proof)),
+  () => requireSession(() => callInSession('POST', '/auth/email/request', {})),
 );
 
 /** Actions that need a proof at the same time share one dialog. */
@@ -60,16 +63,17 @@ async function askFor(failure: ApiFailure): Promise<void> {
   const needs = (method: string) => failure.methods.includes(method);
   // For users with two-factor authentication, a provider does not replace the code.
   const providers = needs('provider') && !needs('otp') ? await linkedProviders().catch(() => []) : [];
-  const ways = { password: needs('password'), otp: needs('otp'), providers };
-  if (!ways.password && !ways.otp && providers.length === 0) throw failure;
+  const ways = {
+    ...{ password: needs('password'), otp: needs('otp'), email: needs('email') },
+    passkey: needs('passkey') && canUsePasskeys(),
+    providers,
+  };
+  if (!ways.password && !ways.otp && !ways.email && !ways.passkey && providers.length === 0) throw failure;
   if (!(await ask(ways))) throw new ApiFailure('CANCELED');
 }
 
 /** The linked providers through which the user can sign in on these pages. */
 async function linkedProviders(): Promise<Provider[]> {
-  const [{ data }, offered] = await Promise.all([
-    callInSession<{ data: { providers: string[] } }>('GET', '/users/me/profile'),
-    listProviders('?sessionOnly'),
-  ]);
-  return offered.filter(({ name }) => data.providers.includes(name));
+  const { data } = await callInSession<{ data: { providers: string[] } }>('GET', '/users/me/profile');
+  return page.providers.filter(({ name, session }) => session && data.providers.includes(name));
 }

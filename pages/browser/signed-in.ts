@@ -1,58 +1,68 @@
 import { endSession } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { enableRecoveryCodes } from './code-field.js';
+import { enableCodeFields } from './code-field.js';
+import { showLinkOutcome, startConnections } from './connections.js';
+import { enableDialogs, openDialog } from './dialogs.js';
 import { find, leaveTo, withQuery } from './dom.js';
-import { showEmail } from './email.js';
-import { showLinkedAccounts, showLinkOutcome } from './linked-accounts.js';
-import { readOwnAccount } from './own-account.js';
-import { showOwnData } from './own-data.js';
+import { startEmail } from './email.js';
+import { drawOverview } from './overview.js';
+import { type OwnAccount, readOwnAccount } from './own-account.js';
+import { startOwnData } from './own-data.js';
 import { page } from './page-data.js';
-import { showPassword } from './password.js';
+import { startPasskeys } from './passkeys.js';
+import { startPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
-import { showProfile } from './profile.js';
+import { startProfile } from './profile.js';
 import { forgetAttempt, isBackWithProof, restoreQuery } from './provider-attempt.js';
-import { showSessions } from './sessions.js';
+import { startSessions } from './sessions.js';
 import { failureText, text } from './texts.js';
-import { showTwoFactor } from './two-factor.js';
-
-const alert = find('main > [data-alert]');
+import { pageAlert, toast } from './toast.js';
+import { startTwoFactor } from './two-factor.js';
+import { startViews, type View } from './views.js';
 
 async function start(): Promise<void> {
   await restoreQuery();
-  const account = await readOwnAccount();
-  const { me, mustSetUpTfa } = account;
+  const account = await readOwnAccount(drawOverview);
+  await useOwnLanguage(account);
+  startProfile(account);
+  startEmail(account);
+  startPassword(account);
+  startTwoFactor(account);
+  startOwnData();
+  await startPasskeys(account);
+  startViews(await availableViews(account));
+  showOutcome();
+  if (new URLSearchParams(location.search).get('change') === 'password' && account.me.has_password) {
+    openDialog('password');
+  }
+  // A reload must not display the outcome again.
+  const { searchParams } = new URL(location.href);
+  for (const name of ['reason', 'notice', 'change']) searchParams.delete(name);
+  history.replaceState(null, '', `${location.pathname}${searchParams.size > 0 ? `?${searchParams}` : ''}`);
+}
+
+/** Users who must set up two-factor authentication first can do nothing else. */
+async function availableViews({ mustSetUpTfa }: OwnAccount): Promise<Set<View>> {
+  if (mustSetUpTfa) return new Set<View>(['security']);
+  const [hasConnections] = await Promise.all([startConnections(), startSessions()]);
+  return new Set<View>(['profile', 'security', 'sessions', ...(hasConnections ? (['connections'] as const) : [])]);
+}
+
+async function useOwnLanguage({ me: { language } }: OwnAccount): Promise<void> {
   const isAskedFor = new URLSearchParams(location.search).has('lang');
-  if (!isAskedFor && me.language && me.language !== page.language && isSpoken(me.language)) {
-    await leaveTo(withQuery(location.href, { lang: me.language }));
-  }
-  if (me.email) {
-    find('[data-signed-in-as]').textContent = text('status_signed_in_as', { email: me.email });
-    for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email;
-  }
-  const [hasLinks] = await Promise.all([showLinkedAccounts(account), showSessions(account)]);
-  showProfile(account);
-  showEmail(account);
-  showPassword(account);
-  showTwoFactor(account);
-  showOwnData(account);
-  find('[data-must-set-up-tfa]').hidden = !mustSetUpTfa;
-  find('[data-content]').hidden = false;
-  if (isBackWithProof()) showProofOutcome();
-  else if (hasLinks) showLinkOutcome();
+  const isSpoken = [...document.querySelectorAll<HTMLElement>('.languages a')].some(({ lang }) => lang === language);
+  if (isAskedFor || !language || language === page.language || !isSpoken) return;
+  await leaveTo(withQuery(location.href, { lang: language }));
+}
+
+/** Displays the outcome of what the user did at a provider just before. */
+function showOutcome(): void {
+  if (!isBackWithProof()) showLinkOutcome();
+  else if (page.reason !== undefined) pageAlert(failureText('provider', new ApiFailure(page.reason)));
+  // Without the notice, the user came back without signing in at the provider.
+  else if (new URLSearchParams(location.search).get('notice') === 'proved') toast(text('status_proved'));
   forgetAttempt();
 }
-
-/** Displays the outcome of proving the identity through a provider. */
-function showProofOutcome(): void {
-  const notice = new URLSearchParams(location.search).get('notice');
-  if (page.reason !== undefined) alert.textContent = failureText('provider', new ApiFailure(page.reason));
-  // Without the notice, the user came back without signing in at the provider.
-  else if (notice === 'proved') find('main > [data-status]').textContent = text('status_proved');
-  history.replaceState(null, '', page.links.account);
-}
-
-const isSpoken = (language: string) =>
-  [...document.querySelectorAll<HTMLElement>('.languages a')].some(({ lang }) => lang === language);
 
 function enableSignOut(): void {
   const button = find<HTMLButtonElement>('[data-sign-out]');
@@ -61,19 +71,20 @@ function enableSignOut(): void {
       await endSession();
       await leaveTo(withQuery(page.links.login, { notice: 'signed-out' }));
     } catch (failure) {
-      alert.textContent = failureText('account', failure);
+      pageAlert(failureText('account', failure));
     }
   });
   button.disabled = false;
 }
 
 enablePasswordToggles();
-enableRecoveryCodes();
+enableCodeFields();
+enableDialogs();
 enableSignOut();
 try {
   await start();
 } catch (failure) {
-  alert.textContent = failureText('account', failure);
+  pageAlert(failureText('account', failure));
 } finally {
   find('[data-loading]').hidden = true;
 }

@@ -16,11 +16,11 @@ export function failureText(scope: string, failure: unknown): string {
   if (code === 'CANCELED') return '';
   const wait = waitText(failure instanceof ApiFailure ? failure.retryAfter : undefined);
   const key = [`error_${scope}_${code}`, `error_${code}`].find((name) => name in page.texts) ?? 'error_unknown';
-  return text(key, { wait });
+  return text(key, { wait, min: String(page.passwordMinLength) });
 }
 
 /** `in 30 seconds`, `in 2 minutes`. */
-function waitText(seconds = 60): string {
+export function waitText(seconds = 60): string {
   const format = new Intl.RelativeTimeFormat(page.language, { numeric: 'always' });
   return seconds < 90
     ? format.format(Math.max(1, seconds), 'second')

@@ -1,71 +1,44 @@
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { find } from './dom.js';
+import { find, leaveTo, withQuery } from './dom.js';
 import { handleForm } from './form.js';
-import { takeLinkToken } from './link-token.js';
-import { type Confirmation, page } from './page-data.js';
-import { showPart } from './parts.js';
-import { failureText, text } from './texts.js';
-
-/** Failures that are caused by the link, so another password would not help. */
-const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN']);
+import { handOverEmail } from './handed-email.js';
+import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
+import { page } from './page-data.js';
+import { watchNewPassword } from './password-strength.js';
+import { signInWith } from './sign-in.js';
+import { text } from './texts.js';
 
 /** The page opened from the link in a verification email. Opening it changes nothing, because the user has to confirm. */
 export function startVerifyEmail(): void {
-  if (!document.getElementById('verify')) return;
-  const token = takeLinkToken();
-  if (!token) {
-    showDead('INVALID_TOKEN');
-    return;
-  }
-  const confirmation = takeConfirmation();
-  if (confirmation && 'reason' in confirmation && confirmation.reason !== 'SERVICE_UNAVAILABLE') {
-    showDead(confirmation.reason);
-    return;
-  }
-  const known = confirmation && 'proof' in confirmation ? confirmation : undefined;
-  const password = find('[data-password]');
+  const link = takeLink('verify');
+  if (!link) return;
+  const { token, email, proof } = link;
+  const place = find('[data-password]');
+  watchNewPassword('password', () => ({ email }));
 
   const lead = (kind: 'click' | 'password') => {
-    password.hidden = kind === 'click';
+    place.hidden = kind === 'click';
     find('[data-part=form] [data-text]').textContent = text(`status_verify_${kind}`);
   };
-  if (known) {
-    const place = find('[data-email]');
-    place.textContent = known.email;
-    place.hidden = false;
-  }
-  lead(known?.proof === 'password' ? 'password' : 'click');
+  lead(proof === 'password' ? 'password' : 'click');
 
-  handleForm('#verify', 'verify', async (values, { element }) => {
-    const isOneClick = password.hidden;
+  handleForm('#verify', 'verify', async ({ password = '' }, { element }) => {
+    const isOneClick = place.hidden;
     try {
-      await callWithCookie('POST', '/users/register/verify-email', {
-        token,
-        ...(isOneClick ? {} : { password: values.password }),
-      });
+      await callWithCookie('POST', '/users/register/verify-email', { token, ...(isOneClick ? {} : { password }) });
     } catch (failure) {
-      if (!(failure instanceof ApiFailure)) throw failure;
-      if (linkFailures.has(failure.code)) return showDead(failure.code);
-      if (failure.code !== 'INVALID_PAYLOAD') throw failure;
+      if (isLinkFailure(failure)) return showDeadLink('verify', token, failure.code);
+      if (!(failure instanceof ApiFailure) || failure.code !== 'INVALID_PAYLOAD') throw failure;
       // Either the link is no longer valid, or the service does not recognize this browser as the one that registered.
-      if (!isOneClick) return showDead(failure.code);
+      if (!isOneClick) return showDeadLink('verify', token, failure.code);
       lead('password');
-      find('input', password).focus();
+      find('input[name=password]', place).focus();
       return;
     }
     element.reset();
-    showPart('done');
+    if (!isOneClick) return signInWith(email, password);
+    handOverEmail(email);
+    await leaveTo(withQuery(page.links.login, { notice: 'verified' }));
   });
-}
-
-const showDead = (code: string): void => {
-  showPart('dead', failureText('verify', new ApiFailure(code)));
-};
-
-/** The service sends it only while the token is in the URL, so it is stored in the history state for reloads. */
-function takeConfirmation(): Confirmation | undefined {
-  const confirmation = page.confirmation ?? (history.state?.confirmation as Confirmation | undefined);
-  history.replaceState({ ...history.state, confirmation }, '');
-  return confirmation;
 }

@@ -1,4 +1,6 @@
+import { enableCodeFields } from './code-field.js';
 import { startConfirmPage } from './confirm-page.js';
+import { startEmailLogin } from './email-login.js';
 import { startForgotPassword } from './forgot-password.js';
 import { startLogin } from './login.js';
 import { page } from './page-data.js';
@@ -14,9 +16,12 @@ const starts: Readonly<Record<string, () => void>> = {
   'accept-invite': () => startTokenPage('invite', '/users/invite/accept'),
   register: startRegister,
   'verify-email': startVerifyEmail,
+  'email-login': startEmailLogin,
   'confirm-email': () => startConfirmPage('confirm_email', '/users/me/email/confirm'),
+  'not-me': () => startConfirmPage('not_me', '/account/not-me'),
   'cancel-email-change': () => startConfirmPage('cancel_email', '/users/me/email/cancel'),
 };
 
 enablePasswordToggles();
+enableCodeFields();
 starts[page.page]?.();

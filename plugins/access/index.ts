@@ -5,12 +5,15 @@ import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Need, RouteAccess } from '../../schemas/needs.js';
 import type { Caller, Principal } from '../server/caller.js';
+import { createMonitoring, type MonitoringCaller } from './monitoring.js';
 import { meetsNeed } from './needs.js';
 import { type Access, createAccess } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     access: Access;
+    /** Whether a token is METRICS_TOKEN. */
+    isMetricsToken(token: string): boolean;
   }
   interface FastifyRequest {
     /** The authenticated user; null: an anonymous caller. */
@@ -21,6 +24,8 @@ declare module 'fastify' {
     caller: Caller;
     /** Whether the route accepted the credential, or its absence. If the request is rejected later, it is for another reason. */
     isAdmitted: boolean;
+    /** Set instead of `principal` on routes for monitoring, if the caller was not looked up in the database. */
+    monitor: MonitoringCaller['monitor'];
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
@@ -30,6 +35,8 @@ declare module 'fastify' {
     beforeTfa?: boolean;
     /** Whether the route returns the caller's own row, which is read together with their rights. */
     readsOwnRow?: boolean;
+    /** Whether the route reports on the service itself, and must do so even if the database does not respond. */
+    isForMonitoring?: boolean;
   }
 }
 
@@ -39,11 +46,14 @@ declare module 'fastify' {
  */
 export const accessPlugin = plugin(
   async (app) => {
-    const { config, db, clock, accessTokens, stepUp } = app;
+    const { config, db, clock, accessTokens, stepUp, lastAccess } = app;
     const access = createAccess({ db, clock, accessTokens, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD });
     app.decorate('access', access);
     app.decorateRequest('principal', null);
     app.decorateRequest('isAdmitted', false);
+    app.decorateRequest('monitor', null);
+    const monitoring = createMonitoring({ config, access, accessTokens });
+    app.decorate('isMetricsToken', monitoring.isMetricsToken);
     app.decorateRequest('currentUser', {
       getter(this: FastifyRequest) {
         if (!this.principal) throw new ApiError('INVALID_CREDENTIALS');
@@ -56,11 +66,13 @@ export const accessPlugin = plugin(
       // Every route declares a rule. If a route ever lacks one, it requires authentication.
       const rule = request.routeOptions.config.access ?? 'authenticated';
       if (rule === 'open' || request.is404) return;
-      const { evaluatesSessionCookie } = request.routeOptions.config;
+      const { evaluatesSessionCookie, isForMonitoring } = request.routeOptions.config;
       const credential = credentialOf(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
       if (credential) {
         try {
-          request.principal = await access.authenticate(credential.tokens, request.client, ownFields(request));
+          const { tokens } = credential;
+          if (isForMonitoring) Object.assign(request, await monitoring.identify(tokens, request.client));
+          else request.principal = await access.authenticate(tokens, request.client, ownFields(request));
         } catch (error) {
           const isCookie = credential.isCookie && error instanceof ApiError && error.status < 500;
           // An expired cookie is not cleared, because the browser removes it.
@@ -83,8 +95,15 @@ export const accessPlugin = plugin(
       if (requiresSession) stepUp.requireSession(request.currentUser);
       if (requiresFresh) await stepUp.requireFresh(request.currentUser);
     });
+
+    app.addHook('onResponse', async ({ principal }) => {
+      if (principal) lastAccess.note(principal);
+    });
   },
-  { name: 'access', dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client', 'step-up'] },
+  {
+    name: 'access',
+    dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client', 'step-up', 'last-access'],
+  },
 );
 
 /** The fields that a route will return of the caller's own row, if they can be determined this early. */

@@ -15,7 +15,7 @@ import {
   writeLinks,
 } from '../../db/queries/activity/activity.js';
 import type { Seals } from './hmac-signatures.js';
-import { endsOf, linkOf } from './signing-input.js';
+import { endsOf, linkOf } from './hmac-signatures.js';
 
 export interface Chain {
   /**

@@ -1,10 +1,14 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyRequest, FastifySchema } from 'fastify';
 import plugin from 'fastify-plugin';
-import type { RecordedAs } from '../../schemas/activity.js';
+import { type ActivityAction, activityActions, type RecordedAs } from '../../schemas/activity.js';
 import { uuidPattern } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, declaredErrors } from '../../schemas/errors.js';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The actions of users, each with the outcomes that its routes declare. Complete once the app is ready. */
+    recordedOutcomes: Iterable<readonly [action: ActivityAction, outcome: string]>;
+  }
   interface FastifyRequest {
     /** Records in the audit log that the request was denied, if the log covers such requests. Never fails. */
     recordRefusal(thrown: unknown): Promise<void>;
@@ -17,10 +21,18 @@ declare module 'fastify' {
 
 /**
  * Whether a request was denied because of the caller's identity, rights or credentials. Malformed requests, requests over a rate
- * limit, and internal errors appear only in the server's log.
+ * limit, and internal errors appear only in the server's log. An attempt on a locked account has a reason, and is recorded.
  */
-const isRefusal = ({ status, code, subject }: ApiError): boolean =>
-  [401, 403, 422].includes(status) || code === 'INVALID_INVITE' || (subject !== undefined && status < 429);
+const isRefusal = ({
+  status,
+  code,
+  subject,
+  reason,
+}: Pick<ApiError, 'status' | 'code'> & Partial<Pick<ApiError, 'subject' | 'reason'>>): boolean =>
+  reason !== undefined ||
+  [401, 403, 422].includes(status) ||
+  code === 'INVALID_INVITE' ||
+  (subject !== undefined && status < 429);
 
 /** The key in the path, if it has the format of one. Any other text might be something that must not be in the audit log. */
 const keyIn = ({ params }: FastifyRequest): string | undefined => {
@@ -41,10 +53,22 @@ export const refusalsPlugin = plugin(
       const own = access === 'authenticated' && collection === 'users' ? userId : null;
       const item = thrown.subject ?? keyIn(this) ?? own;
       try {
-        await app.activity.refuse({ userId, client }, { action, collection, item }, thrown.code);
+        await app.activity.refuse({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
       } catch (error) {
         this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
       }
+    });
+    const routes: { action: ActivityAction; schema: FastifySchema }[] = [];
+    app.addHook('onRoute', ({ config, schema }) => {
+      if (config?.recordedAs && schema) routes.push({ action: config.recordedAs[0], schema });
+    });
+    app.decorate('recordedOutcomes', {
+      *[Symbol.iterator]() {
+        for (const action of Object.keys(activityActions)) yield [action as ActivityAction, 'success'] as const;
+        for (const { action, schema } of routes)
+          for (const error of declaredErrors(schema.response))
+            if (isRefusal(error)) yield [action, error.code] as const;
+      },
     });
     app.addHook('onError', async (request, _reply, error) => request.recordRefusal(error));
   },

@@ -25,8 +25,7 @@ export const activityPlugin = plugin(
     const { config, db, clock, rateLimits } = app;
     const seals = createSeals(keysFor(config, 'activity'));
     const chain = createChain({ db, seals });
-    const count = (action: string, outcome: string) => app.metrics?.happened(action, outcome);
-    app.decorate('activity', createActivity({ db, clock, seals, rateLimits, count }));
+    app.decorate('activity', createActivity({ db, clock, seals, rateLimits }));
     app.decorate('activityChain', chain);
     await app.register(refusalsPlugin);
 

@@ -1,18 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { insertActivity, type NewActivity } from '../../db/queries/activity/activity.js';
 import type { AccountState } from '../../db/queries/mail/recipients.js';
-import type { ActivityAction, ActivityCollection, Outcome } from '../../schemas/activity.js';
+import type { ActivityAction, ActivityCollection, FailureReason, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { Clock } from '../platform/clock.js';
 import type { Origin } from '../server/client-info.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
-import type { Seals } from './hmac-signatures.js';
-import { contentOf } from './signing-input.js';
-import { createIds } from './uuid-v7.js';
+import { contentOf, type Seals } from './hmac-signatures.js';
 
 /** A way to sign in to an account. Providers are identified by their key or, in texts for users, by their label. */
-export type SignInMethod = 'password' | 'token' | 'email_change' | { provider: string };
+export type SignInMethod = 'password' | 'token' | 'passkey' | 'email_change' | { provider: string };
 
 /** The sign-in methods that a password reset has removed, and those that still work. */
 export interface ResetReport {
@@ -32,8 +31,12 @@ export interface ActivityEvent {
   aside?: {
     /** The user's account before the change, if the change may affect it. */
     former?: AccountState;
+    /** The user whose passkey was added or removed. */
+    owner?: string;
     /** The provider at which the user was linked or unlinked. */
     provider?: string;
+    /** Whether the user has never logged in from this network, but has from others. Known after a login was written. */
+    isNewNetwork?: boolean;
     /** The result of a password reset, with providers by their keys. */
     reset?: ResetReport;
   };
@@ -41,6 +44,14 @@ export interface ActivityEvent {
 
 /** Called for recorded events, in the transaction of the change. */
 export type ActivityListener = (tx: Executor, origin: Origin, events: readonly ActivityEvent[]) => Promise<void>;
+
+/** Called for denied requests, also for those over the limit of recorded ones. */
+export type RefusalListener = (
+  origin: Origin,
+  event: ActivityEvent,
+  code: ErrorCode | null,
+  reason: FailureReason | undefined,
+) => Promise<void>;
 
 export interface Activity {
   /**
@@ -59,14 +70,24 @@ export interface Activity {
     events: readonly ActivityEvent[],
     write: (rows: readonly NewActivity[]) => Promise<T | undefined>,
   ): Promise<T | undefined>;
-  /** Adds a listener for all events that users cause. It is not called for events that the service itself causes. */
-  onRecord(listener: ActivityListener): void;
+  /** Adds a listener for some of the events that users cause. It is not called for events that the service itself causes. */
+  onRecord(actions: ReadonlySet<ActivityAction>, listener: ActivityListener): void;
+  /** Adds a listener for denied requests. */
+  onRefusal(listener: RefusalListener): void;
+  /** Adds a listener for every event, including those over the limit. @param listener is called with `success` or the error code */
+  onOutcome(listener: (action: ActivityAction, outcome: string) => void): void;
   /**
    * Records a denied request. It changed nothing, so there is no transaction to join. For each address, the number of such rows is
    * limited. The first one over the limit is replaced by a row that says so, and further ones are not recorded.
    * @param code null if the client does not receive an error
+   * @param reason why the credentials were not accepted
    */
-  refuse(origin: Origin, event: ActivityEvent, code: ErrorCode | null): Promise<void>;
+  refuse(
+    origin: Origin,
+    event: ActivityEvent,
+    code: ErrorCode | null,
+    reason?: FailureReason | undefined,
+  ): Promise<void>;
 }
 
 export function createActivity(deps: {
@@ -74,18 +95,19 @@ export function createActivity(deps: {
   clock: Clock;
   seals: Seals;
   rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
-  /** Called for each event, including those over the limit. @param outcome `success`, or the error code */
-  count(action: ActivityAction, outcome: string): void;
 }): Activity {
-  const { db, clock, seals, rateLimits, count } = deps;
+  const { db, clock, seals, rateLimits } = deps;
   const nextId = createIds();
-  const listeners: ActivityListener[] = [];
+  const listeners: { actions: ReadonlySet<ActivityAction>; listener: ActivityListener }[] = [];
+  const refusalListeners: RefusalListener[] = [];
+  const counters: ((action: ActivityAction, outcome: string) => void)[] = [];
 
   const rowOf = (
     origin: Origin | null,
     { action, collection, item = null, changed }: ActivityEvent,
     outcome: Outcome,
     code: ErrorCode | null,
+    reason: FailureReason | null = null,
   ) => {
     const timestamp = clock();
     const content = {
@@ -94,6 +116,7 @@ export function createActivity(deps: {
       action,
       outcome,
       code,
+      reason,
       user: origin?.userId ?? null,
       collection,
       item: item === null ? null : String(item),
@@ -109,8 +132,12 @@ export function createActivity(deps: {
     events.map((event) => rowOf(origin, event, 'success', null));
 
   const notify = async (tx: Executor, origin: Origin | null, events: readonly ActivityEvent[]) => {
-    for (const { action } of events) count(action, 'success');
-    if (origin) for (const listener of listeners) await listener(tx, origin, events);
+    for (const count of counters) for (const { action } of events) count(action, 'success');
+    if (!origin) return;
+    for (const { actions, listener } of listeners) {
+      const relevant = events.filter(({ action }) => actions.has(action));
+      if (relevant.length > 0) await listener(tx, origin, relevant);
+    }
   };
 
   return {
@@ -127,20 +154,57 @@ export function createActivity(deps: {
       return written;
     },
 
-    onRecord: (listener) => {
-      listeners.push(listener);
+    onRecord: (actions, listener) => {
+      listeners.push({ actions, listener });
     },
 
-    refuse: async (origin, event, code) => {
-      count(event.action, code ?? 'failure');
+    onRefusal: (listener) => {
+      refusalListeners.push(listener);
+    },
+
+    onOutcome: (count) => {
+      counters.push(count);
+    },
+
+    refuse: async (origin, event, code, reason) => {
+      for (const count of counters) count(event.action, code ?? 'failure');
+      for (const listener of refusalListeners) await listener(origin, event, code, reason);
       const may = await rateLimits.mayRecordRefusal(origin.client.network);
       if (may === 'no') return;
       const omitted = { action: 'refusals_omitted', collection: null } as const;
       await insertActivity(db, [
         may === 'yes'
-          ? rowOf(origin, event, 'failure', code)
+          ? rowOf(origin, event, 'failure', code, reason)
           : rowOf({ ...origin, userId: null }, omitted, 'failure', null),
       ]);
     },
+  };
+}
+
+/** The number of distinct counter values per millisecond. */
+const maxAtOnce = 0x1000;
+
+/**
+ * Creates UUIDs of version 7, with a counter after the milliseconds (RFC 9562, 5.7 and 6.2, method 1). Within a process, they sort
+ * in the order of creation.
+ */
+function createIds(): (now: Date) => string {
+  let last = 0;
+  let counter = 0;
+
+  return (now) => {
+    const present = now.getTime();
+    if (present > last) {
+      last = present;
+      counter = 0;
+    } else if (++counter === maxAtOnce) {
+      last++;
+      counter = 0;
+    }
+    const bytes = randomBytes(16);
+    bytes.writeUIntBE(last, 0, 6);
+    bytes.writeUInt16BE(0x7000 | counter, 6);
+    bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+    return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   };
 }

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import { type SessionUse, type Use, writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/auth/last-used.js';
 import { createBatchWriter } from '../platform/batch-writer.js';
+import type { Principal } from '../server/caller.js';
 
 export interface LastAccess {
   /**
@@ -8,6 +9,8 @@ export interface LastAccess {
    * immediately. The database is updated later, in a batch.
    */
   touch(userId: string, interval: number): void;
+  /** Records a request of a user: at most once a minute for the user, and for their session. */
+  note(principal: Principal): void;
 }
 
 declare module 'fastify' {
@@ -27,8 +30,8 @@ const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
 };
 
 /**
- * `app.lastAccess`: updates `last_access` in the background. For ordinary requests, it does so at most once a minute per user.
- * It also updates the time, IP address and user agent of the last use of each session, at the same rate.
+ * `app.lastAccess`: updates `last_access` of users, and the time, IP address and user agent of the last use of their sessions, in
+ * the background.
  */
 export const lastAccessPlugin = plugin(
   async (app) => {
@@ -45,19 +48,16 @@ export const lastAccessPlugin = plugin(
       const now = clock();
       users.add(userId, { now, before: new Date(now.getTime() - interval) });
     };
-    app.decorate('lastAccess', { touch });
-
-    app.addHook('onResponse', async ({ principal, client }) => {
-      if (!principal) return;
+    const note = ({ userId, lastAccess, sessionId, sessionLastUsed, client }: Principal) => {
       const now = clock();
       const aMinuteAgo = now.getTime() - minute;
-      const { userId, lastAccess, sessionId, sessionLastUsed } = principal;
       if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
       if (sessionId && sessionLastUsed && sessionLastUsed < aMinuteAgo) {
         const { ip, userAgent } = client;
         sessions.add(sessionId, { now, before: new Date(aMinuteAgo), ip, userAgent });
       }
-    });
+    };
+    app.decorate('lastAccess', { touch, note });
     // `onClose` hooks run in reverse order, so the database, which was registered earlier, is still open.
     app.addHook('onClose', async () => {
       await Promise.all([users.stop(), sessions.stop()]);

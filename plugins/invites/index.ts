@@ -10,7 +10,8 @@ declare module 'fastify' {
 /** `app.invites`: invites users, and accepts their invitations. */
 export const invitesPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, activity, config, stepUp } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity, config, stepUp } =
+      app;
     const invites = createInvites({
       db,
       clock,
@@ -18,7 +19,8 @@ export const invitesPlugin = plugin(
       linkTokens,
       passwords,
       passwordRules,
-      passwordChecks,
+      lockouts,
+      rateLimits,
       activity,
       defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
       allowList: config.USER_INVITE_URL_ALLOW_LIST,
@@ -39,6 +41,7 @@ export const invitesPlugin = plugin(
       'passwords',
       'password-rules',
       'password-checks',
+      'rate-limits',
       'access',
       'activity',
       'step-up',

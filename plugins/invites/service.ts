@@ -9,7 +9,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { requireRightsOf, requireRightsOver } from '../access/account-rights.js';
 import type { Activity } from '../activity/service.js';
-import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import type { StepUp } from '../auth/step-up/service.js';
@@ -20,6 +20,7 @@ import type { Clock } from '../platform/clock.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { Caller } from '../server/caller.js';
 import type { Client } from '../server/client-info.js';
+import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
 
 export interface Invitation {
@@ -39,6 +40,10 @@ export interface Invites {
    * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, INVALID_FOREIGN_KEY
    */
   invite(caller: Caller, invitation: Invitation): Promise<void>;
+  /** Sends a new invitation to the stored address of the user whose link has expired. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
+  sendAgain(token: string, client: Client): Promise<void>;
+  /** Returns whose invitation this is, without changing anything. @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, FORBIDDEN, INVALID_INVITE */
+  inspect(token: string): Promise<{ email: string }>;
   /**
    * Activates an invited user and sets the password.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_INVITE when the token was used or is
@@ -54,11 +59,12 @@ const maxOfOthers = 100;
 export function createInvites(deps: {
   db: Executor;
   clock: Clock;
-  mail: Pick<Mail, 'enqueueAll'>;
+  mail: Pick<Mail, 'enqueue' | 'enqueueAll'>;
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
-  passwordChecks: Pick<PasswordChecks, 'forgive'>;
+  lockouts: Pick<Lockouts, 'forgive'>;
+  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
   activity: Pick<Activity, 'record'>;
   defaultUrl: string;
   allowList: readonly string[];
@@ -70,7 +76,7 @@ export function createInvites(deps: {
   maxPart: number;
   stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
 }): Invites {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks } = deps;
+  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits } = deps;
   const { activity, defaultUrl, allowList, maxBatch, maxPart, stepUp } = deps;
 
   /**
@@ -120,7 +126,7 @@ export function createInvites(deps: {
 
   const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {
-      throw new ApiError('INVALID_INVITE').concerning(claims.id);
+      throw new ApiError('INVALID_INVITE').concerning(claims.id).because(user ? 'void_link' : 'unknown_user');
     }
     return user;
   };
@@ -148,6 +154,23 @@ export function createInvites(deps: {
       }
     },
 
+    sendAgain: async (token, client) => {
+      const claims = linkTokens.readExpired(token, scopeOf.invite);
+      const user = await findRecipient(db, claims.id);
+      if (!user || !isDue.invite(user) || !(await rateLimits.mayRequestMail(client.network))) return;
+      await db.transaction(async (tx) => {
+        await mail.enqueue(tx, { kind: 'invite', user: user.id, url: defaultUrl, requestedFrom: client.network });
+        const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
+        await activity.record(tx, { userId: null, client }, events);
+      });
+    },
+
+    inspect: async (token) => {
+      const claims = linkTokens.read(token, scopeOf.invite);
+      const { email } = requireOpen(claims, await findRecipient(db, claims.id));
+      return { email: email ?? '' };
+    },
+
     accept: async (token, password, client) => {
       const claims = linkTokens.read(token, scopeOf.invite);
       const { email, firstName, lastName } = requireOpen(claims, await findRecipient(db, claims.id));
@@ -157,7 +180,7 @@ export function createInvites(deps: {
       await db.transaction(async (tx) => {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
         await activate(tx, user.id, hash, clock());
-        await passwordChecks.forgive(tx, user, client);
+        await lockouts.forgive(tx, user, client);
         const events = [{ action: 'invite_accept', collection: 'users', item: user.id } as const];
         await activity.record(tx, { userId: user.id, client }, events);
       });

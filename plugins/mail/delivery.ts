@@ -1,17 +1,37 @@
+import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import type { Job } from '../../db/job-queue.js';
 import { findEmailChange } from '../../db/queries/auth/email-changes.js';
-import { logsInFrom } from '../../db/queries/auth/known-networks.js';
+import { replaceEmailCode } from '../../db/queries/auth/email-codes.js';
+import { logsInFrom } from '../../db/queries/auth/logins.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
 import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import type { Clock } from '../platform/clock.js';
 import type { Locales } from '../platform/locales.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
+import { type EmailCodes, emailCodeLifetime, maxWrongCodes } from '../tokens/email-codes.js';
 import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
-import type { EmailChangeJob, EmailChangeNoticeJob, LinkMailKind, MailJob, MailKind, NoticeJob } from './jobs.js';
-import { cancelStateOf, changeStateOf, isDue, scopeOf, stateOf, stateOfRegistration } from './recipients.js';
-import type { MailTemplates } from './templates.js';
+import type {
+  EmailChangeJob,
+  EmailChangeNoticeJob,
+  EmailCodeJob,
+  EmailLoginJob,
+  LinkMailKind,
+  MailJob,
+  MailKind,
+  NoticeJob,
+} from './jobs.js';
+import {
+  cancelStateOf,
+  changeStateOf,
+  isDue,
+  notMeStateOf,
+  scopeOf,
+  stateOf,
+  stateOfRegistration,
+} from './recipients.js';
+import type { MailTemplates, RenderedMail } from './templates.js';
 import type { MailTransport } from './transport.js';
 import type { MailInput } from './variables.js';
 
@@ -23,10 +43,11 @@ export interface Delivery {
 export function createDelivery(deps: {
   db: Executor;
   linkTokens: LinkTokens;
+  emailCodes: EmailCodes;
   locales: Locales;
   templates: MailTemplates;
   transport: MailTransport;
-  rateLimits: Pick<RateLimits, 'maySendMail'>;
+  rateLimits: Pick<RateLimits, 'maySendMail' | 'mayAlert'>;
   onTooMany(id: string, kind: MailKind): void;
   /** How long the link in each kind of email can be used, in milliseconds. */
   lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>>;
@@ -36,15 +57,15 @@ export function createDelivery(deps: {
   /** The right-hand side of Message-IDs. */
   domain: string;
 }): Delivery {
-  const { db, linkTokens, locales, templates, transport, rateLimits, onTooMany, lifetimes, pages, clock, domain } =
-    deps;
+  const { db, linkTokens, emailCodes, locales, templates, transport, rateLimits, onTooMany, lifetimes } = deps;
+  const { pages, clock, domain } = deps;
 
   /** @param recipient undefined: the user no longer exists */
   const render = async (
     kind: MailKind,
     email: string,
     recipient: Recipient | undefined,
-    content: Partial<Pick<MailInput, 'url' | 'passwordUrl' | 'validFor' | 'notice'>>,
+    content: Partial<Pick<MailInput, 'url' | 'code' | 'passwordUrl' | 'validFor' | 'notice'>>,
   ) => {
     const settings = await readSettings(db);
     // Anyone can enter an address that is not their own, and a message instead of a name.
@@ -62,8 +83,14 @@ export function createDelivery(deps: {
     return { ...mail, kind, to: email };
   };
 
-  const writeNotice = async ({ user, email, url, ...notice }: NoticeJob) =>
-    render('notice', email, await findRecipient(db, user), { url, notice });
+  const writeNotice = async ({ user, email, url, ...notice }: NoticeJob) => {
+    const recipient = await findRecipient(db, user);
+    const to = email ?? (recipient?.status === 'active' ? recipient.email : null);
+    if (to === null) return undefined;
+    const subject = recipient && ({ scope: 'not-me', userId: user, state: notMeStateOf(recipient) } as const);
+    const link = subject ? linkWith(url, linkTokens.issue(subject, notMeLifetime)) : null;
+    return render('notice', to, recipient, { url: link, notice });
+  };
 
   /** This email contains no text that was entered in the registration form, and its link confirms nothing. */
   const writeAccountExists = async (owner: Recipient | undefined) => {
@@ -124,7 +151,41 @@ export function createDelivery(deps: {
     return render('email_change_notice', user.email, user, { url, validFor });
   };
 
-  const write = async (job: MailJob) => {
+  /**
+   * @param purpose what the code is for
+   * @param base the page for the link; null: the email has no link
+   */
+  const writeCode = async (
+    { kind, binding, requestedAt }: EmailLoginJob | EmailCodeJob,
+    user: Recipient | undefined,
+    purpose: 'login' | 'reauthentication',
+    base: string | null,
+  ): Promise<WrittenMail | undefined> => {
+    const requested = new Date(requestedAt);
+    const expiresAt = new Date(requested.getTime() + emailCodeLifetime);
+    const left = expiresAt.getTime() - clock().getTime();
+    if (!user?.email || !isDue[kind](user) || left <= 0) return undefined;
+    const { code, codeHash, token, tokenHash } = emailCodes.create(purpose, user.id);
+    const row = {
+      ...{ id: randomUUID(), user: user.id, purpose, codeHash, tokenHash: base === null ? null : tokenHash },
+      ...{ bindingHash: binding, attemptsLeft: maxWrongCodes, usedLinks: user.usedLinks },
+      ...{ requestedAt: requested, expiresAt },
+    };
+    // The email is sent seconds after the request, so the full minutes would be one too few.
+    const validFor = Math.max(Math.round(left / minute), 1) * minute;
+    const url = base === null ? null : linkWith(base, token);
+    const written = await render(kind, user.email, user, { code, url, validFor });
+    return { ...written, store: () => replaceEmailCode(db, row) };
+  };
+
+  const writeEmailLogin = async (job: EmailLoginJob): Promise<WrittenMail | undefined> => {
+    const user = await findRecipientByEmail(db, job.email);
+    // As for a password reset.
+    if (!user || !isDue.email_login(user)) return writeRegistration(user);
+    return writeCode(job, user, 'login', job.url);
+  };
+
+  const write = async (job: MailJob): Promise<WrittenMail | undefined> => {
     switch (job.kind) {
       case 'notice':
         return writeNotice(job);
@@ -138,6 +199,10 @@ export function createDelivery(deps: {
         return writeInvitation(await findRecipient(db, job.user), job.url);
       case 'reset':
         return writeReset(job.email, job.url);
+      case 'email_login':
+        return writeEmailLogin(job);
+      case 'email_code':
+        return writeCode(job, await findRecipient(db, job.user), 'reauthentication', null);
       case 'registration':
         return 'email' in job
           ? writeRegistration(await findRecipientByEmail(db, job.email))
@@ -146,8 +211,11 @@ export function createDelivery(deps: {
   };
 
   /** Counts the email once, however many attempts there are to send it. */
-  const isWithinLimits = async ({ data: { requestedFrom }, attempt }: Job<MailJob>, kind: MailKind, to: string) => {
-    if (requestedFrom === undefined || attempt > 1) return true;
+  const isWithinLimits = async ({ data, attempt }: Job<MailJob>, kind: MailKind, to: string) => {
+    if (attempt > 1) return true;
+    if (data.kind === 'notice' && data.email === null) return rateLimits.mayAlert(data.changes.join(), data.user);
+    const { requestedFrom } = data;
+    if (requestedFrom === undefined) return true;
     const isKnown = await logsInFrom(db, to, requestedFrom);
     return rateLimits.maySendMail({ kind, to, network: isKnown ? null : requestedFrom });
   };
@@ -157,15 +225,36 @@ export function createDelivery(deps: {
       const { id, data } = job;
       const written = await write(data);
       if (!written) return;
-      const { kind, ...mail } = written;
+      const { kind, store, ...mail } = written;
       if (!(await isWithinLimits(job, kind, mail.to))) return onTooMany(id, kind);
+      // After the limits, so that an email that is not sent does not void the previous code.
+      if (store && !(await store())) return;
       await transport.send({ ...mail, messageId: `<${id}@${domain}>` });
     },
   };
 }
 
+const minute = 60_000;
+
+/** How long the link in a notice can be used, in milliseconds. */
+const notMeLifetime = 7 * 24 * 60 * minute;
+
+/** An email that can be sent. */
+interface WrittenMail extends RenderedMail {
+  kind: MailKind;
+  to: string;
+  /** Stores what the email contains, so that it can be used. @returns false: the email must not be sent */
+  store?: () => Promise<boolean>;
+}
+
 /** Kinds of email that go only to users with an account. Other kinds go to addresses that another person may have entered. */
-const kindsWithNames: ReadonlySet<MailKind> = new Set(['notice', 'email_change_notice', 'account_exists']);
+const kindsWithNames: ReadonlySet<MailKind> = new Set([
+  'notice',
+  'email_change_notice',
+  'account_exists',
+  'email_login',
+  'email_code',
+]);
 
 /** Adds the token to the URL as a query parameter, and keeps the fragment and all other parameters. Replaces an existing `token`. */
 export function linkWith(base: string, token: string): string {

@@ -57,7 +57,7 @@ export interface MailOptions {
 /** `app.mail`: stores emails in a queue, and sends them in the background once the service listens. */
 export const mailPlugin = plugin<MailOptions>(
   async (app, { transport: given }) => {
-    const { config, db, clock, linkTokens, locales, activity, observe, rateLimits } = app;
+    const { config, db, clock, linkTokens, emailCodes, locales, activity, observe, rateLimits } = app;
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
     // The tests check the built-in templates.
@@ -75,14 +75,17 @@ export const mailPlugin = plugin<MailOptions>(
     );
     await queue.start();
 
-    const transport = given ?? createMailTransport(config, { db, clock, observe, isProduction });
-    if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: emails wait in the queue until it is');
+    const { EMAIL_PAUSED: isPaused } = config;
+    const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
+    if (isPaused) app.log.warn('EMAIL_PAUSED is set: emails wait in the queue');
+    else if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: emails wait in the queue until it is');
     const worker = transport && createWorker(transport);
 
     function createWorker(transport: MailTransport): MailWorker {
       const delivery = createDelivery({
         db,
         linkTokens,
+        emailCodes,
         locales,
         templates,
         transport,

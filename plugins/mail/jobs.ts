@@ -1,7 +1,10 @@
 import type { ResetReport } from '../activity/service.js';
 
-/** Changes to an account's credentials that its user is notified of. */
+/** Changes to an account's credentials, and suspicious sign-ins, that its user is notified of. */
 export const securityChanges = [
+  'new_network',
+  'wrong_code',
+  'failed_logins',
   'password_changed',
   'email_changed',
   'token_set',
@@ -9,6 +12,8 @@ export const securityChanges = [
   'tfa_disabled',
   'recovery_code_used',
   'recovery_codes_made',
+  'passkey_added',
+  'passkey_removed',
   'provider_linked',
   'provider_unlinked',
   'provider_changed',
@@ -35,10 +40,13 @@ export interface Notice {
 export interface NoticeJob extends Notice, Requested {
   kind: 'notice';
   user: string;
-  /** The user's address before the change, because an attacker who has taken over the account may have set another one. */
-  email: string;
-  /** The page where the user can request a new password; null: not possible with this address. */
-  url: string | null;
+  /**
+   * The user's address before the change, because an attacker who has taken over the account may have set another one. Null for a
+   * sign-in: the stored address, if there is such a user.
+   */
+  email: string | null;
+  /** The page where the user can end all sessions and request a new password. */
+  url: string;
 }
 
 /** Informs users that someone tried to register their address, which already has an account. */
@@ -91,8 +99,37 @@ export interface EmailChangeNoticeJob extends Requested {
   url: string;
 }
 
+/** Data of every request for a code. */
+interface CodeRequested extends Requested {
+  /** HMAC of what identifies the requester (`EmailCodes.bindingHashes`). */
+  binding: string;
+  /** Time of the request in ISO 8601. The code is valid for a limited time from then on. */
+  requestedAt: string;
+}
+
+/** Sends a code and a link to sign in. The service looks up the user, if there is one, when it sends the email. */
+export interface EmailLoginJob extends CodeRequested {
+  kind: 'email_login';
+  email: string;
+  /** The page that the link opens. */
+  url: string;
+}
+
+/** Sends a code with which a signed-in user proves their identity again. */
+export interface EmailCodeJob extends CodeRequested {
+  kind: 'email_code';
+  user: string;
+}
+
 /** An email as it waits in the queue. */
-export type MailJob = LinkMailJob | AccountExistsJob | NoticeJob | EmailChangeJob | EmailChangeNoticeJob;
+export type MailJob =
+  | LinkMailJob
+  | AccountExistsJob
+  | NoticeJob
+  | EmailChangeJob
+  | EmailChangeNoticeJob
+  | EmailLoginJob
+  | EmailCodeJob;
 
 export type MailKind = MailJob['kind'];
 export type LinkMailKind = LinkMailJob['kind'];

@@ -40,10 +40,16 @@ export function changeStateOf({ email, usedLinks }: Recipient, change: string): 
 /** A link to cancel a change of address is valid as long as the account has the address that got the notice, for any pending change. */
 export const cancelStateOf = ({ email }: Recipient): LinkSubject['state'] => ['cancel', email];
 
+/** The link in a security notice stays valid whatever has been changed in the account, because the change may be an attacker's. */
+export const notMeStateOf = ({ createdAt }: Recipient): LinkSubject['state'] => ['not-me', createdAt.toISOString()];
+
 /** Whether a user can still receive a kind of email, because its link would still have an effect. */
 export const isDue = {
   invite: ({ status }: Recipient) => status === 'invited',
   registration: ({ status }: Recipient) => status === 'unverified',
   account_exists: ({ status }: Recipient) => status === 'active',
   reset: ({ status, provider }: Recipient) => status === 'active' && provider === 'default',
+  /** Users of a provider sign in there, because the provider decides whether they may still sign in. */
+  email_login: ({ status, provider }: Recipient) => status === 'active' && provider === 'default',
+  email_code: ({ status }: Recipient) => status === 'active',
 };

@@ -11,6 +11,8 @@ export const mailKinds: readonly MailKind[] = [
   'email_change',
   'email_change_notice',
   'account_exists',
+  'email_login',
+  'email_code',
 ];
 export const mailParts = ['subject', 'html', 'text'] as const;
 export type MailPart = (typeof mailParts)[number];

@@ -5,6 +5,7 @@ import type { MailInput } from './variables.js';
 /** Sample inputs for one kind of email: with every optional value, and with as few values as possible. */
 export function sampleInputs(kind: MailKind, language: Locale): MailInput[] {
   if (kind === 'notice') return sampleNotices(language);
+  if (kind === 'email_login' || kind === 'email_code') return sampleCodes(kind, language);
   return sampleLinks(language);
 }
 
@@ -16,11 +17,20 @@ function sampleLinks(language: Locale): MailInput[] {
   ];
 }
 
+function sampleCodes(kind: 'email_login' | 'email_code', language: Locale): MailInput[] {
+  const { full, bare } = samples(language);
+  const content = { code: '492039', validFor: 600_000, ...(kind === 'email_code' ? { url: null } : { url: full.url }) };
+  return [
+    { ...full, ...content },
+    { ...bare, ...content },
+  ];
+}
+
 function sampleNotices(language: Locale): MailInput[] {
   const { full, bare } = samples(language);
   const at = '2026-01-31T09:26:53.000Z';
   const all = [...securityChanges] as Notice['changes'];
-  const items = ['password', 'token', 'email_change', { provider: 'Example' }] as const;
+  const items = ['password', 'token', 'passkey', 'email_change', { provider: 'Example' }] as const;
   const reset = { removed: items, remaining: items };
   return [all, ...securityChanges.map((change): Notice['changes'] => [change])].flatMap((changes) => [
     { ...full, notice: { changes, at, isOwn: true, device: 'Firefox, Linux', provider: 'Example', reset } },

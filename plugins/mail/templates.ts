@@ -85,7 +85,9 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
       const { set } = engines.get(input.language.tag) as Engines;
       const file = (part: MailPart) => set.get(`${kind}.${part}.liquid`)?.path;
       if (subject === '') return `${file('subject')}: the subject is empty`;
-      const { url } = input;
+      const { url, code } = input;
+      if (code && !html.includes(code)) return `${file('html')}: ${withoutCode}`;
+      if (code && !text.includes(code)) return `${file('text')}: ${withoutCode}`;
       if (url === null) return undefined;
       if (!html.includes(url.replaceAll('&', '&amp;'))) return `${file('html')}: ${withoutLink}`;
       if (!text.includes(url)) return `${file('text')}: ${withoutLink}`;
@@ -136,6 +138,7 @@ function fillIn(text: unknown, place: string, variables: MailVariables): string 
   }
 }
 
+const withoutCode = 'the email does not contain its code; add {{ code }} to it';
 const withoutLink = 'the email does not contain its link; add {{ url }} to it';
 
 /** Renders synchronously, so that the time limit applies to the template alone, and not to other work in between. */

@@ -17,8 +17,19 @@ export interface Mail {
   language: string;
 }
 
+/** The mail server has permanently rejected the recipient or the message, so that later attempts are almost certain to fail. */
+export class MailRejectedError extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+    this.name = 'MailRejectedError';
+  }
+}
+
 export interface MailTransport {
-  /** Resolves when the receiving server or program has accepted the email. Rejects if it does not, or not in time. */
+  /**
+   * Resolves when the receiving server or program has accepted the email. Rejects if it does not, or not in time.
+   * @throws {MailRejectedError} when the mail server permanently rejects the recipient or the message
+   */
   send(mail: Mail): Promise<void>;
   close(): void;
 }
@@ -58,10 +69,23 @@ export function createMailTransport(
           'Auto-Submitted': 'auto-generated',
         },
       };
-      await observe(handover, () => inTime(mailer.sendMail(mail), smtpTimeoutMs.all));
+      try {
+        await observe(handover, () => inTime(mailer.sendMail(mail), smtpTimeoutMs.all));
+      } catch (error) {
+        throw isRejection(error) ? new MailRejectedError(error) : error;
+      }
     },
     close: () => mailer.close(),
   };
+}
+
+/**
+ * Whether an error is a permanent rejection of this email. A permanent error in response to any other command, such as the greeting, AUTH,
+ * or MAIL FROM, concerns the service and not the email, and can be resolved by changing the configuration.
+ */
+function isRejection(error: unknown): error is Error {
+  const { command, permanent } = error as { command?: string; permanent?: boolean };
+  return error instanceof Error && permanent === true && (command === 'RCPT TO' || command === 'DATA');
 }
 
 function createSmtp(config: Config) {

@@ -9,6 +9,8 @@ export interface MailInput {
   recipient: { email: string; first_name: string | null; last_name: string | null };
   /** The link in the email; null: it has none. */
   url: string | null;
+  /** The code in the email; null: it has none. */
+  code?: string | null;
   /** The page where users can request a new password, for the email that offers this as a second link; null: there is none. */
   passwordUrl?: string | null;
   /** How long the link in `url` can be used, in milliseconds; null: it does not expire. */
@@ -22,6 +24,7 @@ export interface MailVariables extends Branding {
   language: string;
   direction: 'ltr' | 'rtl';
   url: string | null;
+  code: string | null;
   password_url: string | null;
   email: string;
   first_name: string | null;
@@ -39,6 +42,7 @@ export function variablesOf({
   project,
   recipient,
   url,
+  code = null,
   passwordUrl = null,
   validFor,
   notice,
@@ -47,6 +51,7 @@ export function variablesOf({
     language: language.tag,
     direction: directionOf(language.tag),
     url,
+    code,
     password_url: passwordUrl,
     email: oneLine(recipient.email),
     first_name: nameOf(recipient.first_name),

@@ -2,6 +2,7 @@ import type { Job, JobQueue } from '../../db/job-queue.js';
 import type { Observe } from '../platform/traced-operations.js';
 import type { Delivery } from './delivery.js';
 import type { MailJob } from './jobs.js';
+import { MailRejectedError } from './transport.js';
 
 export interface MailWorker {
   /** Delivers emails that are due, until the worker is stopped. */
@@ -41,7 +42,8 @@ export function createMailWorker(deps: {
       await observe(operation, () => delivery.deliver(job));
     } catch (error) {
       onFailure(error, { id, kind: data.kind });
-      await queue.fail(id, error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
+      await queue.fail(job, { reason, isPermanent: error instanceof MailRejectedError });
       return;
     }
     await queue.complete(id);

@@ -31,7 +31,15 @@ export const pagesPlugin = plugin(
           passwordLogin: !config.AUTH_DISABLE_DEFAULT,
           providers: app.hasRoute({ method: 'GET', url: '/auth' }),
           twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
+          passkeys: config.AUTH_PASSKEYS,
         }),
+        providers: () => {
+          if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
+          const inSession = new Set(app.listProviders({ sessionOnly: true }).map(({ name }) => name));
+          return app.listProviders().map((provider) => ({ ...provider, session: inSession.has(provider.name) }));
+        },
+        passwordMinLength: config.PASSWORD_MIN_LENGTH,
+        passkeyDomain: config.WEBAUTHN_RP_ID,
         base: new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, ''),
       }),
     );

@@ -1,6 +1,10 @@
 import type { ServerInfo } from '../../schemas/server.js';
 
-export type Project = ServerInfo['project'] & { self_service: boolean; self_deletion: boolean };
+export type Project = ServerInfo['project'] & {
+  self_service: boolean;
+  self_deletion: boolean;
+  email_login: boolean;
+};
 
 /** Milliseconds. */
 const settingsTimeoutMs = 1_000;
@@ -14,6 +18,7 @@ const defaults: Project = {
   public_registration_verify_email: true,
   self_service: true,
   self_deletion: false,
+  email_login: false,
 };
 
 /**

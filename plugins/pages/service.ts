@@ -1,5 +1,6 @@
+import type { ListedProvider } from '../../schemas/providers.js';
 import type { Locale, Locales } from '../platform/locales.js';
-import { ambiguous, pathHere } from '../platform/urls.js';
+import { accountPath } from '../platform/urls.js';
 import type { Asset, Assets } from './assets.js';
 import type { Project } from './project.js';
 import { themeName } from './theme.js';
@@ -12,9 +13,16 @@ export type PageName =
   | 'register'
   | 'verify-email'
   | 'verified'
+  | 'email-login'
   | 'confirm-email'
   | 'cancel-email-change'
+  | 'not-me'
+  | 'error'
   | 'account';
+
+/** The sections of the account page, in the order of the navigation. */
+export const accountViews = ['profile', 'security', 'sessions', 'connections'] as const;
+export type AccountView = (typeof accountViews)[number];
 
 /** The parts of a page request that affect the page. */
 export interface Visit {
@@ -22,17 +30,30 @@ export interface Visit {
   acceptLanguage: string | undefined;
   /** Whether the request has a session cookie, valid or not. */
   hasSession: boolean;
-  /** For the page that confirms a registration: what the confirmation requires, or why it is not possible. */
-  confirmation?: { email: string; proof: 'none' | 'password' } | { reason: string };
+  /** The section of the account page. Without it, the page shows the list of sections on phones. */
+  view?: AccountView;
+  /** The language that the user chose earlier in this browser. */
+  language: string | undefined;
+  /** For a page that a link in an email opens: whose link it is, or why it cannot be used. */
+  link?: Link;
 }
+
+export type Link =
+  /** `proof`: what the confirmation of a registration requires. */
+  { email: string; proof?: 'none' | 'password' } | { reason: string };
 
 export interface RenderedPage {
   html: string;
+  /** The language that the user has chosen, to be remembered. */
+  chosen: string | undefined;
   headers: Record<string, string>;
 }
 
 export interface Pages {
+  accountViews: typeof accountViews;
   render(name: PageName, visit: Visit): Promise<RenderedPage>;
+  /** A page for people that explains an error. */
+  renderError(status: number, visit: Visit): Promise<RenderedPage>;
   /** The URL to which visitors who are not signed in are redirected. */
   loginUrl(visit: Visit): string;
   asset: Assets;
@@ -44,13 +65,19 @@ export interface Offers {
   passwordLogin: boolean;
   providers: boolean;
   twoFactor: boolean;
+  passkeys: boolean;
 }
+
+/** A provider with `session`: whether users can sign in with it on these pages. */
+export type OfferedProvider = ListedProvider & { session: boolean };
 
 /** The features that the configuration and the current project settings enable. */
 interface OffersNow extends Offers {
   /** Whether users who are not administrators can manage their own profile, address and data. */
   selfService: boolean;
   selfDeletion: boolean;
+  /** Signing in with a code or a link from an email. */
+  emailLogin: boolean;
 }
 
 interface Dependencies {
@@ -59,6 +86,10 @@ interface Dependencies {
   renderTemplate(name: string, view: object): Promise<string>;
   project(): Promise<Project>;
   offers(): Offers;
+  providers(): OfferedProvider[];
+  passwordMinLength: number;
+  /** The domain on which passkeys work. */
+  passkeyDomain: string;
   /** The path of the service's public URL, without a trailing slash. */
   base: string;
 }
@@ -69,12 +100,37 @@ const scriptTexts = /^(error|fault|status|action|choice)_/;
 /** The reasons for a failed email verification that have their own text. */
 const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']);
 
-export function createPages({ locales, assets, renderTemplate, project, offers, base }: Dependencies): Pages {
+/** The providers whose logo the pages contain. */
+const logos = new Set([
+  'google',
+  'microsoft',
+  'apple',
+  'github',
+  'gitlab',
+  'discord',
+  'facebook',
+  'okta',
+  'auth0',
+  'keycloak',
+]);
+
+/** The name of the section's title among the texts. */
+const titleOf: Readonly<Record<AccountView, string>> = {
+  profile: 'profile_title',
+  security: 'security_title',
+  sessions: 'sessions_title',
+  connections: 'links_title',
+};
+
+export function createPages(deps: Dependencies): Pages {
+  const { locales, assets, renderTemplate, project, offers, base, passwordMinLength, passkeyDomain } = deps;
+
   const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${(assets(name) as Asset).version}`;
 
   const linksOf = (chosen: string | undefined) => {
     const to = (page: string) => `${base}/account${page}${chosen === undefined ? '' : `?lang=${chosen}`}`;
     return {
+      view: (name: AccountView) => to(`/${name}`),
       account: to(''),
       login: to('/login'),
       forgotPassword: to('/forgot-password'),
@@ -82,74 +138,108 @@ export function createPages({ locales, assets, renderTemplate, project, offers, 
     };
   };
 
-  /**
-   * The target after a login, which must be one of the pages: a path of the API could make the browser do something for an attacker.
-   * The paths of the pages consist of plain characters, so a path with encoded characters is rejected.
-   */
-  const accountPath = (wanted: unknown): string | undefined => {
-    const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? pathHere(wanted) : undefined;
-    if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
-    const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
-    return /^(\/[a-z-]+)*\/?$/.test(page) ? path : undefined;
+  /** The sign-in page, which redirects the user after the login. */
+  const loginWith = (login: string, redirect: string) =>
+    `${login}${login.includes('?') ? '&' : '?'}${new URLSearchParams({ redirect })}`;
+
+  /** Starts a login at a provider. It returns to the sign-in page, which redirects the user or displays the error. */
+  const providerUrl = (name: string, redirect: string, login: string) => {
+    const back = loginWith(login, redirect);
+    return `${base}/auth/login/${encodeURIComponent(name)}?${new URLSearchParams({ redirect: back })}`;
+  };
+
+  const render = async (name: PageName, visit: Visit, status = 200): Promise<RenderedPage> => {
+    const { query, acceptLanguage, hasSession, view, language, link } = visit;
+    const settings = await project();
+    const lang = asText(query.lang);
+    const locale = locales.pick(lang, language, ...acceptedLanguages(acceptLanguage), settings.default_language);
+    const links = linksOf(lang && locale.tag);
+    const redirect = accountPath(base, query.redirect);
+    const reason = asText(query.reason);
+    const offered: OffersNow = {
+      ...offers(),
+      selfService: settings.self_service,
+      selfDeletion: settings.self_deletion,
+      emailLogin: settings.email_login,
+    };
+    const theme = themeName(settings.project_color);
+    const providers = deps.providers().map(({ name: key, label = key, icon = key, session }) => {
+      const known = [icon, key].find((wanted) => logos.has(wanted.toLowerCase()));
+      return { name: key, label, icon: known?.toLowerCase() ?? 'other', session };
+    });
+
+    const data = {
+      page: name,
+      language: locale.tag,
+      base,
+      links: { account: links.account, login: links.login },
+      redirect: redirect ?? links.account,
+      hasSession,
+      offers: offered,
+      providers,
+      passwordMinLength,
+      passkeyDomain: offered.passkeys ? passkeyDomain : null,
+      verifiesEmail: settings.public_registration_verify_email,
+      link,
+      reason: name === 'login' || name === 'account' ? reason : undefined,
+      notice: name === 'login' && isLoginNotice(query.notice) ? query.notice : undefined,
+      texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
+    };
+    const html = await renderTemplate(name, {
+      page: name,
+      status: String(status),
+      t: locale.pages,
+      lang: locale.tag,
+      languages: languagesOf(locales, locale, { redirect, reason }),
+      project: { name: settings.project_name, logo: settings.project_logo, language: settings.default_language },
+      registration: settings.public_registration && offered.passwordLogin,
+      offers: offered,
+      reason: reason === undefined ? null : knownReasons.has(reason) ? reason : 'unknown',
+      links,
+      login_again: redirect === undefined ? links.login : loginWith(links.login, redirect),
+      view: view ?? 'home',
+      views: accountViews.map((one) => ({ name: one, href: links.view(one), title: titleOf[one] })),
+      providers,
+      provider_icons: [...new Set(providers.map(({ icon }) => icon))],
+      login_providers: providers
+        .filter(({ session }) => session)
+        .map((provider) => ({
+          ...provider,
+          href: providerUrl(provider.name, redirect ?? links.account, links.login),
+        })),
+      password_min_length: String(passwordMinLength),
+      assets: {
+        style: assetUrl('account.css'),
+        theme: theme === undefined ? null : assetUrl(theme),
+        script: assetUrl(name === 'account' ? 'signed-in.js' : 'visitor.js'),
+      },
+      data: inScript(data),
+    });
+    const chosen = lang !== undefined && locale.tag.startsWith(lang.slice(0, 2).toLowerCase()) ? locale.tag : undefined;
+    return { html, chosen, headers: headersOf(locale, settings) };
   };
 
   return {
+    accountViews,
     asset: assets,
 
-    loginUrl: ({ query }) => linksOf(asText(query.lang) && locales.pick(asText(query.lang)).tag).login,
-
-    render: async (name, { query, acceptLanguage, hasSession, confirmation }) => {
-      const settings = await project();
+    loginUrl: ({ query, view }) => {
       const lang = asText(query.lang);
-      const locale = locales.pick(lang, ...acceptedLanguages(acceptLanguage), settings.default_language);
-      const links = linksOf(lang && locale.tag);
-      const redirect = accountPath(query.redirect);
-      const reason = asText(query.reason);
-      const offered: OffersNow = {
-        ...offers(),
-        selfService: settings.self_service,
-        selfDeletion: settings.self_deletion,
-      };
-      const theme = themeName(settings.project_color);
-
-      const data = {
-        page: name,
-        language: locale.tag,
-        base,
-        links: { account: links.account, login: links.login },
-        redirect: redirect ?? links.account,
-        hasSession,
-        offers: offered,
-        verifiesEmail: settings.public_registration_verify_email,
-        confirmation,
-        reason: name === 'login' || name === 'account' ? reason : undefined,
-        notice: name === 'login' && isLoginNotice(query.notice) ? query.notice : undefined,
-        texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
-      };
-      const html = await renderTemplate(name, {
-        page: name,
-        t: locale.pages,
-        lang: locale.tag,
-        languages: languagesOf(locales, locale, { redirect, reason }),
-        project: { name: settings.project_name, logo: settings.project_logo, language: settings.default_language },
-        registration: settings.public_registration && offered.passwordLogin,
-        offers: offered,
-        reason: reason === undefined ? null : knownReasons.has(reason) ? reason : 'unknown',
-        links,
-        assets: {
-          style: assetUrl('account.css'),
-          theme: theme === undefined ? null : assetUrl(theme),
-          script: assetUrl(name === 'account' ? 'signed-in.js' : 'visitor.js'),
-        },
-        data: inScript(data),
+      const target = view && `${base}/account/${view}${query.change === 'password' ? '?change=password' : ''}`;
+      const parameters = new URLSearchParams({
+        ...(lang === undefined ? {} : { lang: locales.pick(lang).tag }),
+        ...(target === undefined ? {} : { redirect: target }),
       });
-      return { html, headers: headersOf(locale, settings) };
+      return `${base}/account/login${parameters.size > 0 ? `?${parameters}` : ''}`;
     },
+
+    renderError: (status, visit) => render('error', visit, [404, 429].includes(status) ? status : 500),
+    render,
   };
 }
 
 /** Whether the login page has a notice about what the user has just done. */
-const isLoginNotice = (notice: unknown) => notice === 'signed-out' || notice === 'deleted';
+const isLoginNotice = (notice: unknown) => notice === 'signed-out' || notice === 'deleted' || notice === 'verified';
 
 /** A link to the same page in each language. */
 function languagesOf(locales: Locales, current: Locale, kept: Record<string, string | undefined>) {

@@ -8,6 +8,9 @@ export const systemClock: Clock = () => new Date();
 /** How many milliseconds a clock is ahead of the system clock. This is 0 unless a test has moved the clock. */
 export const shiftOf = (clock: Clock): number => clock().getTime() - Date.now();
 
+/** Seconds since 1970, as JWTs count (RFC 7519, NumericDate). */
+export const secondsOf = (moment: Date): number => Math.floor(moment.getTime() / 1000);
+
 declare module 'fastify' {
   interface FastifyInstance {
     clock: Clock;

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import plugin from 'fastify-plugin';
+import { parameterFaults } from '../../db/postgres/parameters.js';
 import { Config, listOf } from '../../schemas/config.js';
 import { prepareDataDirectory } from './data-directory.js';
-import { type Environment, readVariables } from './environment.js';
+import { type Environment, onePerVariable, readVariables } from './environment.js';
 import { findMisspelledVariables } from './misspelled-variables.js';
 import { readProviders } from './provider-config.js';
 
@@ -34,7 +37,7 @@ export function loadConfig(env: Environment = process.env): Config {
   const read = readVariables(Config, env);
   const isListed = !read.faults.some((fault) => fault.startsWith('AUTH_PROVIDERS:'));
   const providers = readProviders(env, isListed ? listOf(String(read.candidate.AUTH_PROVIDERS ?? '')) : []);
-  const faults = [...read.faults, ...crossFaults(read.candidate), ...providers.faults];
+  const faults = [...onePerVariable([...read.faults, ...crossFaults(read.candidate)]), ...providers.faults];
   if (faults.length > 0) throw new ConfigError(faults);
 
   const config = Value.Decode(Config, read.candidate);
@@ -49,9 +52,19 @@ export function loadConfig(env: Environment = process.env): Config {
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
     // Leaves one CPU for everything else. At most three, because each concurrent hash needs a lot of memory.
     PASSWORD_HASH_CONCURRENCY: config.PASSWORD_HASH_CONCURRENCY ?? Math.min(Math.max(availableParallelism() - 1, 1), 3),
+    WEBAUTHN_RP_ID: config.WEBAUTHN_RP_ID ?? new URL(publicUrl).hostname,
     PROVIDERS: providers.configs,
   });
 }
+
+/** Reads only the variables that a command needs to change the tables, so that it runs without secrets of the service. */
+export function loadDatabaseConfig(env: Environment = process.env) {
+  const { candidate, faults } = readVariables(DatabaseVariables, env);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Value.Decode(DatabaseVariables, candidate);
+}
+
+const DatabaseVariables = Type.Pick(Config, ['DATABASE_URL', 'DATABASE_POOL_MAX', 'DATA_DIR', 'START_TIMEOUT']);
 
 /** The names of the cookies. Browsers let no other host set a cookie with the prefix `__Host-`, not even a neighboring one. */
 function cookieNames(candidate: Record<string, unknown>) {
@@ -79,12 +92,22 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
       'SECRET: must be set when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` generates a good one',
     );
   }
+  const ofParameters = typeof candidate.DATABASE_URL === 'string' ? parameterFaults(candidate.DATABASE_URL) : [];
+  if (ofParameters.length > 0) faults.push(`DATABASE_URL: ${ofParameters.join('; ')}`);
   const names = cookieNames(candidate);
   if (names.REFRESH_TOKEN_COOKIE_NAME === names.SESSION_COOKIE_NAME) {
     faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');
   }
   if (candidate.CORS_ENABLED === true && listOf(String(candidate.CORS_ORIGIN ?? '')).length === 0) {
     faults.push('CORS_ORIGIN: must list at least one origin when CORS_ENABLED is true');
+  }
+  const { WEBAUTHN_RP_ID: rpId, PUBLIC_URL: publicUrl = 'http://localhost' } = candidate;
+  if (
+    typeof rpId === 'string' &&
+    URL.canParse(String(publicUrl)) &&
+    !isRpIdOf(rpId, new URL(String(publicUrl)).hostname)
+  ) {
+    faults.push('WEBAUTHN_RP_ID: must be the host of PUBLIC_URL, or a parent domain of it');
   }
   const https = String(candidate.PUBLIC_URL).startsWith('https:');
   for (const name of ['REFRESH_TOKEN_COOKIE', 'SESSION_COOKIE']) {
@@ -101,6 +124,10 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
   }
   return faults;
 }
+
+/** Whether browsers accept this RP ID on pages of the host (WebAuthn Level 3, 5.1.3). They refuse a top-level domain. */
+const isRpIdOf = (rpId: string, host: string): boolean =>
+  rpId === host || (rpId.includes('.') && isIP(host) === 0 && host.endsWith(`.${rpId}`));
 
 /** The secret in the data directory, which is created at the first start. Only its owner can read it. */
 function keptSecret(dataDir: string): string {

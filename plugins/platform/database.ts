@@ -1,10 +1,15 @@
+import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
 import { type DatabaseConnection, type DatabaseLocation, type Executor, openDatabase } from '../../db/client.js';
 import { migrate } from '../../db/migrate.js';
-import type { ObserveStatement } from '../../db/observe.js';
+import type { StatementHooks } from '../../db/observe.js';
+import { pingDatabase } from '../../db/queries/server/health.js';
+import { logsParameters } from '../../db/queries/server/statement-logging.js';
 import type { Config } from '../../schemas/config.js';
 import { prepareDataDirectory } from './data-directory.js';
-import { statementOf } from './traced-operations.js';
+import { requireKnownSecret } from './secret-check.js';
+import { createStartWait, type StartWait } from './start-wait.js';
+import { shorten, statementOf } from './traced-operations.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -19,28 +24,83 @@ declare module 'fastify' {
 }
 
 /** The location of the database. If the database is embedded, its directory is made private. */
-export function databaseLocation(config: Config): DatabaseLocation {
+export function databaseLocation(
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX' | 'DATA_DIR'>,
+): DatabaseLocation {
   return config.DATABASE_URL === undefined
     ? { kind: 'embedded', dataDir: prepareDataDirectory(config.DATA_DIR) }
     : { kind: 'postgres', url: config.DATABASE_URL, poolMax: config.DATABASE_POOL_MAX };
 }
 
+/**
+ * Prepares the database as soon as it can be used.
+ * @param report called every five seconds with the reason for which the start waits
+ * @param prepare is repeated if the database becomes unavailable in the meantime
+ */
+export async function prepareDatabase(
+  { db, engine }: DatabaseConnection,
+  timeoutMs: number,
+  report: (reason: string) => void,
+  prepare: (pause: StartWait['pause']) => Promise<void>,
+): Promise<void> {
+  const wait = createStartWait(timeoutMs, report);
+  const work = () => prepare(wait.pause);
+  await (engine === 'postgres' ? wait.untilAvailable(() => pingDatabase(db), work) : work());
+}
+
 /** `app.db`: the database, migrated and with its initial rows. It is closed together with the app. */
 export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (tx: Executor) => Promise<void> }>(
   async (app, { location, bootstrap }) => {
-    const { tracing } = app;
-    const observe: ObserveStatement | undefined =
-      tracing === null ? undefined : (text, run) => tracing.observe(statementOf(text), run);
-    const connection = await openDatabase(location, observe);
+    const { config } = app;
+    const connection = await openDatabase(location, statementHooksOf(app));
     app.addHook('onClose', () => connection.close());
-    await migrate(connection, bootstrap);
-    connection.limitWaiting(app.config.QUERY_TIMEOUT);
+    const report = (reason: string) => app.log.warn({ reason }, 'waiting for the database');
+    const fill = async (tx: Executor) => {
+      await requireKnownSecret(tx, config);
+      await bootstrap(tx);
+    };
+    await prepareDatabase(connection, config.START_TIMEOUT, report, (pause) =>
+      migrate(connection, fill, { migrates: config.MIGRATE === 'on', pause }),
+    );
+    connection.limitWaiting(config.QUERY_TIMEOUT);
     if (connection.runMaintenance)
       app.every(10_000, connection.runMaintenance, 'maintenance of the embedded database failed');
     app.decorate('db', connection.db);
     app.decorate('dbOf', ({ userId, client }) => connection.dbOf(userId ?? client.network));
     app.decorate('maintenanceDb', connection.maintenanceDb);
     app.decorate('databaseConnection', connection);
+    if (connection.engine === 'postgres') app.addHook('onListen', async () => void warnAboutLoggedParameters(app));
   },
-  { name: 'database', dependencies: ['config', 'scheduler', 'tracing'] },
+  { name: 'database', dependencies: ['config', 'scheduler', 'tracing', 'current-request'] },
 );
+
+/** What the configuration requires to happen around each statement. */
+function statementHooksOf({ tracing, currentRequest, config, log }: FastifyInstance): StatementHooks {
+  const { SLOW_QUERY_MS: slow, DATABASE_REQUEST_COMMENTS } = config;
+  return {
+    ...(tracing && { observe: (text, run) => tracing.observe(statementOf(text), run) }),
+    ...(slow > 0 && {
+      onEnd: (text, ms) => {
+        if (ms < slow) return;
+        const facts = { ms: Math.round(ms), statement: shorten(text) };
+        (currentRequest?.()?.log ?? log).warn(facts, 'an SQL statement was slow');
+      },
+    }),
+    ...(DATABASE_REQUEST_COMMENTS && {
+      comment: () => {
+        const id = currentRequest?.()?.id;
+        return id === undefined ? undefined : `request_id='${id}'`;
+      },
+    }),
+  };
+}
+
+/** Warns the operator if password hashes may be in the log of PostgreSQL. */
+async function warnAboutLoggedParameters({ db, log }: FastifyInstance): Promise<void> {
+  // If the database does not respond, other messages report it.
+  if (await logsParameters(db).catch(() => false)) {
+    log.warn(
+      'PostgreSQL logs the parameters of statements, including password hashes. Set log_parameter_max_length to 0',
+    );
+  }
+}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { TObject } from '@sinclair/typebox';
 import { Value, type ValueError } from '@sinclair/typebox/value';
 
@@ -10,7 +11,16 @@ export interface ReadVariables {
 }
 
 /**
- * Reads the variables of a schema.
+ * The variables of a schema that can be read from a file instead, named by `<NAME>_FILE`: all secrets. The library for
+ * OpenTelemetry reads its own variables, and only from the environment.
+ */
+export const fileVariables = (schema: TObject): string[] =>
+  Object.entries(schema.properties)
+    .filter(([name, about]) => about.secret && !name.startsWith('OTEL_'))
+    .map(([name]) => `${name}_FILE`);
+
+/**
+ * Reads the variables of a schema. Secrets can also be in files.
  * @param prefix the prefix of their names in the environment
  * @param presets values for variables that are not set in the environment
  */
@@ -20,13 +30,49 @@ export function readVariables(
   prefix = '',
   presets: Readonly<Record<string, string>> = {},
 ): ReadVariables {
+  const files = readFiles(schema, env, prefix);
   const given = Object.fromEntries(
     Object.keys(schema.properties)
-      .map((name) => [name, env[`${prefix}${name}`]?.trim() || presets[name]])
+      .map((name) => [name, env[`${prefix}${name}`]?.trim() || files.contents[name] || presets[name]])
       .filter(([, value]) => value),
   );
   const candidate = typed(schema, given);
-  return { candidate, faults: faultsOf(schema, candidate, prefix) };
+  return { candidate, faults: onePerVariable([...files.faults, ...faultsOf(schema, candidate, prefix)]) };
+}
+
+/** The first fault of each variable. Others follow from it. */
+export const onePerVariable = (faults: readonly string[]): string[] => {
+  const firsts = new Map<string, string>();
+  for (const fault of faults) {
+    const [name = ''] = fault.split(':', 1);
+    if (!firsts.has(name)) firsts.set(name, fault);
+  }
+  return [...firsts.values()];
+};
+
+/** Reads the files that contain secrets, by the name of the variable. */
+function readFiles(schema: TObject, env: Environment, prefix: string) {
+  const contents: Record<string, string> = {};
+  const faults: string[] = [];
+  for (const fileVariable of fileVariables(schema)) {
+    const file = env[`${prefix}${fileVariable}`]?.trim();
+    if (!file) continue;
+    const name = fileVariable.replace(/_FILE$/, '');
+    const addFault = (fault: string) => faults.push(`${prefix}${name}: ${fault}`);
+    if (env[`${prefix}${name}`]?.trim()) {
+      addFault(`${prefix}${fileVariable} is also set; set only one of the two`);
+      continue;
+    }
+    try {
+      const content = readFileSync(file, 'utf8').trim();
+      if (content === '') addFault(`the file in ${prefix}${fileVariable}, ${file}, is empty`);
+      contents[name] = content;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      addFault(`the file in ${prefix}${fileVariable}, ${file}, cannot be read (${code})`);
+    }
+  }
+  return { contents, faults };
 }
 
 /** Merges the given values with the defaults, and converts texts to numbers and booleans. */

@@ -5,11 +5,14 @@ export type KeyPurpose =
   | 'access-token'
   | 'refresh-token'
   | 'link-token'
+  | 'email-code'
+  | 'passkey-challenge'
   | 'tfa-secret'
   | 'provider-login'
   | 'activity'
   | 'cursor'
-  | 'signing-key';
+  | 'signing-key'
+  | 'secret-check';
 
 /** The keys for one purpose. The first one signs or encrypts, and all of them verify or decrypt. */
 export const keysFor = (

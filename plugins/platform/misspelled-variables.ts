@@ -1,6 +1,6 @@
 import { Config, listOf } from '../../schemas/config.js';
 import { ProviderVariables } from '../../schemas/provider-config.js';
-import type { Environment } from './environment.js';
+import { type Environment, fileVariables } from './environment.js';
 import { prefixOf } from './provider-config.js';
 
 export interface MisspelledVariable {
@@ -20,9 +20,11 @@ const minLengthForTwoSlips = 11;
  */
 export function findMisspelledVariables(env: Environment): MisspelledVariable[] {
   const providers = listOf(env.AUTH_PROVIDERS ?? '').map(prefixOf);
+  const ofProvider = [...Object.keys(ProviderVariables.properties), ...fileVariables(ProviderVariables)];
   const known = [
     ...Object.keys(Config.properties),
-    ...providers.flatMap((prefix) => Object.keys(ProviderVariables.properties).map((name) => `${prefix}${name}`)),
+    ...fileVariables(Config),
+    ...providers.flatMap((prefix) => ofProvider.map((name) => `${prefix}${name}`)),
   ];
   const isKnown = new Set(known);
   return Object.keys(env)

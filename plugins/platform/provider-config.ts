@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import { type ProviderConfig, ProviderVariables } from '../../schemas/provider-config.js';
-import { type Environment, readVariables } from './environment.js';
+import { type Environment, fileVariables, readVariables } from './environment.js';
 
 /** Default variables for providers with these names. Variables in the environment take precedence. */
 const providerPresets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -96,8 +96,9 @@ function readProvider(
 /** Rejects unknown variables, because a misspelled name could silently grant or deny access. */
 function unknownVariables(env: Environment, prefix: string, prefixes: readonly string[]): string[] {
   const isOf = (name: string, other: string) => other.length > prefix.length && name.startsWith(other);
+  const known = new Set([...Object.keys(ProviderVariables.properties), ...fileVariables(ProviderVariables)]);
   return Object.keys(env)
     .filter((name) => name.startsWith(prefix) && !prefixes.some((other) => isOf(name, other)))
-    .filter((name) => !Object.hasOwn(ProviderVariables.properties, name.slice(prefix.length)))
+    .filter((name) => !known.has(name.slice(prefix.length)))
     .map((name) => `${name}: providers have no such variable`);
 }

@@ -10,7 +10,33 @@ export async function padResponseTime<T>(step: number, work: () => Promise<T>): 
   try {
     return await work();
   } finally {
-    const taken = performance.now() - start;
-    await sleep(Math.ceil(taken / step) * step - taken);
+    await sleepUntilMultiple(start, step);
   }
+}
+
+/** Milliseconds. Longer than it takes to check a signature and the state in the database. */
+const refusalStep = 100;
+
+/**
+ * Runs work, and delays only refusals, so that the time does not reveal the reason.
+ * @param refusalOf converts an error to a refusal; undefined: the error is not a refusal, and is not delayed
+ */
+export async function padRefusal<T>(
+  work: () => Promise<T>,
+  refusalOf: (error: unknown) => Promise<Error | undefined>,
+): Promise<T> {
+  const start = performance.now();
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = await refusalOf(error);
+    if (!refusal) throw error;
+    await sleepUntilMultiple(start, refusalStep);
+    throw refusal;
+  }
+}
+
+async function sleepUntilMultiple(start: number, step: number): Promise<void> {
+  const taken = performance.now() - start;
+  await sleep(Math.ceil(taken / step) * step - taken);
 }

@@ -1,31 +1,40 @@
 import { DirectoryInUseError } from '../../db/embedded/directory-lock.js';
 import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
+import { hostsIn } from '../../db/postgres/parameters.js';
+import { SchemaError } from '../../db/schema-error.js';
 import { ConfigError } from './config.js';
 import { DataDirectoryError } from './data-directory.js';
+import { rootCause, StartTimeoutError } from './start-wait.js';
 
-/** Error codes with which PostgreSQL rejects a connection, and what to do about them. */
+/** Error codes with which PostgreSQL rejects a connection, and what to do about them. The sentences continue after its name. */
 const refusals: Record<string, string> = {
-  '28000': 'PostgreSQL rejects this user. Check the user name in DATABASE_URL.',
-  '28P01': 'PostgreSQL rejects this password. Check the user name and password in DATABASE_URL.',
-  '3D000': 'The database does not exist. Create it, or check the name at the end of DATABASE_URL.',
-  '42501': 'PostgreSQL does not let this user create tables. Grant it CREATE on the database and on its schema.',
+  '28000': 'rejects this user. Check the user name in DATABASE_URL.',
+  '28P01': 'rejects this password. Check the user name and password in DATABASE_URL.',
+  '3D000': 'does not have this database. Create it, or check the name at the end of DATABASE_URL.',
+  '42501':
+    'does not let this user create or read tables. Grant it CREATE on the database and on its schema, or run `npm run migrate` and `db/grants.sql` with another user, and set MIGRATE=off.',
 };
 
 /** Error codes of the operating system for a folder that the service cannot use. */
 const pathFaults = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR']);
 
-/** Explains to the operator why the service does not start, and how to fix it. */
-export function explainStartFailure(error: unknown): string {
+/**
+ * Explains to the operator why the service does not start, and how to fix it.
+ * @param databaseUrl DATABASE_URL, for the names of the servers
+ */
+export function explainStartFailure(error: unknown, databaseUrl?: string): string {
   if (!(error instanceof Error)) return String(error);
-  if ([ConfigError, DirectoryInUseError, DataDirectoryError].some((kind) => error instanceof kind))
+  if ([ConfigError, DirectoryInUseError, DataDirectoryError, SchemaError].some((kind) => error instanceof kind))
     return error.message;
+  if (error instanceof StartTimeoutError) return explainTimeout(error, databaseUrl);
   const { code, port, path, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (path !== undefined && pathFaults.has(code ?? ''))
     return `${path} cannot be written (${code}). Give the service write access, or set DATA_DIR to another folder.`;
+  const at = databaseUrl === undefined ? '' : ` at ${hostsIn(databaseUrl)}`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
-  if (refusal) return refusal;
+  if (refusal) return `PostgreSQL${at} ${refusal}`;
   if (isDatabaseUnavailable(error)) {
-    return `PostgreSQL cannot be reached (${rootCause(error).message}). Check that it is running, and check the host and port in DATABASE_URL. To use the embedded database, unset DATABASE_URL.`;
+    return `PostgreSQL cannot be reached${at} (${rootCause(error).message}). Check that it is running, and check the host and port in DATABASE_URL. To use the embedded database, unset DATABASE_URL.`;
   }
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use. Stop the process that listens on it, or set PORT to another port.`;
@@ -36,7 +45,9 @@ export function explainStartFailure(error: unknown): string {
   return error.stack ?? error.message;
 }
 
-function rootCause(error: Error): Error {
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCause(error.errors[0]);
-  return error.cause instanceof Error ? rootCause(error.cause) : error;
+function explainTimeout({ message, cause }: StartTimeoutError, databaseUrl: string | undefined): string {
+  const reason = isDatabaseUnavailable(cause)
+    ? explainStartFailure(cause, databaseUrl)
+    : `It could not use the database: ${(cause as Error).message}.`;
+  return `${reason} ${message}`;
 }

@@ -28,12 +28,16 @@ export function statementOf(text: string): Operation {
     attributes: {
       'db.system.name': 'postgresql',
       'db.operation.name': operation,
-      'db.query.text': text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text,
+      'db.query.text': shorten(text),
     },
   };
 }
 
 const maxTextLength = 2_000;
+
+/** Shortens the text of a statement. */
+export const shorten = (text: string): string =>
+  text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
 
 /** A Redis command, without its arguments. */
 export const redisCommandOf = (command: string): Operation => ({

@@ -50,3 +50,15 @@ export function pathHere(wanted: unknown): string | undefined {
   if (origin !== here || pathname.startsWith('//')) return undefined;
   return `${pathname}${search}${hash}`;
 }
+
+/**
+ * The target after a login, which must be one of the account pages: a path of the API could make the browser do something for an
+ * attacker. The paths of the pages consist of plain characters, so a path with encoded characters is rejected.
+ * @param base the path of PUBLIC_URL, without a trailing slash
+ */
+export function accountPath(base: string, wanted: unknown): string | undefined {
+  const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? pathHere(wanted) : undefined;
+  if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
+  const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
+  return /^(\/[a-z-]+)*\/?$/.test(page) ? path : undefined;
+}

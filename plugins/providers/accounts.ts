@@ -4,8 +4,8 @@ import { brokenConstraint } from '../../db/failures.js';
 import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/access/administrators.js';
 import { findPrincipalBySession } from '../../db/queries/access/principals.js';
 import { deleteEmailChange } from '../../db/queries/auth/email-changes.js';
-import { recordLogin } from '../../db/queries/auth/logins.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
+import { spendState } from '../../db/queries/auth/spent-states.js';
 import { findRecipientByEmail, lockRecipient, readAccountStates } from '../../db/queries/mail/recipients.js';
 import {
   findIdentityHolder,
@@ -15,16 +15,17 @@ import {
   insertProviderUser,
   noteIdentityUse,
   type ProviderUserChanges,
-  spendState,
   updateProviderUser,
 } from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/transact.js';
+import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
-import type { IssuedSession, Sessions } from '../auth/sessions/service.js';
+import type { Sessions } from '../auth/sessions/index.js';
+import type { IssuedSession } from '../auth/sessions/issuing.js';
 import type { Clock } from '../platform/clock.js';
 import type { Client } from '../server/client-info.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
@@ -87,7 +88,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   /** @throws {ApiError} INVALID_CREDENTIALS when a verified address is required and the provider does not assert one */
   const requireVerifiedEmail = ({ email, isEmailVerified }: Profile): void => {
     if (provider.REQUIRE_VERIFIED_EMAIL && (email === null || !isEmailVerified)) {
-      throw new ApiError('INVALID_CREDENTIALS');
+      throw new ApiError('INVALID_CREDENTIALS').because('unverified');
     }
   };
 
@@ -97,7 +98,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     identifier: string,
     client: Client,
   ): Promise<IdentityHolder> => {
-    if (!provider.ALLOW_PUBLIC_REGISTRATION) throw new ApiError('INVALID_CREDENTIALS');
+    if (!provider.ALLOW_PUBLIC_REGISTRATION) throw new ApiError('INVALID_CREDENTIALS').because('unknown_user');
     const { firstName, lastName, data } = profile;
     const email = trustedEmail(profile);
     const id = randomUUID();
@@ -177,7 +178,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     if (role !== undefined) await lockAdministrators(tx);
     const [former] = changes.email === undefined ? [] : await readAccountStates(tx, [holder.id]);
     const stands = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
-    if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
+    if (!stands) throw notActive(holder);
     const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
     if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
@@ -196,15 +197,21 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     }
   };
 
+  /** The user was not active when they were read, or was changed since. */
+  const notActive = (holder: IdentityHolder | undefined) =>
+    new ApiError('INVALID_CREDENTIALS')
+      .concerning(holder?.id)
+      .because(holder ? reasonOfStatus(holder.status) : 'unknown_user');
+
   const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
-    const stands = await recordLogin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, null, clock());
-    if (!stands) throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
-    return sessions.begin(tx, { userId: holder.id, mode }, client);
+    const issued = await sessions.begin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, mode, client);
+    if (!issued) throw notActive(holder);
+    return issued;
   };
 
   /** Changes nothing, because the user has provided only one of two factors. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
-    if (holder.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder.id);
+    if (holder.status !== 'active') throw notActive(holder);
     const kept = Buffer.byteLength(JSON.stringify(data)) <= maxKept ? data : null;
     const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
     const pendingProfile = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
@@ -242,17 +249,14 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
     complete: async (pending, otp, mode, client) => {
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
-      if (holder?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS').concerning(holder?.id);
+      if (holder?.status !== 'active') throw notActive(holder);
       const code = await secondFactor.require(holder, otp, client);
       try {
         return await transact(db, async (tx) => {
           if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
           await update(tx, pending.profile, holder, client);
           const issued = await begin(tx, holder, mode, client);
-          const origin = { userId: holder.id, client };
-          if (code && !(await secondFactor.use(tx, holder.id, code, origin))) {
-            throw new ApiError('INVALID_OTP').concerning(holder.id);
-          }
+          if (code) await secondFactor.use(tx, holder.id, code, { userId: holder.id, client });
           return issued;
         });
       } catch (error) {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Executor } from '../../db/client.js';
-import { spendState } from '../../db/queries/providers/identities.js';
-import { ApiError } from '../../schemas/errors.js';
+import { spendState } from '../../db/queries/auth/spent-states.js';
+import { ApiError, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import type { Principal } from '../server/caller.js';
 import { routeNotFound, toApiError } from '../server/errors.js';
@@ -200,19 +200,20 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
 /** Logs a failed login and returns the redirect with the reason. Throws the error if the login has no redirect. */
 function failed(request: FastifyRequest, provider: string, redirect: string | null, thrown: unknown): string {
-  const { status, code } = toApiError(thrown);
-  request.log[status >= 500 ? 'error' : 'info']({ err: thrown, provider }, 'a login through a provider failed');
+  const { status, code, outage } = toApiError(thrown);
+  request.log[status >= 500 ? 'error' : 'info'](
+    { err: thrown, provider, ...outage },
+    'a login through a provider failed',
+  );
   if (redirect === null) throw thrown;
+  if (outage) request.server.outages.note(request, outage, thrown);
   return redirectWithReason(redirect, code);
 }
 
 /** Converts an error that the provider returns instead of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
 function refusal({ config: { key } }: Provider, error: unknown): ApiError {
   if (error === 'server_error' || error === 'temporarily_unavailable') {
-    return new ApiError('SERVICE_UNAVAILABLE', {
-      service: key,
-      reason: 'The provider cannot process logins at the moment.',
-    });
+    return unavailable('provider_busy', { provider: key });
   }
   const isOurFault = ['unauthorized_client', 'unsupported_response_type', 'invalid_scope', 'invalid_request'].includes(
     String(error),

@@ -1,4 +1,4 @@
-import { ApiError } from '../../schemas/errors.js';
+import { type ApiError, unavailable } from '../../schemas/errors.js';
 import { type Note, type Observe, requestOf } from '../platform/traced-operations.js';
 
 /** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
@@ -6,10 +6,7 @@ export const maxResponseBytes = 262_144;
 
 /** The error for a provider that does not respond as it must. The cause appears only in the log. */
 export const providerDown = (key: string, cause: unknown): ApiError => {
-  const error = new ApiError('SERVICE_UNAVAILABLE', {
-    service: key,
-    reason: 'The provider did not respond as expected.',
-  });
+  const error = unavailable('provider_failed', { provider: key });
   error.cause = cause;
   return error;
 };

@@ -1,4 +1,5 @@
 import type { Executor } from '../../db/client.js';
+import { countPasskeys } from '../../db/queries/auth/passkeys.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import {
   deleteIdentity,
@@ -18,7 +19,7 @@ export interface Identities {
   list(caller: Principal): Promise<IdentityRecord[]>;
   /**
    * Unlinks an account, which can then no longer log the caller in, and ends the caller's other sessions. If it was the primary
-   * account, another account replaces it or, if there is none, the password.
+   * account, another account replaces it or, if there is none, the password or the passkeys.
    * @throws {ApiError} FORBIDDEN when the account is not linked to the caller; UNPROCESSABLE_CONTENT when the caller could not log
    *   in without it, or when their role comes from this provider, because they would then keep the role permanently
    */
@@ -33,8 +34,9 @@ export function createIdentities(deps: {
   mapsRoles(provider: string): boolean;
   activity: Pick<Activity, 'record'>;
   hasPasswordLogin: boolean;
+  acceptsPasskeys: boolean;
 }): Identities {
-  const { db, isConfigured, mapsRoles, activity, hasPasswordLogin } = deps;
+  const { db, isConfigured, mapsRoles, activity, hasPasswordLogin, acceptsPasskeys } = deps;
   return {
     list: (caller) => listIdentities(db, caller.userId),
 
@@ -53,7 +55,8 @@ export function createIdentities(deps: {
         }
         const left = all.filter((identity) => identity !== gone && isConfigured(identity.provider));
         const mayUsePassword = hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || gone.primary);
-        if (left.length === 0 && !mayUsePassword) {
+        const mayUsePasskey = acceptsPasskeys && (await countPasskeys(tx, caller.userId)) > 0;
+        if (left.length === 0 && !mayUsePassword && !mayUsePasskey) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
             reason: 'You would have no way to log in. Link another account first.',
           });

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { deleteExpiredStates } from '../../db/queries/providers/identities.js';
+import { deleteExpiredStates } from '../../db/queries/auth/spent-states.js';
 import type { ListedProvider } from '../../schemas/providers.js';
 import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
@@ -65,6 +65,7 @@ export const providersPlugin = plugin(
           config.PROVIDERS.some((provider) => provider.key === key && provider.ROLE_MAPPING.length > 0),
         activity,
         hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
+        acceptsPasskeys: config.AUTH_PASSKEYS,
       }),
     );
     app.decorate('listProviders', ({ sessionOnly } = { sessionOnly: false }) =>

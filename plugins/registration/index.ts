@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
+import { type BrowserCookie, createBrowserCookie } from '../auth/browser-cookie.js';
 import { hour } from '../platform/scheduler.js';
-import { type BrowserCookie, createBrowserCookie } from './browser-cookie.js';
 import { createRegistration, type Registration } from './service.js';
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
 /** `app.registration`: registers new users and verifies their addresses. `app.registrationBrowser`: the cookie for this. */
 export const registrationPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity, config } = app;
     const registration = createRegistration({
       db,
       clock,
@@ -22,7 +22,7 @@ export const registrationPlugin = plugin(
       linkTokens,
       passwords,
       passwordRules,
-      passwordChecks,
+      lockouts,
       rateLimits,
       activity,
       allowList: config.USER_REGISTER_URL_ALLOW_LIST,
@@ -31,7 +31,11 @@ export const registrationPlugin = plugin(
       onRefusal: (reason) => app.log.info({ reason }, 'a registration had no effect'),
     });
     app.decorate('registration', registration);
-    const cookie = createBrowserCookie(config);
+    const cookie = createBrowserCookie(
+      'gatehouse_registration',
+      config.PUBLIC_URL,
+      config.EMAIL_VERIFICATION_TOKEN_TTL,
+    );
     app.ownCookies.add(cookie.name);
     app.decorate('registrationBrowser', cookie);
     const clear = () => deleteExpiredRegistrations(app.maintenanceDb, clock());

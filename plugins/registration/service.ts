@@ -21,7 +21,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { ruleOf } from '../access/write-grants.js';
 import type { Activity } from '../activity/service.js';
-import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import { invalidPayload } from '../items/payload.js';
@@ -57,6 +57,8 @@ export interface Registration {
   register(registration: NewRegistration, client: Client): Promise<void>;
   /** Resends the email of the latest pending registration, if there is one. The response and its timing are always the same. */
   resend(email: string, client: Client): Promise<void>;
+  /** The same for a link that has expired. The email goes to the stored address. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
+  sendAgain(token: string, client: Client): Promise<void>;
   /**
    * Activates the registration of a link, with its password and names, and ends the others of its address.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when the token was used or
@@ -96,8 +98,8 @@ export function createRegistration(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: Pick<PasswordRules, 'check'>;
-  passwordChecks: Pick<PasswordChecks, 'forgive'>;
-  rateLimits: Pick<RateLimits, 'requireRegistration' | 'mayRequestMail'>;
+  lockouts: Pick<Lockouts, 'forgive'>;
+  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
   activity: Activity;
   allowList: readonly string[];
   /** Milliseconds. */
@@ -106,7 +108,7 @@ export function createRegistration(deps: {
   answerAfter: number;
   onRefusal(reason: string): void;
 }): Registration {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
+  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity } = deps;
   const { allowList, linkLifetime, answerAfter, onRefusal } = deps;
 
   const isGood = async (
@@ -217,7 +219,7 @@ export function createRegistration(deps: {
       const pending = await pendingOf(tx, claims, user);
       const { password, firstName, lastName } = choose(pending);
       await activateRegistered(tx, { user: claims.id, password, firstName, lastName, verifiedAt: clock() });
-      await passwordChecks.forgive(tx, user as Recipient, client);
+      await lockouts.forgive(tx, user as Recipient, client);
       const events = [{ action: 'email_verified', collection: 'users', item: claims.id } as const];
       await activity.record(tx, { userId: claims.id, client }, events);
     });
@@ -226,24 +228,31 @@ export function createRegistration(deps: {
   const isOfBrowser = ({ browserHash }: PendingRegistration, hashes: readonly string[]) =>
     browserHash !== null && hashes.includes(browserHash);
 
+  const resend: Registration['resend'] = async (email, client) => {
+    if (!(await rateLimits.mayRequestMail(client.network))) {
+      onRefusal('too many emails were requested');
+      return;
+    }
+    await db.transaction(async (tx) => {
+      // The service looks up the user with this address, if there is one, when it sends the email.
+      await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });
+      await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
+    });
+  };
+
   return {
     register: async (registration, client) => {
       requireAllowedUrl('verification_url', registration.url, allowList);
-      await rateLimits.requireRegistration(client.network);
       await padResponseTime(answerAfter, () => attempt(registration, client));
     },
 
-    resend: async (email, client) => {
-      if (!(await rateLimits.mayRequestMail(client.network))) {
-        onRefusal('too many emails were requested');
-        return;
-      }
-      await db.transaction(async (tx) => {
-        // The service looks up the user with this address, if there is one, when it sends the email.
-        await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });
-        await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
-      });
+    sendAgain: async (token, client) => {
+      const claims = linkTokens.readExpired(token, scopeOf.registration);
+      const user = await findRecipient(db, claims.id);
+      if (user?.email && isDue.registration(user)) await resend(user.email, client);
     },
+
+    resend,
 
     verify: async (token, client) => {
       const claims = linkTokens.read(token, scopeOf.registration);

@@ -72,9 +72,12 @@ class RequestClient implements Client {
   }
 }
 
+/** Created once, because most responses end without anyone waiting for this. */
+const disconnected = new ApiError('INVALID_PAYLOAD', { reason: 'The client has disconnected.' });
+
 function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
   const controller = new AbortController();
-  const abort = () => controller.abort(new ApiError('INVALID_PAYLOAD', { reason: 'The client has disconnected.' }));
+  const abort = () => controller.abort(disconnected);
   if (response?.destroyed || response?.writableEnded) abort();
   else response?.once('close', abort);
   return controller.signal;
@@ -83,6 +86,8 @@ function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
 /** `request.client`: the IP address and the user agent, checked and shortened to the stored length. */
 export const clientPlugin = plugin(
   async (app) => {
+    // Node.js remembers the address once it has been read. After the client has disconnected, the system no longer knows it.
+    app.server.on('connection', (socket) => void socket.remoteAddress);
     app.decorateRequest('knownClient', null);
     app.decorateRequest('response', null);
     app.addHook('onRequest', (request, reply, done) => {

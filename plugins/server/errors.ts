@@ -1,10 +1,17 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isCancelled, isDatabaseUnavailable } from '../../db/failures.js';
-import { ApiError } from '../../schemas/errors.js';
+import { databaseOutageOf } from '../../db/failures.js';
+import { ApiError, unavailable } from '../../schemas/errors.js';
 import { bareHeaders } from './headers.js';
-import { findFramingFault } from './request-framing.js';
+import { findFramingFault } from './request-parsing.js';
 import { toValidationError } from './validation.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The longest time, in seconds, after which the client is asked to retry when the service is unavailable. */
+    maxRetryAfter?: number;
+  }
+}
 
 /** Converts anything that was thrown into an `ApiError`. */
 export function toApiError(error: unknown): ApiError {
@@ -16,11 +23,8 @@ export function toApiError(error: unknown): ApiError {
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ApiError('INVALID_PAYLOAD', { reason: reasons[code ?? ''] ?? 'The request is malformed.' });
   }
-  if (isDatabaseUnavailable(error)) {
-    const reason = isCancelled(error) ? 'The database took too long to respond.' : 'The database cannot be reached.';
-    return new ApiError('SERVICE_UNAVAILABLE', { service: 'database', reason });
-  }
-  return new ApiError('INTERNAL_SERVER_ERROR');
+  const outage = databaseOutageOf(error);
+  return outage ? unavailable(outage) : new ApiError('INTERNAL_SERVER_ERROR');
 }
 
 const reasons: Record<string, string> = {
@@ -34,11 +38,14 @@ const reasons: Record<string, string> = {
 /** Sends an error response. It bypasses the response schemas, because `ApiError` already guarantees its shape. */
 function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = withMediaType(toApiError(thrown), request);
-  if (error.status >= 500) request.log.error({ err: thrown }, error.message);
+  const { outage } = error;
+  if (outage) request.server.outages.note(request, outage, thrown);
+  else if (error.status >= 500) request.log.error({ err: thrown }, error.message);
   reply.header('x-request-id', request.id);
   // After a framing fault, it is not certain where the next request on this connection begins.
   if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');
-  if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+  const retryAfter = retryAfterOf(error, request);
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   // RFC 6585, 4. Set here, because the rate limit applies before the hooks that set headers.
   if (error.status === 429) reply.header('cache-control', 'no-store');
   return reply
@@ -46,6 +53,11 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send({ errors: [error.toEntry()] });
+}
+
+function retryAfterOf({ status, retryAfter }: ApiError, { routeOptions }: FastifyRequest): number | undefined {
+  const { maxRetryAfter = Number.POSITIVE_INFINITY } = routeOptions?.config ?? {};
+  return status === 503 && retryAfter !== undefined ? Math.min(retryAfter, maxRetryAfter) : retryAfter;
 }
 
 /** If the body was ignored, the client must correct the Content-Type, not the fields of the body. */

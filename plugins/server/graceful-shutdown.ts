@@ -1,21 +1,29 @@
-import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Socket, Server as TcpServer } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import plugin from 'fastify-plugin';
 
-/** Milliseconds for the first request to arrive on a connection that was opened just before the shutdown. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Prepares the shutdown: for SHUTDOWN_DELAY, the service works as usual, but its health is `error`. */
+    drain(): Promise<void>;
+  }
+}
+
+/** Milliseconds for a request to arrive on a connection that was open when the shutdown began. */
 const arrival = 500;
 
 /**
- * Lets the service stop as soon as it has responded to all current requests, even if connections are still open. Fastify closes
- * the connections that are idle when the shutdown begins. This plugin handles the others:
- * - Connections that become idle later: their last response has `connection: close`.
- * - Connections without any request so far, such as those that browsers open in advance: Node considers them busy, and would wait
- *   a minute for a request. They remain open for a moment, because a request from a proxy may be on its way.
- * - Connections that are not accepted yet: they are accepted before the listener closes, one in each turn of the event loop.
- *   Otherwise, they would be reset.
+ * Lets the service stop as soon as it has responded to all current requests, even if connections are still open.
+ * - Connections that are not accepted yet are accepted before the listener closes, one in each turn of the event loop. Otherwise, they
+ *   would be reset.
+ * - Idle connections remain open for a moment, because a request from a proxy may be on its way. The response has `connection: close`.
+ *   After that, Fastify closes them.
+ * - Connections without any request so far, such as those that browsers open in advance, are closed at the same time: Node considers
+ *   them busy, and would wait a minute for a request.
  */
 export const closingPlugin = plugin(
   async (app) => {
+    const { SHUTDOWN_DELAY: delay } = app.config;
     const open = new Set<Socket>();
     let isClosing = false;
     let accepted = 0;
@@ -26,22 +34,30 @@ export const closingPlugin = plugin(
         quiet = accepted === before ? quiet + 1 : 0;
       }
     };
+    /** Unlike the method of the HTTP server, this closes no idle connections. */
+    const stopListening = () => TcpServer.prototype.close.call(app.server);
 
     app.server.on('connection', (socket) => {
       accepted++;
       open.add(socket);
       socket.once('close', () => open.delete(socket));
     });
+    app.decorate('drain', async () => {
+      if (delay === 0) return;
+      app.log.info({ ms: delay }, 'the service stops after SHUTDOWN_DELAY');
+      app.health.startDraining();
+      await sleep(delay);
+    });
     app.addHook('onSend', async (_request, reply) => {
       if (isClosing) reply.header('connection', 'close');
     });
     app.addHook('preClose', async () => {
       isClosing = true;
-      setTimeout(() => {
-        for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-      }, arrival).unref();
       await acceptWaiting();
+      if (app.server.listening) stopListening();
+      for (let waited = 0; open.size > 0 && waited < arrival; waited += 10) await sleep(10);
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     });
   },
-  { name: 'closing' },
+  { name: 'closing', dependencies: ['config'] },
 );

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 import { pathOf } from './errors.js';
-import { findFramingFault } from './request-framing.js';
 import { tooSlowToArrive } from './request-timeout.js';
 
 const reasons: Record<string, string> = {
@@ -39,17 +39,13 @@ function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, f
       body,
     ].join('\r\n'),
   );
-  app.log.info({ reqId: id, status: error.status, ...facts }, 'request');
+  const ip = (socket as Partial<Socket>).remoteAddress;
+  app.log.info({ reqId: id, status: error.status, ip, ...facts }, 'request');
 }
 
 /** Sends errors in the usual format where Node's HTTP server would send an empty response, or none. */
 export const httpFaultsPlugin = plugin(
   async (app) => {
-    // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
-    app.addHook('onRequest', async (request) => {
-      const reason = findFramingFault(request.raw);
-      if (reason !== undefined) throw new ApiError('INVALID_PAYLOAD', { reason });
-    });
     // A server may ignore an unknown expectation (RFC 9110, 10.1.1).
     app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       app.routing(request, response);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyServerOptions } from 'fastify';
 import plugin from 'fastify-plugin';
 import pretty from 'pino-pretty';
-import { pathOf } from './errors.js';
+import { pathOf, toApiError } from './errors.js';
 import type { TrustsProxy } from './trusted-proxies.js';
 
 /** The format of IDs that are accepted from a proxy. Others are replaced, so that no client can forge a log line. */
@@ -48,6 +48,18 @@ export function describeError(error: unknown): LoggedError {
 }
 
 /**
+ * Whether Fastify reports a response that comes too late, because the request has timed out or the client has disconnected. The
+ * handler's own error is of no interest either, unless it is a fault of the service.
+ */
+function isAboutLateResponse([details, message]: readonly unknown[]): boolean {
+  const error = (details as { err?: unknown } | null)?.err;
+  if (!(error instanceof Error)) return false;
+  if ((error as { code?: unknown }).code === 'FST_ERR_REP_ALREADY_SENT') return true;
+  const isLate = message === 'Promise errored, but reply.sent = true was set';
+  return isLate && toApiError(error).code !== 'INTERNAL_SERVER_ERROR';
+}
+
+/**
  * Options of the logger: readable text on a terminal, JSON lines otherwise. Of a request, only method, path and IP address are
  * logged. The query, headers and body are not, because they contain secrets.
  */
@@ -57,6 +69,11 @@ export function loggerOptions(
 ): NonNullable<FastifyServerOptions['logger']> {
   return {
     level,
+    hooks: {
+      logMethod(line, log) {
+        if (!isAboutLateResponse(line)) log.apply(this, line);
+      },
+    },
     serializers: {
       err: describeError,
       req: (request) => ({ method: request.method, path: pathOf(request.url), remoteAddress: request.ip }),
@@ -67,17 +84,28 @@ export function loggerOptions(
   };
 }
 
-/** Logs one line for each request. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether monitoring calls the route every few seconds. */
+    isProbe?: boolean;
+  }
+}
+
+/** Logs one line for each request. Probes are logged at the level `debug`, unless they are rejected. */
 export const loggingPlugin = plugin(
   async (app) => {
     app.addHook('onResponse', async (request, reply) => {
-      request.log.info(
+      const { statusCode } = reply;
+      const isExpected = statusCode === 200 || statusCode === 503;
+      const level = request.routeOptions.config?.isProbe && isExpected ? 'debug' : 'info';
+      request.log[level](
         {
           method: request.method,
           path: pathOf(request.url),
-          status: reply.statusCode,
+          status: statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
           ip: request.ip,
+          ...request.outage,
         },
         'request',
       );

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import plugin from 'fastify-plugin';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, unavailable } from '../../schemas/errors.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,9 +32,7 @@ export const deadlinePlugin = plugin(
         if (isBodyMissing(request.raw)) {
           reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: tooSlowToArrive }));
         } else {
-          reply.send(
-            new ApiError('SERVICE_UNAVAILABLE', { service: 'gatehouse', reason: 'The request took too long.' }),
-          );
+          reply.send(unavailable('request_timeout'));
         }
       }, request.routeOptions.config.deadline ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));

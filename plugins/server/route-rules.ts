@@ -29,6 +29,7 @@ const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
   [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
   // Pages for users. They authenticate the user themselves.
   [/^\/account(\/|$)/, 'open'],
+  [/^\/\.well-known\/change-password$/, 'open'],
   [/^\/$/, 'open'],
   [/^\/mailbox(\/|$)/, 'anonymous'],
   // Protected by its own token, which is not a credential of any user.

@@ -52,6 +52,8 @@ export const ajvOptions: NonNullable<FastifyServerOptions['ajv']>['customOptions
   verbose: true,
   formats,
   strictTypes: false,
+  // The linter of the OpenAPI document checks the schemas. Checking them again would take a tenth of a second at every start.
+  validateSchema: false,
   keywords: [
     {
       keyword: 'convertsText',
@@ -70,13 +72,17 @@ type Factory = ReturnType<typeof AjvCompiler>;
 /** A schema that already converts stays the same object, so that the routes that share it also share its validator. */
 const converting = (schema: object): object => ('convertsText' in schema ? schema : { ...schema, convertsText: true });
 
-/** Creates the validators. The parameters in a query and in a path arrive as text; in a body, types must match exactly. */
+/**
+ * Creates the validators. The parameters in a query and in a path arrive as text; in a body, types must match exactly. All routes
+ * use the same shared schemas and therefore the same compiler.
+ */
 export function createValidatorFactory(): Factory {
   const create = AjvCompiler();
+  let compile: ((route: { schema: object; httpPart?: string }) => unknown) | undefined;
   return ((...options: Parameters<Factory>) => {
-    const compile = create(...options) as (route: { schema: object; httpPart?: string }) => unknown;
+    compile ??= create(...options) as unknown as typeof compile;
     return (route: { schema: object; httpPart?: string }) =>
-      compile(route.httpPart === 'body' ? route : { ...route, schema: converting(route.schema) });
+      compile?.(route.httpPart === 'body' ? route : { ...route, schema: converting(route.schema) });
   }) as Factory;
 }
 

@@ -85,7 +85,7 @@ export function createTwoFactor(deps: {
       const user = await ownPassword.read(caller);
       if (user.tfaSecret !== null) throw alreadyOn();
       const step = matchStep(secret, otp, clock());
-      if (step === null) throw wrongOtp().concerning(user.id);
+      if (step === null) throw wrongOtp().concerning(user.id).because('wrong_code');
       await db.transaction(async (tx) => {
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
         await requireLiveSession(tx, caller);
@@ -99,10 +99,11 @@ export function createTwoFactor(deps: {
       const user = await ownPassword.read(caller);
       if (user.tfaSecret === null) throw notOn();
       const accepted = await secondFactor.judge(user, otp, 'any', caller.client);
-      if (!accepted) throw wrongOtp().concerning(user.id);
+      if (!accepted) throw wrongOtp().concerning(user.id).because('wrong_code');
       await db.transaction(async (tx) => {
-        const isUsed = await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]);
-        if (!isUsed) throw wrongOtp().concerning(user.id);
+        await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
+          throw error instanceof ApiError ? wrongOtp().concerning(user.id).because('wrong_code') : error;
+        });
         await requireLiveSession(tx, caller);
         await removeTfa(tx, user.id);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
@@ -126,7 +127,7 @@ export function createTwoFactor(deps: {
         // The proof was checked against an earlier state of the user, which must still be current.
         const isSamePassword = shownPassword === undefined || current?.password === user.password;
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
-        if (accepted && !(await secondFactor.use(tx, user.id, accepted, caller))) throw new ApiError('INVALID_OTP');
+        if (accepted) await secondFactor.use(tx, user.id, accepted, caller);
         await requireLiveSession(tx, caller);
         await replaceRecoveryCodes(tx, user.id, codes.map(hashOf));
         await record(tx, caller, 'recovery_codes', user.id);

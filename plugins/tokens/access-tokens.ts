@@ -2,7 +2,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { createDecoder } from 'fast-jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
-import { type Signing, seconds, type Verifier, verifiersOf, verifySigned } from './signed.js';
+import { secondsOf } from '../platform/clock.js';
+import { type Signing, type Verifier, verifiersOf, verifySigned } from './signed.js';
 import type { SigningKeys } from './signing-keys/service.js';
 
 export interface AccessTokens {
@@ -41,7 +42,7 @@ export function createAccessTokens(
 
   return {
     issue: (claims, expiresAt) => {
-      const times = { iat: seconds(clock()), exp: seconds(expiresAt) };
+      const times = { iat: secondsOf(clock()), exp: secondsOf(expiresAt) };
       const all = { ...claims, ...times, iss: issuer, ...(audience === undefined ? {} : { aud: audience }) };
       const key = keys.signer();
       return key ? key.sign(all) : jwt.sign(all);
@@ -51,7 +52,7 @@ export function createAccessTokens(
       const said = read(token);
       if (said?.issuer !== issuer) return undefined;
       const claims = verifySigned(token, isAccessToken, await verifiersFor(said.kid));
-      if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
+      if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');
       return claims;
     },
   };

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import { keysFor } from '../platform/key-derivation.js';
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
+import { createEmailCodes, type EmailCodes } from './email-codes.js';
 import { issuer } from './jwt.js';
 import { createLinkTokens, type LinkTokens } from './link-tokens.js';
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.js';
@@ -10,10 +11,11 @@ declare module 'fastify' {
     accessTokens: AccessTokens;
     refreshTokens: RefreshTokens;
     linkTokens: LinkTokens;
+    emailCodes: EmailCodes;
   }
 }
 
-/** `app.accessTokens`, `app.refreshTokens` and `app.linkTokens`: issue and verify tokens. */
+/** `app.accessTokens`, `app.refreshTokens`, `app.linkTokens`, and `app.emailCodes`: issue and verify tokens and codes. */
 export const tokensPlugin = plugin(
   async (app) => {
     const { config, clock, jwt, signingKeys } = app;
@@ -26,6 +28,7 @@ export const tokensPlugin = plugin(
     );
     app.decorate('refreshTokens', createRefreshTokens(keysFor(config, 'refresh-token')));
     app.decorate('linkTokens', createLinkTokens({ jwt: jwt.links, previousKeys: linkKeys, clock, issuer }));
+    app.decorate('emailCodes', createEmailCodes(keysFor(config, 'email-code')));
   },
   { name: 'tokens', dependencies: ['config', 'clock', 'jwt', 'signing-keys'] },
 );

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
-import { type Signing, seconds, verifiersOf, verifySigned } from './signed.js';
+import { secondsOf } from '../platform/clock.js';
+import { type Signing, verifiersOf, verifySigned } from './signed.js';
 
 /** What a link in an email is bound to: a purpose, a user, and the state of the user when the link was created. */
 export interface LinkSubject {
@@ -20,6 +21,8 @@ export interface LinkTokens {
    * @throws {ApiError} INVALID_TOKEN if it is forged or damaged; TOKEN_EXPIRED; FORBIDDEN if it has another scope
    */
   read(token: string, scope: LinkTokenScope): LinkTokenClaims;
+  /** The same for a token that may have expired, which proves only that its holder once got the link. */
+  readExpired(token: string, scope: LinkTokenScope): LinkTokenClaims;
   /** Whether a token was issued for this state. False once the token was used, or the user was changed. */
   isFor(claims: LinkTokenClaims, state: LinkSubject['state']): boolean;
 }
@@ -38,18 +41,28 @@ export function createLinkTokens(signing: Signing): LinkTokens {
   const { jwt, clock, issuer } = signing;
   const verifiers = verifiersOf(signing);
 
+  const verify = (token: string) => {
+    const claims = verifySigned(token, isLinkToken, verifiers);
+    return claims;
+  };
+  const requireScope = (claims: LinkTokenClaims, scope: LinkTokenScope) => {
+    if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
+    return claims;
+  };
+
   return {
+    readExpired: (token, scope) => requireScope(verify(token), scope),
+
     issue: ({ scope, userId, state }, lifetime) => {
       const now = clock().getTime();
-      const times = { iat: seconds(new Date(now)), exp: seconds(new Date(now + lifetime)) };
+      const times = { iat: secondsOf(new Date(now)), exp: secondsOf(new Date(now + lifetime)) };
       return jwt.sign({ id: userId, scope, state: fingerprint(state), ...times, iss: issuer });
     },
 
     read: (token, scope) => {
-      const claims = verifySigned(token, isLinkToken, verifiers);
-      if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');
-      if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
-      return claims;
+      const claims = verify(token);
+      if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');
+      return requireScope(claims, scope);
     },
 
     isFor: (claims, state) => claims.state === fingerprint(state),

@@ -16,9 +16,6 @@ export interface Signing {
 /** Verifies the signature, algorithm, type and issuer of a token with one key. @returns its claims @throws if the token is invalid */
 export type Verifier = (token: string) => unknown;
 
-/** Seconds since 1970, as JWTs count (RFC 7519, NumericDate). */
-export const seconds = (moment: Date): number => Math.floor(moment.getTime() / 1000);
-
 /** The verifiers for the key from SECRET and for the previous keys. */
 export function verifiersOf({ jwt, previousKeys = [] }: Pick<Signing, 'jwt' | 'previousKeys'>): Verifier[] {
   const others = previousKeys.map(

@@ -45,7 +45,7 @@ export function createChangePassword(deps: {
       const current = await lockTwoFactorUser(tx, userId);
       // The stored password must still be the one that was checked.
       const isSame = currentPassword === undefined || current?.password === former.password;
-      if (!current || !isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(userId);
+      if (!current || !isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(userId).because('user_changed');
       await requireLiveSession(tx, caller);
       await writePassword(tx, userId, hash);
       await deleteSessionsOf(tx, [userId], caller.sessionId);

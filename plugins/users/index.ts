@@ -22,7 +22,7 @@ declare module 'fastify' {
  */
 export const usersPlugin = plugin(
   async (app) => {
-    const { config, db, clock, passwordChecks, items, stepUp, ownPassword, passwords, passwordRules, activity } = app;
+    const { config, db, clock, lockouts, items, stepUp, ownPassword, passwords, passwordRules, activity } = app;
     app.decorate('users', createUsers({ db, items }));
     app.writeRules.users = createUserWriteRules({
       db,
@@ -41,7 +41,7 @@ export const usersPlugin = plugin(
       createChangePassword({ db, stepUp, ownPassword, passwords, passwordRules, activity }),
     );
     app.decorate('disableTwoFactor', createDisableTwoFactor({ db, clock, stepUp, activity }));
-    app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, passwordChecks, activity }));
+    app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, lockouts, activity }));
     app.every(hour, () => compactUserCounts(app.maintenanceDb), 'the user counts could not be consolidated');
   },
   {

@@ -3,7 +3,7 @@ import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { readAccountStates } from '../../db/queries/mail/recipients.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { PasswordChecks } from '../auth/password-checks/service.js';
+import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { Principal } from '../server/caller.js';
@@ -19,10 +19,10 @@ export function createUnlockUser(deps: {
   db: Executor;
   clock: Clock;
   stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
-  passwordChecks: Pick<PasswordChecks, 'unlock'>;
+  lockouts: Pick<Lockouts, 'unlock'>;
   activity: Pick<Activity, 'record'>;
 }): UnlockUser {
-  const { db, clock, stepUp, passwordChecks, activity } = deps;
+  const { db, clock, stepUp, lockouts, activity } = deps;
 
   return (caller, id) =>
     db.transaction(async (tx) => {
@@ -32,7 +32,7 @@ export function createUnlockUser(deps: {
       const [state] = await readAccountStates(tx, [user]);
       if (!state) throw new ApiError('FORBIDDEN');
       await requireValid();
-      await passwordChecks.unlock(tx, state);
+      await lockouts.unlock(tx, state);
       await activity.record(tx, caller, [{ action: 'unlock', collection: 'users', item: user }]);
     });
 }

@@ -14,6 +14,6 @@ export async function permissionsRoutes(app: App): Promise<void> {
     schemas: permissionSchemas,
     errors: permissionWriteErrors,
     administratorsOnly: ['create', 'update', 'delete'],
-    key: Type.Integer({ description: 'Identifier of the permission.' }),
+    key: Type.Integer({ description: 'The ID of the permission.' }),
   });
 }

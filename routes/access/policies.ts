@@ -13,7 +13,7 @@ export async function policiesRoutes(app: App): Promise<void> {
     tag: 'Policies',
     schemas: policySchemas,
     errors: policyWriteErrors,
-    key: Uuid('Identifier of the policy.'),
+    key: Uuid('The ID of the policy.'),
     administratorsOnly: ['delete'],
   });
 }

@@ -12,7 +12,7 @@ export function readMyPermissions(app: App): void {
         tags: ['Permissions'],
         summary: 'Read your permissions',
         description:
-          'Returns, for each collection and action, whether you have access to all items (`full`), to some (`partial`) or to none (`none`).',
+          'Returns, for each collection and action, whether you have access to all items (`full`), to some (`partial`), or to none (`none`).',
         response: {
           200: { ...MyPermissionsResponse, description: 'Your permissions.' },
           ...errorResponses(),

@@ -14,7 +14,7 @@ export function readMyRoles(app: App): void {
         tags: ['Roles'],
         summary: 'Read your roles',
         description:
-          'Returns your role and all of its parent roles. Without permission to read roles, you get only their IDs.',
+          'Returns your role and all of its parent roles. If you do not have permission to read roles, the response contains only their IDs.',
         querystring: ItemQuery,
         documented: { querystring: roleSchemas.itemQuery },
         response: {

@@ -13,7 +13,7 @@ export async function rolesRoutes(app: App): Promise<void> {
     tag: 'Roles',
     schemas: roleSchemas,
     errors: roleWriteErrors,
-    key: Uuid('Identifier of the role.'),
+    key: Uuid('The ID of the role.'),
     administratorsOnly: ['delete'],
   });
 }

@@ -9,8 +9,9 @@ export async function activityRoutes(app: App): Promise<void> {
     collection: 'activity',
     one: 'Activity',
     many: 'Activities',
+    nouns: { one: 'activity entry', many: 'activity entries' },
     tag: 'Activity',
     schemas: activitySchemas,
-    key: Uuid('Identifier of the row.'),
+    key: Uuid('The ID of the entry.'),
   });
 }

@@ -6,13 +6,13 @@ export function checkPassword(app: App): void {
   app.post(
     '/password/check',
     {
-      config: { access: 'anonymous', notRecorded: 'Changes nothing.' },
+      config: { access: 'anonymous', rateClass: 'password check', notRecorded: 'Changes nothing.' },
       schema: {
         operationId: 'checkPassword',
         tags: ['Authentication'],
         summary: 'Check a new password',
         description:
-          'Returns whether a password would be accepted as a new one and, if not, why. Use it on registration pages, because registration itself does not report a refused password. The password is not stored. Each client address can check 60 passwords per minute.',
+          'Returns whether a new password would be accepted and, if not, why. Use this operation on registration pages, because registration itself does not report that a password was rejected. The password is not stored. Each client address can check 60 passwords per minute.',
         body: CheckPasswordBody,
         response: {
           200: { ...CheckPasswordResponse, description: 'Whether the password would be accepted.' },
@@ -23,7 +23,6 @@ export function checkPassword(app: App): void {
     async (request) => {
       const { password, email, first_name, last_name } = request.body;
       const { client } = request;
-      await app.rateLimits.requirePasswordCheck(client.network);
       const candidate = { password, ownTexts: [email, first_name, last_name] };
       const reasons = await app.passwordRules.reasonsAgainst(candidate, { userId: null, client });
       return { data: { acceptable: reasons.length === 0, reasons } };

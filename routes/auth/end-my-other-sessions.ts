@@ -11,7 +11,7 @@ export function endMyOtherSessions(app: App): void {
         tags: ['Sessions'],
         summary: 'End your other sessions',
         description:
-          'Ends all of your sessions except the current one, with immediate effect. If you call it with a static token, which belongs to no session, all sessions end.',
+          'Immediately ends all of your sessions except the current one. If you use a static token, which does not belong to a session, all of your sessions end.',
         response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
     },

@@ -14,8 +14,8 @@ export function endMySession(app: App): void {
         tags: ['Sessions'],
         summary: 'End one of your sessions',
         description:
-          'Invalidates all tokens and cookies of the session immediately. If you end the current session, you are logged out, and the authentication cookies sent with the request are cleared.',
-        params: Type.Object({ id: Uuid('Identifier of the session.') }),
+          'Immediately invalidates all tokens and cookies of the session. If you end the current session, you are logged out, and the authentication cookies sent with the request are cleared.',
+        params: Type.Object({ id: Uuid('The ID of the session.') }),
         response: {
           204: { ...noContent('The session has ended.'), headers: clearedCookieHeaders },
           ...errorResponses(),

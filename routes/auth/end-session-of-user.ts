@@ -11,9 +11,9 @@ export function endSessionOfUser(app: App): void {
       schema: {
         operationId: 'endSessionOfUser',
         tags: ['Sessions'],
-        summary: 'End a session of a user',
-        description: 'Administrators only. Invalidates all tokens and cookies of the session immediately.',
-        params: Type.Object({ id: Uuid('Identifier of the user.'), session: Uuid('Identifier of the session.') }),
+        summary: 'End one user session',
+        description: 'Immediately invalidates all tokens and cookies of the session. Requires administrator access.',
+        params: Type.Object({ id: Uuid('The ID of the user.'), session: Uuid('The ID of the session.') }),
         response: { 204: noContent('The session has ended.'), ...errorResponses() },
       },
     },

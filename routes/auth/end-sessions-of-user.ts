@@ -11,10 +11,10 @@ export function endSessionsOfUser(app: App): void {
       schema: {
         operationId: 'endSessionsOfUser',
         tags: ['Sessions'],
-        summary: 'End all sessions of a user',
+        summary: "End a user's sessions",
         description:
-          'Administrators only. Ends all sessions of the user; static tokens remain valid. If you pass your own ID, your current session ends too.',
-        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+          "Ends all of the user's sessions. Static tokens remain valid. If you pass your own ID, your current session also ends. Requires administrator access.",
+        params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
     },

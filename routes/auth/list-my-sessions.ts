@@ -12,7 +12,7 @@ export function listMySessions(app: App): void {
         tags: ['Sessions'],
         summary: 'List your sessions',
         description:
-          'Returns your active sessions, most recently used first, up to 1000. If you call it with a static token, no session is marked as current.',
+          'Returns up to 1000 of your active sessions, most recently used first. If you use a static token, no session is marked as current.',
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },

@@ -12,10 +12,10 @@ export function listSessionsOfUser(app: App): void {
       schema: {
         operationId: 'listSessionsOfUser',
         tags: ['Sessions'],
-        summary: 'List sessions of a user',
+        summary: "List a user's sessions",
         description:
-          'Administrators only. Returns the active sessions of the user, most recently used first, up to 1000.',
-        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+          "Returns up to 1000 of the user's active sessions, most recently used first. Requires administrator access.",
+        params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },

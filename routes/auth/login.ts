@@ -16,10 +16,10 @@ export function login(app: App): void {
         tags: ['Authentication'],
         summary: 'Log in with a password',
         description:
-          'Starts a session. The response does not reveal whether the email address or the password was wrong. After too many wrong passwords, or five wrong codes, further logins to the account are temporarily blocked with `REQUESTS_EXCEEDED`. If AUTH_DISABLE_DEFAULT is set, this operation returns `ROUTE_NOT_FOUND`.',
+          'Starts a session. If the login fails, the response does not reveal whether the email address or the password is wrong. After too many wrong passwords, or five wrong codes, further logins to the account temporarily fail with `REQUESTS_EXCEEDED`. If `AUTH_DISABLE_DEFAULT` is set, this operation fails with `ROUTE_NOT_FOUND`.',
         body: LoginBody,
         response: {
-          200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
+          200: { ...SessionTokensResponse, description: 'The login succeeded.', headers: cookieHeaders },
           ...errorResponses('FORBIDDEN', 'INVALID_OTP', 'ROUTE_NOT_FOUND'),
         },
       },

@@ -19,7 +19,7 @@ export function logout(app: App): void {
         tags: ['Authentication'],
         summary: 'Log out',
         description:
-          'Ends the session of the refresh token or session cookie. All tokens of the session become invalid, and the authentication cookies sent with the request are cleared. An unknown token, or one that was replaced some time ago, has no effect.',
+          'Ends the session that the refresh token or session cookie belongs to. All tokens of the session become invalid, and the authentication cookies sent with the request are cleared. If the token is unknown, or was replaced longer than `SESSION_REFRESH_GRACE_PERIOD` ago, the request succeeds but ends no session.',
         security: sessionCarriers,
         body: LogoutBody,
         response: {

@@ -11,8 +11,11 @@ export function refresh(app: App): void {
         access: 'anonymous',
         evaluatesSessionCookie: true,
         beforeTfa: true,
+        // The request may have succeeded, so the client must retry within the grace period.
+        maxRetryAfter: Math.floor(app.config.SESSION_REFRESH_GRACE_PERIOD / 2_000),
         notRecorded:
           'Continues a session whose start is recorded. Only the reuse of a replaced token adds information.',
+        writesUnrecorded: true,
         acceptsUnknownKeys: true,
       },
       schema: {
@@ -20,7 +23,7 @@ export function refresh(app: App): void {
         tags: ['Authentication'],
         summary: 'Refresh tokens',
         description:
-          'Replaces the refresh token or, in mode `session`, the session cookie, and returns a new access token. You can repeat the request: for a short time (SESSION_REFRESH_GRACE_PERIOD) after the replacement, the replaced token returns the same successor, so a lost response or a second tab does not sign the user out. After that time, presenting the replaced token returns 401 and ends the session, because the token may have been copied. After a 503, retry after the time in Retry-After.',
+          'Replaces the refresh token or, in mode `session`, the session cookie, and returns a new access token. You can safely repeat the request: within `SESSION_REFRESH_GRACE_PERIOD` of the replacement, the old token returns the same new token again, so a lost response or a second browser tab does not log the user out. After that, presenting the old token fails with `INVALID_CREDENTIALS` and ends the session, because the token may have been stolen. If the request fails with 503, wait for the time in the `Retry-After` header, then try again.',
         security: sessionCarriers,
         body: RefreshBody,
         response: {

@@ -12,7 +12,7 @@ export function requestPasswordReset(app: App): void {
         tags: ['Authentication'],
         summary: 'Request a password reset',
         description:
-          'Sends a reset link to the address if it belongs to an active user who logs in with a password. The response is the same for every address, and also when too many links were requested recently.',
+          'Sends a password reset link to the address if it belongs to an active user who logs in with a password. The response is always the same, even if the address is unknown or too many links were requested recently.',
         body: RequestPasswordResetBody,
         response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },

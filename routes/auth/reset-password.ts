@@ -12,10 +12,10 @@ export function resetPassword(app: App): void {
         tags: ['Authentication'],
         summary: 'Reset a password',
         description:
-          'Sets a new password with the token from the email. The token works once. All sessions of the user end.',
+          "Sets a new password, using the token from the email, and ends all of the user's sessions. The token works only once. Fails with `FAILED_VALIDATION` if the password is not acceptable.",
         body: ResetPasswordBody,
         response: {
-          204: noContent('The password is changed.'),
+          204: noContent('The password has been changed.'),
           ...errorResponses('FAILED_VALIDATION'),
         },
       },

@@ -11,7 +11,8 @@ export function acceptInvite(app: App): void {
         operationId: 'acceptInvite',
         tags: ['Invitations'],
         summary: 'Accept an invitation',
-        description: 'Activates the invited user and sets the password. The token works once.',
+        description:
+          'Activates the invited user and sets the password. The token works only once. Fails with `INVALID_INVITE` if the invitation can no longer be accepted.',
         body: AcceptInviteBody,
         response: {
           204: noContent('The user is active.'),

@@ -19,7 +19,7 @@ export function invite(app: App): void {
         tags: ['Invitations'],
         summary: 'Invite users by email',
         description:
-          'Creates an `invited` user for each address and sends an email with a link to accept. Users who are already invited get the email again; their role changes only if the caller is an administrator. Other existing users are not affected. Requires permission to create users with `email`, `role` and `status`. Fails with FORBIDDEN if the role, or a user who is already invited, has rights that the caller lacks. Administrators can invite MAX_BATCH_MUTATION addresses per request, other callers 100.',
+          'Creates a user with the status `invited` for each address, and sends an email with a link to accept the invitation. Users who are already invited receive the email again; their role changes only if you are an administrator. Other existing users are not affected. Requires permission to create users with `email`, `role`, and `status`. Fails with `FORBIDDEN` if the role, or a user who is already invited, has rights that you do not have. You can invite up to 100 addresses per request. Administrators can invite up to `MAX_BATCH_MUTATION`.',
         body: InviteBody,
         response: {
           204: noContent('The emails are being sent.'),

@@ -7,14 +7,16 @@ import {
   deadlineOfWrites,
   isForAdministrators,
   itemSerializer,
+  nounsOf,
 } from './definition.js';
 
 /** POST: creates one or many items. */
 export function createItems(app: App, definition: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors } = definition;
+  const noun = nounsOf(definition);
   const unseen = isForAdministrators(definition, 'create')
     ? {}
-    : { 204: noContent('Created. You cannot read the result.') };
+    : { 204: noContent('Created, but you cannot read the result.') };
   app.post(
     '/',
     {
@@ -22,14 +24,13 @@ export function createItems(app: App, definition: CollectionRoutes): void {
       schema: {
         operationId: `create${many}`,
         tags: [tag],
-        summary: `Create one or many ${collection}`,
-        description:
-          'Creates one item from an object, or several from a list (or `{"data": […]}`). Either all of them are created, or none. The response contains only what you can read.',
+        summary: `Create one or many ${noun.many}`,
+        description: `Creates one ${noun.one} from an object, or several ${noun.many} from a list (or \`{"data": […]}\`). If any ${noun.one} cannot be created, none are. The response contains only what you can read.`,
         querystring: ItemQuery,
         body: CreateBody,
         documented: { querystring: schemas.itemQuery, body: schemas.createBody },
         response: {
-          200: { ...schemas.createResponse, description: 'The created items.' },
+          200: { ...schemas.createResponse, description: `The created ${noun.many}.` },
           ...unseen,
           ...errorResponses(...errors.create),
         },

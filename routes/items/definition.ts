@@ -6,12 +6,19 @@ import type { WriteErrors } from '../../schemas/errors.js';
 import type { Need } from '../../schemas/needs.js';
 import type { App } from '../app.js';
 
+interface Nouns {
+  one: string;
+  many: string;
+}
+
 /** What the read routes of a collection need to know about it. */
 export interface ReadRoutes {
   collection: 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
   /** Used in operation IDs: `one` (`User`) gives `readUser`, and `many` (`Users`) gives `listUsers`. */
   one: string;
   many: string;
+  /** What the texts of the OpenAPI document call an item, if not `one` in lower case. */
+  nouns?: Nouns;
   tag: string;
   schemas: ReadSchemas;
   /** The schema of the key. */
@@ -33,6 +40,9 @@ export interface CollectionRoutes extends ReadRoutes {
     complete<Written>(request: FastifyRequest, key: string, written: Written): Promise<Written>;
   };
 }
+
+export const nounsOf = ({ one, many, nouns }: ReadRoutes): Nouns =>
+  nouns ?? { one: one.toLowerCase(), many: many.toLowerCase() };
 
 type Action = 'create' | 'read' | 'update' | 'delete';
 
@@ -64,7 +74,7 @@ export const deadlineOfWrites = 300_000;
 export const listHeaders = {
   link: Type.String({
     description:
-      'The next page (RFC 8288), if the list was requested with `limit=-1` and is longer than `QUERY_LIMIT_MAX`.',
+      'A link to the next page (RFC 8288). Sent if the list was requested with `limit=-1` and is longer than `QUERY_LIMIT_MAX`.',
     examples: ['<https://auth.example.com/users?limit=-1&cursor=eyJhZnRlciI6IjcifQ>; rel="next"'],
   }),
 };

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, configOf } from './definition.js';
+import { type CollectionRoutes, configOf, nounsOf } from './definition.js';
 
 /** DELETE of one item. */
 export function deleteItem(app: App, definition: CollectionRoutes): void {
   const { collection, one, tag, key, errors } = definition;
+  const noun = nounsOf(definition).one;
   app.delete(
     '/:id',
     {
@@ -13,8 +14,8 @@ export function deleteItem(app: App, definition: CollectionRoutes): void {
       schema: {
         operationId: `delete${one}`,
         tags: [tag],
-        summary: `Delete one ${one.toLowerCase()}`,
-        description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot delete.',
+        summary: `Delete one ${noun}`,
+        description: `Deletes the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist or you cannot delete it.`,
         params: Type.Object({ id: key }),
         response: {
           204: noContent('Deleted.'),

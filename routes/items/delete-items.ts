@@ -1,21 +1,21 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { DeleteBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, configOf, deadlineOfWrites } from './definition.js';
+import { type CollectionRoutes, configOf, deadlineOfWrites, nounsOf } from './definition.js';
 
 /** DELETE of many items. */
 export function deleteItems(app: App, definition: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors } = definition;
+  const noun = nounsOf(definition);
   app.delete(
     '/',
     {
-      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites },
+      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites, nounsOf },
       schema: {
         operationId: `delete${many}`,
         tags: [tag],
-        summary: `Delete many ${collection}`,
-        description:
-          'Deletes the items with the given keys, or the items that a query selects. Either all of them are deleted, or none.',
+        summary: `Delete many ${noun.many}`,
+        description: `Deletes the ${noun.many} with the given IDs, or the ${noun.many} that a query selects. If any ${noun.one} cannot be deleted, none are.`,
         body: DeleteBody,
         documented: { body: schemas.deleteBody },
         response: { 204: noContent('Deleted.'), ...errorResponses(...errors.remove) },

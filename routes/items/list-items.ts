@@ -1,11 +1,12 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ListQuery } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
-import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
+import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
 
 /** GET of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;
+  const noun = nounsOf(definition);
   app.get(
     '/',
     {
@@ -13,13 +14,12 @@ export function listItems(app: App, definition: ReadRoutes): void {
       schema: {
         operationId: `list${many}`,
         tags: [tag],
-        summary: `List ${collection}`,
-        description:
-          'Returns the items that match the query and that you can read. With `aggregate`, returns the results of the aggregation instead.',
+        summary: `List ${noun.many}`,
+        description: `Returns the ${noun.many} that match the query and that you can read. With \`aggregate\`, returns the results of the aggregation instead.`,
         querystring: ListQuery,
         documented: { querystring: schemas.listQuery },
         response: {
-          200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
+          200: { ...schemas.queryResponse, description: `The ${noun.many}.`, headers: listHeaders },
           ...errorResponses('INVALID_QUERY'),
         },
       },

@@ -2,11 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
-import { configOf, itemSerializer, type ReadRoutes } from './definition.js';
+import { configOf, itemSerializer, nounsOf, type ReadRoutes } from './definition.js';
 
 /** GET of one item. */
 export function readItem(app: App, definition: ReadRoutes): void {
   const { collection, one, tag, schemas, key } = definition;
+  const noun = nounsOf(definition).one;
   app.get(
     '/:id',
     {
@@ -14,13 +15,13 @@ export function readItem(app: App, definition: ReadRoutes): void {
       schema: {
         operationId: `read${one}`,
         tags: [tag],
-        summary: `Read one ${one.toLowerCase()}`,
-        description: 'Returns `FORBIDDEN` both for an item that does not exist and for one that you cannot read.',
+        summary: `Read one ${noun}`,
+        description: `Returns the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist or you cannot read it.`,
         params: Type.Object({ id: key }),
         querystring: ItemQuery,
         documented: { querystring: schemas.itemQuery },
         response: {
-          200: { ...schemas.response, description: 'The item.' },
+          200: { ...schemas.response, description: `The ${noun}.` },
           ...errorResponses('INVALID_QUERY'),
         },
       },

@@ -1,11 +1,12 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { SearchBody } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
-import { configOf, itemSerializer, listHeaders, type ReadRoutes, sendList } from './definition.js';
+import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
 
 /** SEARCH of a collection: the query is in the body, where it can be longer than in a URL. */
 export function searchItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;
+  const noun = nounsOf(definition);
   app.route({
     method: 'SEARCH',
     url: '/',
@@ -13,13 +14,12 @@ export function searchItems(app: App, definition: ReadRoutes): void {
     schema: {
       operationId: `search${many}`,
       tags: [tag],
-      summary: `Search ${collection}`,
-      description:
-        'The same as the list operation, with the query in the body. Use it for queries that are too long for a URL.',
+      summary: `Search ${noun.many}`,
+      description: `Returns the same ${noun.many} as \`GET\`, but takes the query from the body. Use this operation for queries that are too long for a URL.`,
       body: SearchBody,
       documented: { body: schemas.searchBody },
       response: {
-        200: { ...schemas.queryResponse, description: `The ${collection}.`, headers: listHeaders },
+        200: { ...schemas.queryResponse, description: `The ${noun.many}.`, headers: listHeaders },
         ...errorResponses('INVALID_QUERY'),
       },
     },

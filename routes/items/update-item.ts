@@ -3,14 +3,15 @@ import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer } from './definition.js';
+import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer, nounsOf } from './definition.js';
 
 /** PATCH of one item. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
   const { collection, one, tag, schemas, errors, key, updated } = definition;
+  const noun = nounsOf(definition).one;
   const unseen = isForAdministrators(definition, 'update')
     ? {}
-    : { 204: noContent('Updated. You cannot read the result.') };
+    : { 204: noContent('Updated, but you cannot read the result.') };
   app.patch(
     '/:id',
     {
@@ -18,14 +19,14 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
       schema: {
         operationId: `update${one}`,
         tags: [tag],
-        summary: `Update one ${one.toLowerCase()}`,
-        description: `Changes only the given fields.${updated ? ` ${updated.description}` : ''}`,
+        summary: `Update one ${noun}`,
+        description: `Changes the given fields of the ${noun}. Other fields remain unchanged.${updated ? ` ${updated.description}` : ''}`,
         params: Type.Object({ id: key }),
         querystring: ItemQuery,
         body: UpdateBody,
         documented: { querystring: schemas.itemQuery, body: schemas.updateBody },
         response: {
-          200: { ...(updated?.response ?? schemas.response), description: 'The updated item.' },
+          200: { ...(updated?.response ?? schemas.response), description: `The updated ${noun}.` },
           ...unseen,
           ...errorResponses(...errors.update),
         },

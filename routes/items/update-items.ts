@@ -7,14 +7,16 @@ import {
   deadlineOfWrites,
   isForAdministrators,
   itemSerializer,
+  nounsOf,
 } from './definition.js';
 
 /** PATCH of many items. */
 export function updateItems(app: App, routes: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors } = routes;
+  const noun = nounsOf(routes);
   const unseen = isForAdministrators(routes, 'update')
     ? {}
-    : { 204: noContent('Updated. You cannot read the result.') };
+    : { 204: noContent('Updated, but you cannot read the result.') };
   app.patch(
     '/',
     {
@@ -22,14 +24,13 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
       schema: {
         operationId: `update${many}`,
         tags: [tag],
-        summary: `Update many ${collection}`,
-        description:
-          'Sets the same values on the items with the given keys, or on the items that a query selects. If the body is a list of items with their IDs, sets different values on each item. Either all of them are updated, or none.',
+        summary: `Update many ${noun.many}`,
+        description: `Sets the same values on all ${noun.many} that \`keys\` lists or \`query\` selects. To set different values on each ${noun.one}, send a list of ${noun.many} with their IDs instead. If any ${noun.one} cannot be updated, none are.`,
         querystring: ItemQuery,
         body: UpdateManyBody,
         documented: { querystring: schemas.itemQuery, body: schemas.updateManyBody },
         response: {
-          200: { ...schemas.listResponse, description: 'The updated items.' },
+          200: { ...schemas.listResponse, description: `The updated ${noun.many}.` },
           ...unseen,
           ...errorResponses(...errors.update),
         },

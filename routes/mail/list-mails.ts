@@ -11,7 +11,7 @@ export function listMails(app: App): void {
         operationId: 'listMails',
         tags: ['Mails'],
         summary: 'List queued emails',
-        description: 'Administrators only. Returns the newest emails first.',
+        description: 'Returns the queued emails, newest first. Requires administrator access.',
         querystring: ListMailsQuery,
         response: {
           200: { ...MailListResponse, description: 'The emails.' },

@@ -12,8 +12,9 @@ export function retryMail(app: App): void {
         operationId: 'retryMail',
         tags: ['Mails'],
         summary: 'Retry a failed email',
-        description: 'Administrators only. Returns 403 for an email that is still waiting or has been sent.',
-        params: Type.Object({ id: Uuid('Identifier of the email.') }),
+        description:
+          'Puts a failed email back in the queue. Fails with `FORBIDDEN` if the email is still waiting or has been sent. Requires administrator access.',
+        params: Type.Object({ id: Uuid('The ID of the email.') }),
         response: { 204: noContent('The email is back in the queue.'), ...errorResponses() },
       },
     },

@@ -1,56 +1,99 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 
 const visitorPages = [
   'login',
   'forgot-password',
-  'reset-password',
-  'accept-invite',
   'register',
   'verified',
   'confirm-email',
   'cancel-email-change',
+  'not-me',
 ] as const;
+
+const languageCookie = 'gatehouse_language';
+/** Seconds. */
+const year = 365 * 24 * 60 * 60;
 
 /** The pages are open to anyone, so an invalid session cookie does not keep users from signing in again. */
 export function pageRoutes(app: App): void {
+  const { pathname, protocol } = new URL(app.config.PUBLIC_URL);
+  const hidden = { schema: { hide: true } };
+
   const visitOf = ({ query, headers, cookies }: FastifyRequest) => ({
     query: query as Record<string, unknown>,
     acceptLanguage: headers['accept-language'],
-    hasSession: cookies[app.config.SESSION_COOKIE_NAME] !== undefined,
+    // A request can fail before its cookies are parsed.
+    language: cookies?.[languageCookie],
+    hasSession: cookies?.[app.config.SESSION_COOKIE_NAME] !== undefined,
   });
 
+  /** Sends a page, and remembers the language if the user has chosen one. */
+  const send = (reply: FastifyReply, { html, headers, chosen }: Awaited<ReturnType<typeof app.pages.render>>) => {
+    if (chosen !== undefined) {
+      const path = `${pathname.replace(/\/+$/, '')}/account`;
+      const attributes = {
+        path,
+        httpOnly: true,
+        secure: protocol === 'https:',
+        sameSite: 'lax',
+        maxAge: year,
+      } as const;
+      reply.setCookie(languageCookie, chosen, attributes);
+    }
+    return reply.headers(headers).send(html);
+  };
+
   for (const name of visitorPages) {
-    app.get(`/${name}`, { schema: { hide: true } }, async (request, reply) => {
-      const { html, headers } = await app.pages.render(name, visitOf(request));
-      return reply.headers(headers).send(html);
+    app.get(`/${name}`, hidden, async (request, reply) => send(reply, await app.pages.render(name, visitOf(request))));
+  }
+
+  // The pages that links in emails open. Opening one changes nothing, because programs that scan emails do that as well.
+  const linkPages = {
+    'verify-email': (token: string, request: FastifyRequest) =>
+      app.registration.inspect(token, app.registrationBrowser.hashesIn(request)),
+    'accept-invite': (token: string) => app.invites.inspect(token),
+    'reset-password': (token: string) => app.passwordReset.inspect(token),
+    'email-login': (token: string) => app.emailLogin.inspect(token),
+  } as const;
+  for (const [name, inspect] of Object.entries(linkPages) as [
+    keyof typeof linkPages,
+    (typeof linkPages)['verify-email'],
+  ][]) {
+    app.get(`/${name}`, hidden, async (request, reply) => {
+      const visit = visitOf(request);
+      const { token } = visit.query;
+      const link =
+        typeof token === 'string'
+          ? await inspect(token, request).catch((error: unknown) => ({
+              reason: error instanceof ApiError ? error.code : 'SERVICE_UNAVAILABLE',
+            }))
+          : undefined;
+      return send(reply, await app.pages.render(name, { ...visit, ...(link === undefined ? {} : { link }) }));
     });
   }
 
-  // Changes nothing, because programs that scan emails open links.
-  app.get('/verify-email', { schema: { hide: true } }, async (request, reply) => {
-    const visit = visitOf(request);
-    const { token } = visit.query;
-    const confirmation =
-      typeof token === 'string'
-        ? await app.registration
-            .inspect(token, app.registrationBrowser.hashesIn(request))
-            .catch((error: unknown) => ({ reason: error instanceof ApiError ? error.code : 'SERVICE_UNAVAILABLE' }))
-        : undefined;
-    const { html, headers } = await app.pages.render('verify-email', {
-      ...visit,
-      ...(confirmation === undefined ? {} : { confirmation }),
+  for (const view of [undefined, ...app.pages.accountViews]) {
+    app.get(`/${view ?? ''}`, hidden, async (request, reply) => {
+      const visit = { ...visitOf(request), ...(view === undefined ? {} : { view }) };
+      if (!visit.hasSession) {
+        return reply.header('cache-control', 'no-store').redirect(app.pages.loginUrl(visit));
+      }
+      return send(reply, await app.pages.render('account', visit));
     });
-    return reply.headers(headers).send(html);
-  });
+  }
 
-  app.get('/', { schema: { hide: true } }, async (request, reply) => {
-    const visit = visitOf(request);
-    if (!visit.hasSession) {
-      return reply.header('cache-control', 'no-store').redirect(app.pages.loginUrl(visit));
-    }
-    const { html, headers } = await app.pages.render('account', visit);
-    return reply.headers(headers).send(html);
+  // Browsers get a page instead of the error that clients of the API get.
+  app.setErrorHandler(async (error, request, reply) => {
+    const isForPerson = request.method === 'GET' && /\btext\/html\b/i.test(request.headers.accept ?? '');
+    if (!isForPerson) throw error;
+    const status = error instanceof ApiError ? error.status : 500;
+    if (status >= 500) request.log.error({ err: error }, 'a page could not be shown');
+    if (error instanceof ApiError && error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+    return send(reply.code(status), await app.pages.renderError(status, visitOf(request)));
+  });
+  app.setNotFoundHandler((request) => {
+    throw new ApiError('ROUTE_NOT_FOUND', { path: request.url.split('?', 1)[0] ?? '' });
   });
 }

@@ -16,11 +16,11 @@ export function completeProviderLogin(app: App): void {
         tags: ['Providers'],
         summary: 'Complete a provider login',
         description:
-          'Completes a provider login of a user with two-factor authentication. Call it with the code within five minutes after the provider redirected back, in the same browser: the service recognizes the login by a cookie.',
+          "Completes a provider login for a user with two-factor authentication. Send the code from the same browser within five minutes of the provider's redirect. The service recognizes the login by a cookie.",
         params: ProviderParams,
         body: CompleteProviderLoginBody,
         response: {
-          200: { ...SessionTokensResponse, description: 'Logged in.', headers: cookieHeaders },
+          200: { ...SessionTokensResponse, description: 'The login succeeded.', headers: cookieHeaders },
           ...errorResponses('ROUTE_NOT_FOUND', 'FORBIDDEN', 'INVALID_OTP', 'INVALID_PROVIDER_CONFIG'),
         },
       },

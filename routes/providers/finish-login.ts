@@ -9,16 +9,11 @@ import { inPopup } from './popup.js';
 
 /** The callback from a provider. */
 export const finishOAuthLogin = (app: App): void =>
-  finishLogin(app, '/oauth', 'finishOAuthLogin', 'Handle the provider callback (OAuth)');
+  finishLogin(app, '/oauth', 'finishOAuthLogin', 'Handle the OAuth callback');
 
 /** The same, at the callback URL that is registered with providers. */
 export const finishProviderLogin = (app: App): void =>
-  finishLogin(
-    app,
-    '/login',
-    'finishProviderLogin',
-    'Handle the provider callback (the URL to register with the provider)',
-  );
+  finishLogin(app, '/login', 'finishProviderLogin', 'Handle the provider callback');
 
 /** Both callbacks respond alike. The response depends on the operation that started the login. */
 function finishLogin(app: App, family: string, operationId: string, summary: string): void {
@@ -37,16 +32,22 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
         tags: ['Providers'],
         summary,
         description:
-          'The provider redirects the browser to this URL. The response depends on which operation started the login, not on which of the two callback URLs is used. For a user with two-factor authentication, the response is `INVALID_OTP`; complete the login with `POST /auth/login/{provider}`.',
+          'The provider redirects the browser to this URL after the login. There are two callback URLs; register `/auth/login/{provider}/callback` with the provider. The response depends on the operation that started the login, not on the callback URL. For a user with two-factor authentication, the login fails with `INVALID_OTP`; complete it with `POST /auth/login/{provider}`.',
         security: browserSession,
         params: ProviderParams,
         // Any value is accepted, because an invalid response ends the login like a failed one, with a redirect.
         querystring: Type.Object({}),
         documented: { querystring: CallbackQuery },
         response: {
-          200: { ...ProviderTokens, description: 'Logged in, without `redirect`.', headers: cookieHeaders },
+          200: {
+            ...ProviderTokens,
+            description: 'The login succeeded and was started without `redirect`.',
+            headers: cookieHeaders,
+          },
           302: {
-            ...noContent('Redirects to `redirect`. If the login failed, `reason` contains the error code.'),
+            ...noContent(
+              'Redirects to `redirect`. If the login failed, the query parameter `reason` contains the error code.',
+            ),
             headers: redirectHeaders,
           },
           ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),

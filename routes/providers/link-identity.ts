@@ -19,8 +19,8 @@ export function linkIdentity(app: App): void {
         tags: ['Providers'],
         summary: 'Start linking a provider account',
         description:
-          'Returns a URL at the provider and sets cookies that bind the flow to the browser. Open the URL in the same browser. When the provider redirects back, the provider account is linked, so you can sign in with it, and the browser is redirected to `redirect`. If the provider account is already linked to another account, the flow fails with `INVALID_PROVIDER`; if you set `redirect`, the code is passed to it as `?reason=`.',
-        params: Type.Object({ id: Type.String({ description: 'Key of the provider.', examples: ['github'] }) }),
+          'Starts linking a provider account to your account, so that you can log in with it. Returns a URL of the provider and sets cookies that bind the flow to the browser. Open the URL in the same browser. When the provider redirects back, the service links the provider account and redirects the browser to `redirect`. If the provider account is already linked to another user, the flow fails with `INVALID_PROVIDER`. If you set `redirect`, the service adds the error code to it as the query parameter `reason`.',
+        params: Type.Object({ id: Type.String({ description: 'The key of the provider.', examples: ['github'] }) }),
         body: LinkIdentityBody,
         response: {
           200: { ...LinkIdentityResponse, description: 'The URL to open.', headers: linkHeaders },

@@ -11,9 +11,9 @@ export function listIdentities(app: App): void {
         operationId: 'listIdentities',
         tags: ['Providers'],
         summary: 'List your linked accounts',
-        description: 'Returns the provider accounts that can sign in to your account, the primary one first.',
+        description: 'Returns the provider accounts that you can log in with, the primary one first.',
         response: {
-          200: { ...IdentitiesResponse, description: 'The accounts.' },
+          200: { ...IdentitiesResponse, description: 'The linked accounts.' },
           ...errorResponses(),
         },
       },

@@ -14,9 +14,9 @@ export function startOAuthLogin(app: App): void {
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],
-        summary: 'Log in with a provider (OAuth)',
+        summary: 'Start an OAuth login',
         description:
-          'Open this URL in a browser. After the login, the browser is redirected to `redirect` with the session in cookies. Without `redirect`, the tokens are returned as JSON.',
+          "Redirects the browser to the provider. Open this URL in a browser. After the login, the service sets the session's cookies and redirects the browser to `redirect`. Without `redirect`, it returns the tokens as JSON.",
         params: ProviderParams,
         querystring: StartLoginQuery,
         response: {

@@ -15,9 +15,9 @@ export function startProviderLogin(app: App): void {
       schema: {
         operationId: 'startProviderLogin',
         tags: ['Providers'],
-        summary: 'Log in through a provider',
+        summary: 'Start a provider login',
         description:
-          'Open this URL in a browser. After the login, the browser is redirected to `redirect`, or to `/` by default, with the session in cookies. To link a provider account to your account, use `POST /users/me/identities/{provider}`.',
+          "Redirects the browser to the provider. Open this URL in a browser. After the login, the service sets the session's cookies and redirects the browser to `redirect`, or to `/` by default. To link a provider account to your account, use `POST /users/me/identities/{provider}`.",
         params: ProviderParams,
         querystring: StartLoginQuery,
         response: {

@@ -13,10 +13,10 @@ export function unlinkIdentity(app: App): void {
         tags: ['Providers'],
         summary: 'Unlink a provider account',
         description:
-          'Unlinks the provider account, so that you can no longer sign in with it, and ends your other sessions. You cannot remove your only way to sign in.',
-        params: Type.Object({ id: Uuid('Identifier of the identity.') }),
+          'Unlinks a provider account, so that you can no longer log in with it, and ends your other sessions. Fails with `UNPROCESSABLE_CONTENT` if it is your only way to log in, or if your role comes from the provider.',
+        params: Type.Object({ id: Uuid('The ID of the linked account.') }),
         response: {
-          204: noContent('Unlinked.'),
+          204: noContent('The provider account has been unlinked.'),
           ...errorResponses('UNPROCESSABLE_CONTENT'),
         },
       },

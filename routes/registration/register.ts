@@ -6,13 +6,18 @@ export function register(app: App): void {
   app.post(
     '/register',
     {
-      config: { access: 'anonymous', recordedAs: ['register', 'users'], acceptsUnknownKeys: true },
+      config: {
+        access: 'anonymous',
+        rateClass: 'registration',
+        recordedAs: ['register', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'register',
         tags: ['Registration'],
         summary: 'Register a new user',
         description:
-          'Open to everyone while the setting `public_registration` is on. The response is the same and takes the same time, whether or not a user is created, so it does not reveal which addresses are known. If the settings require verification, the service sends a link to verify the address. Until the address is verified, each registration of it is independent: a link activates the password and names of the registration that it was sent for. If the address already has an active account, its user gets an email that says so. To find out whether the password is acceptable, call `POST /auth/password/check` first. A client address can register five times per minute.',
+          'Creates a user. Open to everyone while the setting `public_registration` is turned on. The response and the response time are always the same, so they do not reveal whether the address is already in use. If the settings require verification, the service sends a verification link to the address. Until the address is verified, each registration is independent: a link activates the password and names of the registration that it was sent for. If the address belongs to an active account, its owner is notified by email. To find out whether a password is acceptable, call `POST /auth/password/check` first. Each client address can register five times per minute.',
         body: RegisterBody,
         response: {
           204: {
@@ -20,7 +25,8 @@ export function register(app: App): void {
             headers: {
               'set-cookie': {
                 type: 'string',
-                description: 'A cookie by which `POST /users/register/verify-email` recognizes this browser.',
+                description:
+                  'The registration cookie, which lets `POST /users/register/verify-email` recognize this browser.',
               },
             },
           },

@@ -12,7 +12,7 @@ export function resendVerification(app: App): void {
         tags: ['Registration'],
         summary: 'Resend the verification email',
         description:
-          'Sends the email of the latest registration of an address again, if the address is waiting for verification. Links in earlier emails remain valid. The response is the same for all addresses, and also when too many emails were requested.',
+          'Resends the verification email for the latest registration of an address, if the address is still waiting for verification. Links in earlier emails remain valid. The response is always the same, even if the address is unknown or too many emails were requested.',
         body: ResendVerificationBody,
         response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },

@@ -14,13 +14,19 @@ export function verifyEmail(app: App): void {
         tags: ['Registration'],
         summary: 'Verify a registered email address',
         description:
-          'Activates the registration that the link belongs to, with its password and names. Use it only if the page at your `verification_url` calls it: programs that scan emails may follow such links. The default link opens a page that calls `POST /users/register/verify-email`. A client that accepts `text/html` is redirected to a page with the outcome; other clients get the status.',
+          'Activates the registration that the link belongs to, with its password and names. Call this operation only from the page at your `verification_url`. Do not link to it from an email, because email scanners may follow the link. The default link opens a page that calls `POST /users/register/verify-email` instead. Clients that accept `text/html` are redirected to a page that shows the outcome; other clients receive the status code.',
         querystring: VerifyEmailQuery,
         response: {
           204: noContent('The user is active.'),
           302: {
-            ...noContent('Browsers: redirects to a page that shows the outcome.'),
-            headers: { location: { type: 'string', description: 'The page; `reason` in it is an error code.' } },
+            ...noContent('Redirects browsers to a page that shows the outcome.'),
+            headers: {
+              location: {
+                type: 'string',
+                description:
+                  'The URL of the page. If the verification failed, the query parameter `reason` contains the error code.',
+              },
+            },
           },
           ...errorResponses('INVALID_QUERY'),
         },

@@ -12,7 +12,7 @@ export function serverInfo(app: App): void {
         tags: ['Server'],
         summary: 'Read the public settings',
         description:
-          'Returns what a page needs before login: name, color, logo, language, and whether users can register.',
+          'Returns the settings that a page needs before login: the name, color, logo, and language of the project, and whether users can register.',
         response: {
           200: { ...ServerInfoResponse, description: 'The public settings.' },
           ...errorResponses(),

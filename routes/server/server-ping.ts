@@ -6,7 +6,7 @@ export function serverPing(app: App): void {
   app.get(
     '/ping',
     {
-      config: { access: 'anonymous' },
+      config: { access: 'anonymous', isProbe: true },
       schema: {
         operationId: 'serverPing',
         tags: ['Server'],

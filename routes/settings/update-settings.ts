@@ -17,7 +17,7 @@ export function updateSettings(app: App): void {
         tags: ['Settings'],
         summary: 'Update the settings',
         description:
-          'Changes only the given settings, which take effect with the next request. Only administrators can change settings other than `project_*` and `default_language`. Returns 422 for a public policy that grants `admin_access` or `app_access`, and for a registration role that leads to `admin_access`.',
+          'Changes the given settings, which take effect with the next request. Only administrators can change settings other than `project_*` and `default_language`. Fails with `UNPROCESSABLE_CONTENT` if the public policy grants `admin_access` or `app_access`, or if the registration role grants `admin_access`.',
         querystring: SettingsQuery,
         body: SettingsInput,
         response: {
@@ -25,7 +25,7 @@ export function updateSettings(app: App): void {
             ...SettingsResponse,
             description: 'The updated settings that you can read.',
           },
-          204: noContent('Updated. You cannot read the result.'),
+          204: noContent('Updated, but you cannot read the result.'),
           ...errorResponses('INVALID_QUERY', 'FAILED_VALIDATION', 'INVALID_FOREIGN_KEY', 'UNPROCESSABLE_CONTENT'),
         },
       },

@@ -18,10 +18,10 @@ export function createRecoveryCodes(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Create new recovery codes',
         description:
-          'Returns ten recovery codes, which replace all earlier ones and are never returned again. Requires a fresh session, and `password` or `otp` in the body.',
+          'Creates and returns ten recovery codes, which replace all earlier ones. You cannot retrieve them again. Requires a fresh session, and either `password` or `otp` in the body.',
         body: CreateRecoveryCodesBody,
         response: {
-          200: { ...RecoveryCodesResponse, description: 'The codes.' },
+          200: { ...RecoveryCodesResponse, description: 'The recovery codes.' },
           ...errorResponses('INVALID_OTP'),
         },
       },

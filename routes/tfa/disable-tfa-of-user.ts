@@ -17,12 +17,12 @@ export function disableTfaOfUser(app: App): void {
       schema: {
         operationId: 'disableTfaOfUser',
         tags: ['Two-factor authentication'],
-        summary: 'Turn off two-factor authentication of a user',
+        summary: "Disable a user's two-factor authentication",
         description:
-          'Available to administrators, and to callers who can update `tfa_secret` of the user if the user has no rights that the caller lacks. Ends all sessions of the user. If the user is an administrator, the session of the caller must be fresh. For your own account, use `POST /users/me/tfa/disable`.',
-        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+          "Turns off two-factor authentication for the user and ends all of the user's sessions. Requires administrator access, or permission to update the user's `tfa_secret` if the user has no rights that you do not have. If the user is an administrator, your session must be fresh. For your own account, use `POST /users/me/tfa/disable` instead.",
+        params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: {
-          204: noContent('Two-factor authentication is off.'),
+          204: noContent('Two-factor authentication is turned off.'),
           ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
         },
       },

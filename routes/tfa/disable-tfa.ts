@@ -18,10 +18,10 @@ export function disableTfa(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Turn off two-factor authentication',
         description:
-          'Deletes your recovery codes and ends your other sessions. The code is sufficient proof: the session does not have to be fresh, and no permission is required.',
+          'Turns off two-factor authentication, deletes your recovery codes, and ends your other sessions. The code confirms your identity, so the session does not have to be fresh. Requires no permission.',
         body: DisableTfaBody,
         response: {
-          204: noContent('Two-factor authentication is off.'),
+          204: noContent('Two-factor authentication is turned off.'),
           ...errorResponses(),
         },
       },

@@ -18,9 +18,9 @@ export function enableTfa(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Turn on two-factor authentication',
         description:
-          'After this, each login requires a code; static tokens still work without one. Your other sessions end. Requires a fresh session, but no permission.',
+          'Turns on two-factor authentication and ends your other sessions. From then on, each login requires a code, but static tokens still work without one. Requires a fresh session. Requires no permission.',
         body: EnableTfaBody,
-        response: { 204: noContent('Two-factor authentication is on.'), ...errorResponses() },
+        response: { 204: noContent('Two-factor authentication is turned on.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

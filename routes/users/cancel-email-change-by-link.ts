@@ -10,11 +10,11 @@ export function cancelEmailChangeByLink(app: App): void {
       schema: {
         operationId: 'cancelEmailChangeByLink',
         tags: ['Own account'],
-        summary: 'Cancel an email change by link',
+        summary: 'Cancel email change by link',
         description:
-          'Withdraws the pending change of address with the token from the notice to the old address. No login is required. The response is the same if no change is pending. Fails with `FORBIDDEN` when the address has already changed.',
+          'Cancels the pending email change, using the token from the notice to the old address. Requires no login. Also succeeds if no change is pending. Fails with `FORBIDDEN` if the address has already been changed.',
         body: EmailConfirmBody,
-        response: { 204: noContent('No change of address is pending.'), ...errorResponses() },
+        response: { 204: noContent('No email change is pending.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

@@ -10,8 +10,8 @@ export function cancelEmailChange(app: App): void {
         operationId: 'cancelEmailChange',
         tags: ['Own account'],
         summary: 'Cancel an email change',
-        description: 'Withdraws your request for a new address. The response is the same if no request is pending.',
-        response: { 204: noContent('No change of address is pending.'), ...errorResponses() },
+        description: 'Cancels your pending email change. Also succeeds if no change is pending.',
+        response: { 204: noContent('No email change is pending.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

@@ -12,10 +12,10 @@ export function changeMyPassword(app: App): void {
         tags: ['Users'],
         summary: 'Change your password',
         description:
-          'Changes your password and ends your other sessions. Requires a fresh session or, for users without two-factor authentication, `current_password`, but no permission. A wrong `current_password` counts as a failed login attempt.',
+          'Changes your password and ends your other sessions. Requires a fresh session or, if you do not use two-factor authentication, `current_password`. Requires no permission. A wrong `current_password` counts as a failed login attempt.',
         body: ChangeMyPasswordBody,
         response: {
-          204: noContent('The password is changed.'),
+          204: noContent('The password has been changed.'),
           ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),
         },
       },

@@ -12,9 +12,9 @@ export function confirmEmailChange(app: App): void {
         tags: ['Own account'],
         summary: 'Confirm an email change',
         description:
-          'Changes the email address with the token from the link. All sessions of the user end, except the one that makes this request, if any. Fails with `FORBIDDEN` when the link has been used or canceled, or when another user has taken the address in the meantime.',
+          'Changes your email address, using the token from the confirmation link. All of your sessions end, except the one that sends this request, if any. Fails with `FORBIDDEN` if the link has been used, the change has been canceled, or another user now has the address.',
         body: EmailConfirmBody,
-        response: { 204: noContent('The address is changed.'), ...errorResponses() },
+        response: { 204: noContent('The address has been changed.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

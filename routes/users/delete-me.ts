@@ -12,9 +12,9 @@ export function deleteMe(app: App): void {
         tags: ['Own account'],
         summary: 'Delete your account',
         description:
-          'Deletes your account and everything that belongs to it. The audit log keeps the records of your actions. Fails with `FORBIDDEN` unless the setting `self_deletion` is on, and with `UNPROCESSABLE_CONTENT` for the last administrator.',
+          'Deletes your account and everything that belongs to it. The audit log keeps the records of your actions. Fails with `FORBIDDEN` if the setting `self_deletion` is turned off, and with `UNPROCESSABLE_CONTENT` if you are the last administrator.',
         response: {
-          204: { ...noContent('The account is deleted.'), headers: clearedCookieHeaders },
+          204: { ...noContent('The account has been deleted.'), headers: clearedCookieHeaders },
           ...errorResponses('UNPROCESSABLE_CONTENT'),
         },
       },

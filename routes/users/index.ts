@@ -21,7 +21,7 @@ export async function usersRoutes(app: App): Promise<void> {
     tag: 'Users',
     schemas: userSchemas,
     errors: userWriteErrors,
-    key: Uuid('Identifier of the user.'),
+    key: Uuid('The ID of the user.'),
     updated: {
       response: UserUpdateResponse,
       description: ownEmailChange,

@@ -12,7 +12,7 @@ export function readProfile(app: App): void {
         tags: ['Own account'],
         summary: 'Read your profile',
         description:
-          'Returns your own account. No permission is required, unlike `GET /users/me`, which returns what your permissions let you read. A static token can be used.',
+          'Returns your own account. Unlike `GET /users/me`, which returns only what your permissions allow you to read, this operation requires no permission. You can use a static token.',
         response: { 200: { ...ProfileResponse, description: 'Your profile.' }, ...errorResponses() },
       },
     },

@@ -17,9 +17,9 @@ export function requestEmailChange(app: App): void {
         tags: ['Own account'],
         summary: 'Request an email change',
         description:
-          'Emails a confirmation link to the new address. Emails a notice to the old address, with a link that cancels the change. Your address changes when you confirm the new one. A newer request replaces an older one. The response is the same if the address is taken; its owner then gets an email that says so. Requesting your current address sends no email.',
+          'Sends a confirmation link to the new address, and a notice with a cancellation link to the old address. Your address changes when you confirm the new one. A new request replaces an earlier one. The response is the same if the address is already in use; in that case, the owner of the address is notified instead. No email is sent if you request your current address.',
         body: EmailChangeBody,
-        response: { 204: noContent('The request is accepted.'), ...errorResponses() },
+        response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },
     },
     async (request, reply) => {

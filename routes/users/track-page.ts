@@ -9,15 +9,16 @@ export function trackPage(app: App): void {
       config: {
         access: 'authenticated',
         notRecorded: 'The page that a user visits is neither authentication nor administration.',
+        writesUnrecorded: true,
         acceptsUnknownKeys: true,
       },
       schema: {
         operationId: 'trackPage',
         tags: ['Users'],
         summary: 'Track the current page',
-        description: 'Stores the last page that you visited. No permission is required.',
+        description: 'Stores the last page that you visited. Requires no permission.',
         body: TrackPageBody,
-        response: { 204: noContent('Stored.'), ...errorResponses('VALUE_TOO_LONG') },
+        response: { 204: noContent('The page has been stored.'), ...errorResponses('VALUE_TOO_LONG') },
       },
     },
     async (request, reply) => {

@@ -17,8 +17,8 @@ export function unlockUser(app: App): void {
         tags: ['Users'],
         summary: 'Unlock a user',
         description:
-          'Resets the number of wrong passwords for the account, from all networks, so that the user can log in again immediately. Available to administrators, and to callers who can update `status` of the user if the user has no rights that the caller lacks. You cannot unlock your own account. If the user is an administrator, your session must be fresh. Does not change `status`; to reactivate a suspended user, update `status` instead.',
-        params: Type.Object({ id: Uuid('Identifier of the user.') }),
+          "Resets the account's count of wrong passwords, across all networks, so that the user can log in again immediately. Requires administrator access, or permission to update the user's `status` if the user has no rights that you do not have. You cannot unlock your own account. If the user is an administrator, your session must be fresh. This operation does not change `status`; to reactivate a suspended user, update `status` instead.",
+        params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: {
           204: noContent('The account is unlocked.'),
           ...errorResponses('REAUTHENTICATION_REQUIRED', 'FAILED_VALIDATION'),

@@ -19,7 +19,7 @@ export function updateMe(app: App): void {
         tags: ['Users'],
         summary: 'Update the current user',
         description: [
-          'A new password or email address ends your other sessions. Changing the password, the email address or the static token requires a fresh session or, for users without two-factor authentication, `current_password`. A request with a static token cannot change them.',
+          'Changes the given fields of your own user. Changing your password or email address ends your other sessions. To change your password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token.',
           ownEmailChange,
         ].join(' '),
         querystring: ItemQuery,
@@ -27,7 +27,7 @@ export function updateMe(app: App): void {
         documented: { querystring: userSchemas.itemQuery, body: userSchemas.updateBody },
         response: {
           200: { ...UserUpdateResponse, description: 'The updated user.' },
-          204: noContent('Updated. You cannot read the result.'),
+          204: noContent('Updated, but you cannot read the result.'),
           ...errorResponses(...userWriteErrors.update),
         },
       },

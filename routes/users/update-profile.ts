@@ -12,10 +12,10 @@ export function updateProfile(app: App): void {
         tags: ['Own account'],
         summary: 'Update your profile',
         description:
-          'Changes your names, language and picture. No permission is required. Fails with `FORBIDDEN` for static tokens, and when the setting `self_service` is off and you are not an administrator.',
+          'Changes your names, language, and picture. Requires no permission. Fails with `FORBIDDEN` if you use a static token, or if the setting `self_service` is turned off and you are not an administrator.',
         body: ProfileChanges,
         response: {
-          200: { ...ProfileResponse, description: 'Your profile after the change.' },
+          200: { ...ProfileResponse, description: 'Your updated profile.' },
           ...errorResponses('VALUE_TOO_LONG'),
         },
       },

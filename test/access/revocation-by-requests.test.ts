@@ -3,6 +3,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';
 import { admin, testConfig } from '../helpers/app.js';
+import { createTestDatabase } from '../helpers/databases.js';
 import { tokenFor } from '../helpers/mails.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
@@ -162,8 +163,11 @@ t.test('a refresh can be repeated on an instance with a newer SECRET', async (t)
     'the former secret which is long enough',
     'the present secret which is long enough',
   ];
+  // Its own, because the other instances know neither SECRET.
+  const { location, drop } = await createTestDatabase({ hasTables: true });
+  atEndOf(t, drop);
   const start = async (variables: Record<string, string>) => {
-    const instance = await buildApp(testConfig(variables), { clock: clock.now, database: database.location });
+    const instance = await buildApp(testConfig(variables), { clock: clock.now, database: location });
     atEndOf(t, () => instance.close());
     return (path: string, request: object) => instance.inject({ method: 'POST', url: path, ...request });
   };

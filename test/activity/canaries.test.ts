@@ -5,6 +5,7 @@ import { loggerOptions } from '../../plugins/server/logging.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
+import { amountOf } from '../helpers/long.js';
 import { tokenFor } from '../helpers/mails.js';
 import { providerVariables } from '../helpers/openid-provider.js';
 import { allOperations } from '../helpers/operations.js';
@@ -21,7 +22,7 @@ import { adminToken, asAdmin } from '../helpers/writing.js';
  */
 
 /** `npm run test:soak` sends 10,000. */
-const amount = Number(process.env.CANARIES ?? 400);
+const amount = amountOf('CANARIES', { short: 200, long: 2_000 });
 
 /** Part of every secret. Its characters are valid in base32, recovery codes, JWTs, and headers. */
 const mark = 'canaryqzhenbax';

@@ -6,6 +6,7 @@ import { buildApp } from '../../app.js';
 import { activity, activityChain } from '../../db/schema.js';
 import { createSeals } from '../../plugins/activity/hmac-signatures.js';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
+import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { testConfig } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
@@ -83,6 +84,7 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
     `action = 'delete'`,
     `outcome = 'failure'`,
     `code = 'FORBIDDEN'`,
+    `reason = 'suspended'`,
     `"user" = '00000000-0000-4000-8000-000000000000'`,
     `"user" = null`,
     `collection = 'users'`,
@@ -282,7 +284,7 @@ t.test('after SECRET changes, rows sealed with a previous secret are still verif
     t.equal(await app.activityChain.link(), 1);
     t.match(await verify(app), { isIntact: true, linked: 1 });
   });
-  await run({ SECRET: second }, async (app) => {
+  await run({ SECRET: second, LOST_SECRET_ID: secretIdOf(first) }, async (app) => {
     await t.rejects(app.activityChain.link(), /SECRET that is not in PREVIOUS_SECRETS/);
     t.match(await verify(app), { isIntact: false, fault: /sealed with an unknown SECRET/ });
   });

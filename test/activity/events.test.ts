@@ -5,10 +5,12 @@ import t from 'tap';
 import { rows } from '../../db/client.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { createAuthenticator } from '../helpers/authenticator.js';
 import { committedDocument } from '../helpers/document.js';
 import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { configOf } from '../helpers/operations.js';
+import { addPasskey, creationOptions, signIn } from '../helpers/passkeys.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
@@ -166,6 +168,49 @@ const done: Record<string, () => Promise<Done>> = {
     const response = await post('/auth/password/request', { email: newEmail() });
     const row = { action: 'password_reset_request', user: null, collection: 'users', item: null, changed: null };
     return { response, rows: [row] };
+  },
+  requestEmailLogin: async () => {
+    await send('PATCH', '/settings', { email_login: true });
+    const response = await post('/auth/email/request', { email: newEmail() });
+    const row = { action: 'email_login_request', user: null, collection: 'users', item: null, changed: null };
+    return { response, rows: [row] };
+  },
+  loginWithEmail: async () => {
+    await send('PATCH', '/settings', { email_login: true });
+    const { id, email } = await createUser(app);
+    await post('/auth/email/request', { email });
+    const response = await post('/auth/email', { token: await tokenFor(app, email) });
+    return { response, rows: [byThemselves('login', id)] };
+  },
+  loginWithPasskey: async () => {
+    const { id, headers } = await signedIn();
+    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    return { response: await signIn(service, passkey), rows: [byThemselves('login', id)] };
+  },
+  addPasskey: async () => {
+    const { id, headers } = await signedIn();
+    const authenticator = createAuthenticator({ origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const credential = authenticator.create(await creationOptions(service, headers));
+    const response = await post('/users/me/passkeys', { credential }, headers);
+    return { response, rows: [byThemselves('passkey_add', id, 'passkeys', response.json().data.id)] };
+  },
+  renamePasskey: async () => {
+    const { id, headers } = await signedIn();
+    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const response = await send('PATCH', `/users/me/passkeys/${passkey.id}`, { name: 'Phone' }, headers);
+    return { response, rows: [{ ...byThemselves('update', id, 'passkeys', passkey.id), changed: ['name'] }] };
+  },
+  removePasskey: async () => {
+    const { id, headers } = await signedIn();
+    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const response = await request({ method: 'DELETE', url: `/users/me/passkeys/${passkey.id}`, headers });
+    return { response, rows: [byThemselves('passkey_remove', id, 'passkeys', passkey.id)] };
+  },
+  removePasskeyOfUser: async () => {
+    const { id, headers } = await signedIn();
+    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const response = await request({ method: 'DELETE', url: `/users/${id}/passkeys/${passkey.id}`, headers: asAdmin });
+    return { response, rows: [byAdmin('passkey_remove', 'passkeys', passkey.id)] };
   },
   resetPassword: async () => {
     const { id, email } = await createUser(app);
@@ -325,8 +370,8 @@ const done: Record<string, () => Promise<Done>> = {
     const [code] = response.json().data;
     const used = await login(code);
     t.match(await recorded(app, used.headers['x-request-id']), [
-      { ...byThemselves('recovery_code_used', id) },
       { ...byThemselves('login', id) },
+      { ...byThemselves('recovery_code_used', id) },
     ]);
     return { response, rows: [byThemselves('recovery_codes', id)] };
   },

@@ -85,7 +85,7 @@ t.test('a registration without effect is recorded, and its response does not rev
   ]);
 });
 
-t.test('a lock is recorded once, for existing and unknown accounts; the requests it blocks are not', async (t) => {
+t.test('a lock is recorded once, for existing and unknown accounts; the requests it blocks say so', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { allow, wrong } = loginsOf(service);
@@ -101,16 +101,16 @@ t.test('a lock is recorded once, for existing and unknown accounts; the requests
     t.strictSame(statuses, [401, 401, 401, 429, 429, 429, 429, 429, 429, 429], who);
     const rows = (await recorded(app)).slice(before);
     t.match(
-      rows.map(({ action, outcome, item }) => ({ action, outcome, item })),
+      rows.map(({ action, outcome, code, reason, item }) => ({ action, outcome, code, reason, item })),
       [
-        { action: 'login', outcome: 'failure', item },
-        { action: 'login', outcome: 'failure', item },
-        { action: 'lock', outcome: 'success', item },
-        { action: 'login', outcome: 'failure', item },
+        ...Array(2).fill({ action: 'login', outcome: 'failure', code: 'INVALID_CREDENTIALS', item }),
+        { action: 'lock', outcome: 'success', code: null, reason: null, item },
+        { action: 'login', outcome: 'failure', code: 'INVALID_CREDENTIALS', item },
+        ...Array(7).fill({ action: 'login', outcome: 'failure', code: 'REQUESTS_EXCEEDED', reason: 'locked', item }),
       ],
       who,
     );
-    t.equal(rows.length, 4, who);
+    t.equal(rows.length, 11, who);
   }
   clock.advance(minute);
   t.equal((await wrong(account, '198.51.100.7')).statusCode, 401);
@@ -124,7 +124,10 @@ t.test('a lock after wrong codes is recorded, too', async (t) => {
   const otp = wrongCode(nextStep(service));
   for (let index = 0; index < 7; index++) await post('/auth/login', { email, password, otp });
   t.match(await recordedAs(app, 'lock'), [{ user: null, item: id, collection: 'users' }]);
-  t.equal((await recordedAs(app, 'login')).length, 5);
+  t.strictSame(
+    (await recordedAs(app, 'login')).map(({ reason, item }) => [reason, item]),
+    [...Array(5).fill(['wrong_code', id]), ['locked', id], ['locked', id]],
+  );
 });
 
 t.test('a flood of denied requests stops being recorded, and the omission is recorded', async (t) => {

@@ -13,7 +13,7 @@ const allowed: Record<string, string[]> = {
   routes: ['schemas', 'routes'],
   pages: ['pages'],
   'app.ts': ['schemas', 'db', 'plugins', 'routes'],
-  'server.ts': ['app.ts', 'plugins'],
+  'server.ts': ['app.ts', 'plugins', 'schemas'],
 };
 
 interface Source {
@@ -87,6 +87,7 @@ const modules = [
   'mail',
   'auth',
   'tfa',
+  'passkeys',
   'access',
   'items',
   'users',

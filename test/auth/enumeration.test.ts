@@ -13,7 +13,7 @@ import { countStatements } from '../helpers/statements.js';
 
 const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, request } = service;
-await app.db.update(settings).set({ publicRegistration: true });
+await app.db.update(settings).set({ publicRegistration: true, emailLogin: true });
 
 let strangers = 0;
 const newEmail = () => `stranger-${++strangers}@example.com`;
@@ -37,14 +37,20 @@ t.test('no response reveals whether a user exists (CVE-2024-39896, CVE-2024-4195
   t.strictSame(anonymous.map(({ operationId }) => operationId).sort(), [
     'checkPassword',
     'login',
+    'loginWithEmail',
     'register',
+    'requestEmailLogin',
     'requestPasswordReset',
     'resendVerification',
   ]);
   for (const { operationId, method, url, fields } of anonymous) {
     const told = new Map<string, unknown>();
     for (const [whose, email] of addresses) {
-      const payload = { email, ...(fields.has('password') ? { password: 'a password that is not theirs' } : {}) };
+      const payload = {
+        email,
+        ...(fields.has('password') ? { password: 'a password that is not theirs' } : {}),
+        ...(fields.has('code') ? { code: 'nobody’s' } : {}),
+      };
       const { statusCode, body, headers } = await request({ method, url, payload } as Parameters<typeof request>[0]);
       const { 'x-request-id': _id, date: _date, 'set-cookie': cookie, ...others } = headers;
       // Its value is random.

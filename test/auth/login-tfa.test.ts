@@ -4,6 +4,7 @@ import { sessions } from '../../db/schema.js';
 import { createTfaAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
+import { lastAccessOf } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { codeOfStep, rfcSecret, rfcVectors, stepLength, stepOf } from '../helpers/totp.js';
 
@@ -178,7 +179,7 @@ t.test('a rejected login leaves no trace', async (t) => {
   await login();
   await login('000000');
   t.equal(await app.db.$count(sessions, eq(sessions.user, id)), 0);
-  t.equal((await storedUser(app, id)).lastAccess, null);
+  t.equal(await lastAccessOf(app, id), null);
 });
 
 t.test('a user who is not allowed to log in gets the same error with any code', async (t) => {

@@ -5,6 +5,7 @@ import { storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
 import { mailsTo, tokenFor } from '../helpers/mails.js';
+import { addPasskey, signIn } from '../helpers/passkeys.js';
 import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
@@ -45,7 +46,8 @@ async function takenOver(service: TestApp, values: Parameters<typeof createUser>
   const email = `thief-${count}@example.org`;
   if ((await post('/users/me/email', { email }, thief.headers)).statusCode !== 204)
     throw new Error('The email change was not accepted.');
-  return { owner, thief, token, email, confirmation: await tokenFor(app, email) };
+  const passkey = await addPasskey(service, thief.headers);
+  return { owner, thief, token, email, passkey, confirmation: await tokenFor(app, email) };
 }
 
 async function resets({ app, post }: TestApp, t: Test, email: string) {
@@ -60,7 +62,7 @@ const linkedTo = async ({ app }: TestApp, id: string) =>
 t.test('a password reset by the owner removes what an attacker has planted', async (t) => {
   const service = await startTestApp(t, providers);
   const { app, get, post, clock } = service;
-  const { owner, thief, token, email, confirmation } = await takenOver(service);
+  const { owner, thief, token, email, passkey, confirmation } = await takenOver(service);
   t.equal((await get('/users/me', bearer(token))).statusCode, 200, 'the token works');
   clock.advance(6 * day + 23 * hour);
   const notice = await resets(service, t, owner.email);
@@ -69,6 +71,7 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
   refused(t, await get('/users/me', thief.headers), 'TOKEN_EXPIRED', 'the access token');
   refused(t, await post('/auth/refresh', thief.carrier.payload), 'INVALID_CREDENTIALS', 'the session');
   t.strictSame(await linkedTo(service, owner.id), [], 'the linked identity');
+  refused(t, await signIn(service, passkey), 'INVALID_CREDENTIALS', 'the passkey');
   refused(t, await post('/users/me/email/confirm', { token: confirmation }), 'FORBIDDEN', 'the pending address');
   t.equal(await app.db.$count(emailChanges), 0);
   t.equal((await storedUser(app, owner.id)).email, owner.email);
@@ -77,7 +80,9 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
   for (const body of [notice?.text, notice?.html.replaceAll('&amp;', '&')]) {
     const [, removed = '', remaining = ''] =
       /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(body ?? '') ?? [];
-    for (const item of ['A static token', 'Signing in with Google & Co', 'change of your email address']) {
+    for (const item of [
+      ...['A static token', 'Signing in with a passkey', 'Signing in with Google & Co', 'change of your email address'],
+    ]) {
       t.ok(removed.includes(item), item);
       t.notOk(remaining.includes(item), item);
     }
@@ -96,7 +101,7 @@ t.test('a reset cancels a pending address change while its link is still valid',
 t.test('credentials older than the lookback period are kept', async (t) => {
   const service = await startTestApp(t, providers);
   const { app, get, clock } = service;
-  const { owner, token } = await takenOver(service);
+  const { owner, token, passkey } = await takenOver(service);
   const old = await createUser(app, { token: 'a-static-token-older-than-the-column', tokenSetAt: null });
   clock.advance(7 * day + hour);
   await app.db
@@ -105,10 +110,11 @@ t.test('credentials older than the lookback period are kept', async (t) => {
   const notice = await resets(service, t, owner.email);
   t.equal((await get('/users/me', bearer(token))).statusCode, 200, 'the static token');
   t.strictSame(await linkedTo(service, owner.id), [`thief-${count}`], 'the linked identity');
+  t.equal((await signIn(service, passkey)).statusCode, 200, 'the passkey');
   const [, removed = '', remaining = ''] =
     /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(notice?.text ?? '') ?? [];
   t.match(removed, /GitHub/);
-  t.match(remaining, /A static token[\s\S]*Google & Co/);
+  t.match(remaining, /A static token[\s\S]*Signing in with a passkey[\s\S]*Google & Co/);
   await resets(service, t, old.email);
   t.equal(
     (await get('/users/me', bearer('a-static-token-older-than-the-column'))).statusCode,

@@ -7,7 +7,7 @@ import type { SessionMode } from '../../schemas/sessions.js';
 import { userStatuses } from '../../schemas/users.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { day, minute, second } from '../helpers/clock.js';
-import { changeUser, createUser } from '../helpers/records.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
 import {
   type ClientSession,
   carry,
@@ -548,10 +548,7 @@ t.test('a refresh that fails does not use up the token', async (t) => {
 t.test('a refresh updates last_access', async (t) => {
   for (const mode of modes) {
     const user = await createUser(app);
-    const lastAccess = async () => {
-      const [row] = await app.db.select({ at: users.lastAccess }).from(users).where(eq(users.id, user.id));
-      return row?.at?.getTime() ?? 0;
-    };
+    const lastAccess = async () => (await lastAccessOf(app, user.id))?.getTime() ?? 0;
     const session = await logIn(service, mode, user);
     const atLogin = await lastAccess();
     clock.advance(5 * second);

@@ -1,12 +1,23 @@
 import t from 'tap';
-import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  barriers,
+  focused,
+  newPerson,
+  openDialog,
+  openSection,
+  type Person,
+  type Section,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
 import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);
 const call = await asAdministrator(service);
-await call('PATCH', '/settings', { public_registration: true, project_color: '#ffcc00' });
+await call('PATCH', '/settings', { public_registration: true, email_login: true, project_color: '#ffcc00' });
 
 const { email, password } = administrator;
 const schemes = ['light', 'dark'] as const;
@@ -24,9 +35,19 @@ const visitorPages = [
   '/account/verify-email?token=x',
   '/account/confirm-email?token=x',
   '/account/cancel-email-change?token=x',
+  '/account/email-login?token=x',
+  '/account/not-me',
+  '/account/not-me?token=x',
   '/account/verified',
   '/account/verified?reason=TOKEN_EXPIRED',
 ];
+
+const sections: Section[] = ['profile', 'security', 'sessions'];
+
+/** The dialogs that a section can open. */
+const opensIn = ({ page }: Person, section: Section): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('[data-panel=${section}] [data-opens]')]
+    .filter((button) => button.checkVisibility()).map((button) => button.dataset.opens)`);
 
 /** Submits the visible form empty, so that all of its error messages appear. */
 async function sendEmpty({ page }: Person) {
@@ -45,11 +66,26 @@ t.test('axe finds no accessibility issue on any page, light or dark', async (t) 
     }
     await signIn(person, email, password);
     await seesOwnAccount(person);
-    await person.page.getByRole('button', { name: 'Save' }).click();
-    await person.said('status');
-    t.strictSame(await barriers(person), [], `/account ${colorScheme}`);
+    for (const section of sections) {
+      await openSection(person, section);
+      t.strictSame(await barriers(person), [], `${section} ${colorScheme}`);
+      for (const name of await opensIn(person, section)) {
+        await openDialog(person, section, name);
+        t.strictSame(await barriers(person), [], `${name} ${colorScheme}`);
+        await person.page.locator('dialog[open] [type=submit]:visible').first().click();
+        t.strictSame(await barriers(person), [], `${name} ${colorScheme}, with faults`);
+        await person.page.keyboard.press('Escape');
+      }
+    }
   }
 });
+
+/** What does not fit into the open dialog. Texts for screen readers are one pixel wide. */
+const cutIn = ({ page }: Person): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('dialog[open], dialog[open] *')]
+    .filter((element) => element.clientWidth > 1 && element.scrollWidth > element.clientWidth + 1)
+    .filter((element) => element.matches('dialog') || (element.childElementCount === 0 && getComputedStyle(element).display !== 'inline'))
+    .map((element) => element.outerHTML.slice(0, 100) + ' ' + element.scrollWidth + ' > ' + element.clientWidth)`);
 
 t.test('no page logs an error, and every page fits the smallest screen', async (t) => {
   const person = await newPerson(browser, service, { viewport: { width: 320, height: 600 } });
@@ -62,9 +98,21 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
       t.strictSame(person.complaints(), [], `${path} ${lang}`);
     }
   }
-  await signIn(person, email, password);
+  await signIn(person, email, password, '/account/login?lang=en-US');
   await seesOwnAccount(person);
   t.equal(await isTooWide(), false, '/account');
+  for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+    for (const section of sections) {
+      await person.open(`/account/${section}?lang=${lang}`);
+      await seesOwnAccount(person);
+      t.equal(await isTooWide(), false, `${section} ${lang}`);
+      for (const name of await opensIn(person, section)) {
+        await openDialog(person, section, name);
+        t.strictSame(await cutIn(person), [], `${name} ${lang}`);
+        await person.page.keyboard.press('Escape');
+      }
+    }
+  }
   t.strictSame(person.complaints(), [], '/account');
 });
 
@@ -86,10 +134,18 @@ t.test('the pages can be used with the keyboard alone', async (t) => {
   await keyboard.type(user.password);
   await keyboard.press('Enter');
   await seesOwnAccount(person);
+  await tabTo('name-edit');
+  await keyboard.press('Enter');
   await tabTo('first-name');
   await keyboard.type('Ada');
   await keyboard.press('Enter');
   t.equal(await person.said('status'), 'Saved.');
+  t.equal(await focused(person), 'name-edit');
+  await person.page.getByRole('link', { name: 'Security' }).focus();
+  await keyboard.press('Enter');
+  t.equal(await focused(person), 'security-title');
+  await tabTo('password-edit');
+  await keyboard.press('Enter');
   await tabTo('new-password');
   await keyboard.type('another good password');
   await keyboard.press('Tab');
@@ -100,6 +156,7 @@ t.test('the pages can be used with the keyboard alone', async (t) => {
   );
   await keyboard.press('Space');
   t.equal(await person.page.getByLabel('New password').getAttribute('type'), 'text');
+  await keyboard.press('Tab');
   await keyboard.press('Tab');
   await keyboard.press('Enter');
   await person.page.getByText('Password changed.').waitFor();

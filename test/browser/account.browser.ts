@@ -1,6 +1,17 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { newPerson, type Person, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  changeFirstName,
+  focused,
+  newPerson,
+  openDialog,
+  openSection,
+  ownEmail,
+  type Person,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
 import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -19,12 +30,17 @@ async function signedIn(user: User) {
 t.test('users change their names', async (t) => {
   const person = await signedIn(await createUser(service, everything));
   const { page } = person;
+  await openDialog(person, 'profile', 'profile');
   await page.getByLabel('First name').fill('Ada');
   await page.getByLabel('Last name').fill('<b>Lovelace</b>');
   await page.getByRole('button', { name: 'Save' }).click();
   t.equal(await person.said('status'), 'Saved.');
+  t.equal(await page.locator('dialog[open]').count(), 0);
+  t.equal(await page.locator('[data-name-value]').textContent(), 'Ada <b>Lovelace</b>');
+  t.equal(await page.locator('[data-initials]').textContent(), 'A<');
   await person.open('/account');
   await seesOwnAccount(person);
+  await openDialog(person, 'profile', 'profile');
   t.equal(await page.getByLabel('First name').inputValue(), 'Ada');
   t.equal(await page.getByLabel('Last name').inputValue(), '<b>Lovelace</b>');
 
@@ -40,11 +56,12 @@ t.test('users change their names', async (t) => {
 t.test('users change their language, which applies to the page immediately', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user);
-  await person.page.getByLabel('Language', { exact: true }).selectOption('Français');
+  await openDialog(person, 'profile', 'language');
+  await person.page.locator('#language-choice').selectOption('Français');
   await person.page.getByRole('button', { name: 'Save' }).click();
-  await person.page.getByRole('heading', { name: 'Votre compte' }).waitFor();
+  await person.page.getByRole('heading', { name: 'Profil', exact: true }).waitFor();
   const later = await signedIn(user);
-  await later.page.getByRole('heading', { name: 'Votre compte' }).waitFor();
+  await later.page.getByRole('heading', { name: 'Profil', exact: true }).waitFor();
   t.strictSame([...person.complaints(), ...later.complaints()], []);
 });
 
@@ -53,24 +70,46 @@ t.test('changing the password ends all other sessions of the user', async (t) =>
   const [person, elsewhere] = [await signedIn(user), await signedIn(user)];
   const change = async (password: string) => {
     await person.page.getByLabel('New password').fill(password);
-    await person.page.getByRole('button', { name: 'Change password' }).click();
+    await person.page.getByRole('button', { name: 'Change password', exact: true }).click();
   };
+  await openDialog(person, 'security', 'password');
   await change('short');
   t.equal(await person.said('fault'), 'Use at least 8 characters.');
   await change('another good password');
   t.match(await person.said('status'), 'Password changed.');
-  t.equal(await person.page.getByLabel('New password').inputValue(), '');
+  t.equal(await person.page.locator('#new-password').inputValue(), '');
   await person.open('/account');
   await seesOwnAccount(person);
   t.strictSame(person.complaints(), []);
 
-  await elsewhere.page.getByLabel('First name').fill('Eve');
-  await elsewhere.page.getByRole('button', { name: 'Save' }).click();
+  await changeFirstName(elsewhere, 'Eve');
   await elsewhere.page.waitForURL(/\/account\/login\?redirect=/);
   await signIn(elsewhere, user.email, user.password);
   t.match(await elsewhere.said('alert'), 'incorrect');
   await signIn(elsewhere, user.email, 'another good password');
   await seesOwnAccount(elsewhere);
+});
+
+t.test('while users type a new password, the page says whether it is accepted and how strong it is', async (t) => {
+  const person = await signedIn(await createUser(service, everything));
+  const { page } = person;
+  const strength = page.getByRole('meter', { name: 'Password strength' });
+  await openDialog(person, 'security', 'password');
+  t.equal(await strength.count(), 0);
+  await page.getByLabel('New password').pressSequentially('password1');
+  await strength.getByText('Too weak').waitFor();
+  t.match(await person.said('fault'), 'easy to guess');
+  await page.getByLabel('New password').fill('calm meadow 7');
+  await strength.getByText('Good').waitFor();
+  t.equal(await page.locator('dialog .fault:not(:empty)').count(), 0);
+  await page.getByLabel('New password').fill('a calm meadow in autumn');
+  await strength.getByText('Strong').waitFor();
+  t.equal(await strength.getAttribute('aria-valuetext'), 'Strong');
+  await page.keyboard.press('Escape');
+  await openDialog(person, 'security', 'password');
+  t.equal(await page.getByLabel('New password').inputValue(), '');
+  t.equal(await strength.count(), 0);
+  t.strictSame(person.complaints(), []);
 });
 
 t.test('a password that the service rejects is reported at its field', async (t) => {
@@ -79,35 +118,45 @@ t.test('a password that the service rejects is reported at its field', async (t)
     { message: 'x', extensions: { code: 'FAILED_VALIDATION', field: 'password', path: [], type: 'regex' } },
   ];
   await person.page.route('**/users/me/password', (route) => route.fulfill({ status: 400, json: { errors } }));
+  await openDialog(person, 'security', 'password');
   await person.page.getByLabel('New password').fill('password1234');
-  await person.page.getByRole('button', { name: 'Change password' }).click();
-  t.match(await person.said('fault'), 'does not follow the rules of your organization');
+  await person.page.getByRole('button', { name: 'Change password', exact: true }).click();
+  await person.page.getByText('does not follow the rules of your organization').waitFor();
+  t.equal(await person.page.locator('dialog[open]').count(), 1);
 });
 
 t.test('a password can be shown, and is hidden again before it is sent', async (t) => {
-  const { page } = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUser(service, everything));
+  const { page } = person;
+  await openDialog(person, 'security', 'password');
   const field = page.getByLabel('New password');
-  const toggle = page.locator('[data-section=password]').getByRole('button', { name: 'Show password' });
+  const toggle = page.getByRole('dialog').getByRole('button', { name: 'Show password' });
   await field.fill('x');
   await toggle.click();
   t.equal(await field.getAttribute('type'), 'text');
   t.equal(await toggle.getAttribute('aria-pressed'), 'true');
-  await page.getByRole('button', { name: 'Change password' }).click();
+  await page.getByRole('button', { name: 'Change password', exact: true }).click();
   t.equal(await field.getAttribute('type'), 'password');
 });
 
 t.test('members without permissions can view and manage their own account', async (t) => {
   const user = await createUser(service, []);
   const member = await signedIn(user);
-  t.match(await readable(member), `Signed in as ${user.email}`);
-  await member.page.getByLabel('First name').fill('Ada');
-  await member.page.getByLabel('Last name').fill('Lovelace');
-  await member.page.getByRole('button', { name: 'Save' }).click();
+  const { page } = member;
+  t.equal(await ownEmail(member), user.email);
+  await openDialog(member, 'profile', 'profile');
+  await page.getByLabel('First name').fill('Ada');
+  await page.getByLabel('Last name').fill('Lovelace');
+  await page.getByRole('button', { name: 'Save' }).click();
   t.equal(await member.said('status'), 'Saved.');
-  await member.open('/account');
+  await member.open('/account/profile');
   await seesOwnAccount(member);
-  t.equal(await member.page.getByLabel('Last name').inputValue(), 'Lovelace');
-  t.equal(await member.page.locator('#tfa-begin').isVisible(), true);
+  t.equal(await page.locator('[data-name-value]').textContent(), 'Ada Lovelace');
+  t.equal(await page.locator('[data-initials]').textContent(), 'AL');
+  await openSection(member, 'security');
+  await page.getByRole('button', { name: 'Set up Authenticator app' }).waitFor();
+  await openSection(member, 'sessions');
+  t.equal(await page.locator('[data-sessions] > li').count(), 1);
   t.strictSame(member.complaints(), []);
 });
 
@@ -131,15 +180,16 @@ t.test('users can delete their account if the project allows it', async (t) => {
   t.teardown(async () => (await asAdministrator(service))('PATCH', '/settings', { self_deletion: false }));
   const person = await signedIn(user);
   const { page } = person;
-  const section = page.getByRole('region', { name: 'Delete account' });
-  const remove = section.getByRole('button', { name: 'Delete my account' });
+  const remove = page.getByRole('button', { name: 'Delete my account' });
+  const question = page.getByRole('alertdialog', { name: 'Delete your account?' });
   await remove.click();
-  await section.getByText('This cannot be undone.').waitFor();
+  await question.getByText('This cannot be undone.').waitFor();
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
   await page.keyboard.press('Enter');
-  t.equal(await section.getByText('This cannot be undone.').isVisible(), false);
+  t.equal(await question.count(), 0);
+  t.equal(await page.evaluate('document.activeElement.dataset.delete'), '', 'the focus returns');
   await remove.click();
-  await remove.click();
+  await question.getByRole('button', { name: 'Delete my account' }).click();
   t.equal(await person.said('status'), 'Your account has been deleted.');
   t.match(page.url(), /\/account\/login\?notice=deleted/);
   t.strictSame(await person.context.cookies(), []);
@@ -149,7 +199,7 @@ t.test('users can delete their account if the project allows it', async (t) => {
 
   const last = await signedIn(administrator);
   await last.page.getByRole('button', { name: 'Delete my account' }).click();
-  await last.page.locator('[data-section=delete] [data-yes]').click();
+  await last.page.locator('[data-dialog=question] [data-yes]').click();
   t.match(await last.said('alert'), 'You are the last administrator.');
 });
 
@@ -158,17 +208,90 @@ t.test('without self-service, members can manage only how they sign in', async (
   const user = await createUser(service, []);
   await call('PATCH', '/settings', { self_service: false });
   t.teardown(async () => (await asAdministrator(service))('PATCH', '/settings', { self_service: true }));
-  const sections = ({ page }: Person) =>
-    page.evaluate('[...document.querySelectorAll("section:not([hidden])")].map((section) => section.dataset.section)');
-  t.strictSame(await sections(await signedIn(user)), ['password', 'tfa', 'sessions']);
-  const everySection = ['profile', 'email', 'password', 'tfa', 'sessions', 'data'];
-  t.strictSame(await sections(await signedIn(administrator)), everySection);
+  const buttons = async (person: Person) => {
+    await openSection(person, 'profile');
+    const own = await person.page.locator('[data-panel=profile] button:visible').count();
+    await openSection(person, 'security');
+    return [own, await person.page.locator('[data-panel=security] button:visible').allTextContents()];
+  };
+  t.strictSame(await buttons(await signedIn(user)), [0, ['Change', 'Set up']]);
+  t.strictSame(await buttons(await signedIn(administrator)), [4, ['Change', 'Set up']]);
 });
 
-t.test('users who must set up two-factor authentication first see a notice', async (t) => {
+t.test('users who must set up two-factor authentication first see a notice, and nothing else', async (t) => {
   const person = await signedIn(await createUser(service, everything, { enforce_tfa: true }));
-  t.match(await readable(person), 'Your account needs two-factor authentication.');
-  t.equal(await person.page.getByLabel('First name').isVisible(), false);
+  await person.page.getByText('Your account needs two-factor authentication.').waitFor();
+  await person.page.getByRole('button', { name: 'Set up Authenticator app' }).waitFor();
+  t.equal(await person.page.locator('.sections [data-to]:visible').count(), 1);
+  await person.open('/account/profile');
+  await seesOwnAccount(person);
+  t.equal(await person.page.locator('[data-panel=profile]').isVisible(), false);
+});
+
+t.test('each section has its own URL, and the browser can go back', async (t) => {
+  const user = await createUser(service, []);
+  const person = await newPerson(browser, service);
+  const { page } = person;
+  await person.open('/account/security');
+  await page.waitForURL(/\/account\/login\?redirect=%2Faccount%2Fsecurity$/);
+  await page.getByLabel('Email address').fill(user.email);
+  await page.getByLabel('Password', { exact: true }).fill(user.password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/account\/security$/);
+  await page.getByRole('heading', { name: 'Security' }).waitFor();
+  const loads: string[] = [];
+  page.on('request', (request) => request.isNavigationRequest() && loads.push(request.url()));
+  const nav = page.getByRole('navigation', { name: 'Sections' });
+  await nav.getByRole('link', { name: 'Sessions' }).click();
+  t.equal(await focused(person), 'sessions-title');
+  t.match(await page.title(), /^Sessions · /);
+  t.equal(await nav.locator('[aria-current=page]').textContent(), 'Sessions');
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Security' }).waitFor();
+  t.strictSame(loads, []);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('on a phone, the sections are a list, and each has a link back to it', async (t) => {
+  const user = await createUser(service, []);
+  const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
+  const { page } = person;
+  await signIn(person, user.email, user.password);
+  await seesOwnAccount(person);
+  await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  t.equal(await page.locator('[data-panel]:visible').count(), 0);
+  await page.getByRole('link', { name: 'Security' }).click();
+  await page.getByRole('heading', { name: 'Security' }).waitFor();
+  t.equal(await page.locator('.sections').isVisible(), false);
+  t.ok(await page.evaluate('document.documentElement.scrollHeight < 1200'), 'a section fits on about one screen');
+  await page.getByRole('link', { name: 'Your account' }).click();
+  await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a dialog keeps the focus inside, closes with Escape, and returns the focus', async (t) => {
+  const person = await signedIn(await createUser(service, []));
+  const { page } = person;
+  await page.locator('#name-edit').focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Edit profile' }).waitFor();
+  const places = new Set<string>();
+  for (let steps = 0; steps < 12; steps++) {
+    await page.keyboard.press('Tab');
+    places.add(
+      await page.evaluate('document.activeElement.closest("dialog") ? "dialog" : document.activeElement.tagName'),
+    );
+  }
+  t.strictSame(
+    [...places].filter((place) => !['dialog', 'BODY'].includes(place)),
+    [],
+  );
+  await page.getByLabel('First name').fill('Discarded');
+  await page.keyboard.press('Escape');
+  t.equal(await page.getByRole('dialog').count(), 0);
+  t.equal(await focused(person), 'name-edit');
+  await page.keyboard.press('Enter');
+  t.equal(await page.getByLabel('First name').inputValue(), '');
 });
 
 t.test('the page refreshes an expired session, but only once', async (t) => {
@@ -182,13 +305,16 @@ t.test('the page refreshes an expired session, but only once', async (t) => {
     if (pathname === '/users/me/profile' && refusals-- > 0) await route.fulfill({ status: 401, json: { errors } });
     else await route.continue();
   });
-  await person.page.getByLabel('First name').fill('Ada');
-  await person.page.getByRole('button', { name: 'Save' }).click();
+  await changeFirstName(person, 'Ada');
   t.equal(await person.said('status'), 'Saved.');
-  t.strictSame(calls, ['PATCH /users/me/profile', 'POST /auth/refresh', 'PATCH /users/me/profile']);
+  t.strictSame(calls, [
+    'PATCH /users/me/profile',
+    'POST /auth/refresh',
+    'PATCH /users/me/profile',
+    'GET /users/me/profile',
+  ]);
 
   refusals = 2;
-  await person.page.getByLabel('First name').fill('Grace');
-  await person.page.getByRole('button', { name: 'Save' }).click();
+  await changeFirstName(person, 'Grace');
   await person.page.waitForURL(/\/account\/login/);
 });

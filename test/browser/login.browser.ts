@@ -1,5 +1,5 @@
 import t from 'tap';
-import { focused, newPerson, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { focused, newPerson, ownEmail, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { administrator, createUser, variables } from '../helpers/people.js';
@@ -14,7 +14,7 @@ t.test('users can sign in and out', async (t) => {
   const person = await someone();
   await signIn(person, email, password);
   await seesOwnAccount(person);
-  await person.page.getByText(`Signed in as ${email}`).waitFor();
+  t.equal(await ownEmail(person), email);
   const [cookie, ...others] = await person.context.cookies();
   t.strictSame(others, []);
   t.match(cookie, { name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' });
@@ -35,13 +35,36 @@ t.test('users can sign in and out', async (t) => {
 t.test('after a wrong password, users can enter the right one', async (t) => {
   const person = await someone();
   await signIn(person, email, 'not the password');
-  t.match(await person.said('alert'), 'Check both, or reset your password.');
+  t.match(await person.said('alert'), 'The email address or password is incorrect.');
   t.equal(await focused(person), 'password');
   t.match(person.complaints(), [/401/]);
   await person.page.keyboard.type(password);
   await person.page.keyboard.press('Enter');
   await seesOwnAccount(person);
   t.strictSame(person.complaints(), []);
+});
+
+t.test('after a failed sign-in, everyone is offered the same help', async (t) => {
+  const said: unknown[] = [];
+  for (const address of [email, 'nobody@example.com']) {
+    const person = await someone();
+    const { page } = person;
+    const sent: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push([new URL(request.url()).pathname, request.postDataJSON().email]);
+    });
+    await signIn(person, address, 'not the password');
+    await page.getByRole('button', { name: 'Reset your password' }).click();
+    const first = await person.said('status');
+    await page.getByRole('button', { name: 'Send the verification email again' }).click();
+    await page.getByText('the email is on its way again').waitFor();
+    t.strictSame(sent.slice(1), [
+      ['/auth/password/request', address],
+      ['/users/register/resend', address],
+    ]);
+    said.push([first.replace(address, ''), await person.said('status')]);
+  }
+  t.strictSame(said[0], said[1]);
 });
 
 t.test('missing or malformed input is reported at its field, and nothing is sent', async (t) => {
@@ -123,10 +146,12 @@ t.test('the page uses the language of the browser, or the one that the user choo
   await person.page.getByLabel('E-Mail-Adresse').fill(email);
   await person.page.getByLabel('Passwort', { exact: true }).fill('falsch');
   await person.page.getByRole('button', { name: 'Anmelden' }).click();
-  t.match(await person.said('alert'), 'setzen Sie Ihr Passwort zurück');
+  t.match(await person.said('alert'), 'Die E-Mail-Adresse oder das Passwort ist falsch.');
   await person.page.getByLabel('Passwort', { exact: true }).fill(password);
   await person.page.keyboard.press('Enter');
   await person.page.waitForURL(/\/account\/register$/);
+  await person.open('/account/forgot-password');
+  t.equal(await person.page.locator('html').getAttribute('lang'), 'de-DE', 'the choice is remembered');
 });
 
 t.test('the page asks for a code when the API requires one', async (t) => {
@@ -148,7 +173,6 @@ t.test('the page asks for a code when the API requires one', async (t) => {
   await page.keyboard.press('Enter');
   t.match(await person.said('fault'), 'Enter the code');
   await code.fill('123 456');
-  await page.keyboard.press('Enter');
   await page.getByText('The code is incorrect').waitFor();
   t.equal(await focused(person), 'otp');
   const body = { email, password, mode: 'session' };

@@ -1,5 +1,16 @@
 import t, { type Test } from 'tap';
-import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  barriers,
+  focused,
+  newPerson,
+  openDialog,
+  openSection,
+  ownEmail,
+  type Person,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { administrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
@@ -29,7 +40,10 @@ const phone = { viewport: { width: 360, height: 740 } };
 const someone = (options = {}) => newPerson(browser, service, { baseURL: publicUrl, ...options });
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 const link = ({ page }: Person, name: string) => page.getByRole('link', { name, exact: true });
-const section = ({ page }: Person) => page.getByRole('region', { name: 'Linked accounts' });
+const section = ({ page }: Person) => page.locator('[data-panel=connections]');
+const confirmed = ({ page }: Person) => page.getByRole('alertdialog').locator('[data-yes]').click();
+/** Whether an account is connected. */
+const connected = (person: Person) => section(person).getByRole('button', { name: /^Disconnect/ });
 const isTooWide = ({ page }: Person) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 const isKept = ({ page }: Person) => page.evaluate('sessionStorage.length > 0');
 const says = (person: Person, words: string) => person.page.getByText(words).waitFor();
@@ -61,14 +75,15 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   newcomer();
   const user = await createUser(service, ['tfa_secret']);
   const person = await signedIn(user);
-  await button(person, 'Link Forum').click();
-  await says(person, 'The account is linked.');
+  await openSection(person, 'connections');
+  await button(person, 'Connect Forum').click();
+  await says(person, 'The account is connected.');
+  await openDialog(person, 'security', 'tfa-setup');
   await person.page.locator('#tfa-password').fill(user.password);
-  await button(person, 'Set up').click();
+  await person.page.keyboard.press('Enter');
   await person.page.locator('.qr-code svg').waitFor();
   const secret = (await person.page.locator('[data-secret]').textContent()) ?? '';
   await person.page.locator('#tfa-code').fill(await codeOfBefore(secret));
-  await button(person, 'Turn on').click();
   await person.page.locator('[data-codes] li').nth(9).waitFor();
   const codes = await person.page.locator('[data-codes] li').allTextContents();
   await person.context.close();
@@ -88,7 +103,7 @@ t.test('a button leads to the provider, which redirects back to the requested pa
   await person.page.waitForURL(`${publicUrl}/account/register`);
   await person.open('/account');
   await seesOwnAccount(person);
-  await says(person, `Signed in as ${email}`);
+  t.equal(await ownEmail(person), email);
   t.equal(await isKept(person), false);
   t.strictSame(person.complaints(), []);
 });
@@ -110,16 +125,14 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
   await page.keyboard.press('Enter');
   t.equal(await person.said('fault'), 'Enter the code from your authenticator app.');
   await field.fill('000 000');
-  await page.keyboard.press('Enter');
   await says(person, 'The code is incorrect');
   t.equal(await focused(person), 'provider-otp');
   await page.reload();
   await field.waitFor();
   t.pass('the code is still requested after a reload');
   const otp = codeOfNow(secret);
-  await field.fill(otp.replace(/^.../, '$& '));
   const sent = page.waitForRequest('**/auth/login/forum');
-  await page.keyboard.press('Enter');
+  await field.fill(otp.replace(/^.../, '$& '));
   t.strictSame((await sent).postDataJSON(), { otp, mode: 'session' });
   await page.waitForURL(`${publicUrl}/account/register?x=1`);
   const cookies = await person.context.cookies(publicUrl);
@@ -164,7 +177,6 @@ t.test('users can start over if the code is late, and too many wrong codes are b
   await begin();
   await context.clearCookies();
   await field.fill(codeOfNow(secret));
-  await page.keyboard.press('Enter');
   t.equal(await person.said('alert'), 'The sign-in took too long or was started elsewhere. Start again.');
   t.equal(await field.count(), 0);
   t.equal(await isKept(person), false);
@@ -180,8 +192,7 @@ t.test('users can start over if the code is late, and too many wrong codes are b
   await begin();
   for (let tries = 0; tries < 6; tries++) {
     const answer = page.waitForResponse('**/auth/login/forum');
-    await field.fill('000000');
-    await page.keyboard.press('Enter');
+    await field.fill(`00000${tries}`);
     await answer;
     await page.locator('#provider-code:not([aria-busy])').waitFor();
   }
@@ -203,7 +214,6 @@ t.test('an unusable session cookie does not prevent entering the code', async ()
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
   await person.page.reload();
   await person.page.locator('#provider-otp').fill(codeOfNow(secret));
-  await person.page.keyboard.press('Enter');
   await seesOwnAccount(person);
 });
 
@@ -224,7 +234,6 @@ t.test('without password logins, the page still asks for the code', async (t) =>
   t.equal(await page.locator('#email').count(), 0);
   await link(person, 'Continue with forum').click();
   await page.locator('#provider-otp').fill('123456');
-  await page.keyboard.press('Enter');
   await page.waitForURL(`${only.url}/account/register`);
 });
 
@@ -259,44 +268,46 @@ t.test('users can link an account, sign in with it, and unlink it', async (t) =>
   const email = newcomer();
   const person = await signedIn(user);
   const { page } = person;
+  await openSection(person, 'connections');
   t.equal(await section(person).getByRole('listitem').count(), 2);
-  t.equal(await button(person, 'Unlink').count(), 0);
-  await button(person, 'Link Forum').click();
-  await says(person, 'The account is linked. You can now sign in with it.');
-  t.equal(await focused(person), 'links-title');
-  t.equal(page.url(), `${publicUrl}/account`);
+  t.equal(await connected(person).count(), 0);
+  await button(person, 'Connect Forum').click();
+  await says(person, 'The account is connected. You can now sign in with it.');
+  t.equal(page.url(), `${publicUrl}/account/connections`);
   t.match(
-    await section(person).locator('.linked').innerText(),
-    new RegExp(`Forum\\s+${email}\\s+Linked .*not used yet`),
+    await section(person).getByRole('listitem').first().innerText(),
+    new RegExp(`Forum\\s+${email}\\s+Connected .*not used yet`),
   );
-  t.equal(await button(person, 'Link Forum').count(), 0);
-  await button(person, 'Link Work ID').waitFor();
+  t.equal(await button(person, 'Connect Forum').count(), 0);
+  await button(person, 'Connect Work ID').waitFor();
   t.equal(await isKept(person), false);
 
   const other = await someone();
   await other.open('/account/login');
   await link(other, 'Continue with Forum').click();
   await seesOwnAccount(other);
-  await says(other, `Signed in as ${user.email}`);
-  t.match(await section(other).locator('.linked').innerText(), /last used \w+ \d+, \d{4}/);
+  t.equal(await ownEmail(other), user.email);
+  await openSection(other, 'connections');
+  t.match(await section(other).innerText(), /last used \w+ \d+, \d{4}/);
 
-  const unlink = section(person).getByRole('button', { name: 'Unlink Forum' });
-  await unlink.click();
-  await page.getByRole('group', { name: 'Unlink Forum? You will no longer be able' }).waitFor();
+  const disconnect = button(person, 'Disconnect Forum');
+  const question = page.getByRole('alertdialog', { name: 'Disconnect Forum?' });
+  await disconnect.click();
+  await question.getByText('You will no longer be able to sign in with Forum').waitFor();
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
   await page.keyboard.press('Enter');
-  t.match(await focused(person), /^linked-\d+-ask$/);
+  t.equal(await question.count(), 0);
+  t.equal(await focused(person), 'connected-0-act');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Escape');
-  t.match(await focused(person), /^linked-\d+-ask$/);
-  t.equal(await page.getByRole('group').count(), 0);
-  await unlink.click();
-  await page.keyboard.press('Shift+Tab');
+  t.equal(await question.count(), 0);
+  t.equal(await focused(person), 'connected-0-act');
+  await disconnect.click();
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await says(person, 'The account is unlinked.');
-  t.equal(await focused(person), 'links-title');
-  t.equal(await button(person, 'Unlink').count(), 0);
-  await button(person, 'Link Forum').waitFor();
+  await says(person, 'The account is disconnected.');
+  t.equal(await connected(person).count(), 0);
+  await button(person, 'Connect Forum').waitFor();
   t.strictSame(person.complaints(), []);
   await other.page.reload();
   await other.page.waitForURL(/\/account\/login/);
@@ -310,22 +321,23 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   await person.open('/account/login');
   await link(person, 'Continue with Forum').click();
   await seesOwnAccount(person);
-  await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
-  await button(person, 'Unlink').click();
-  t.equal(await person.said('alert'), 'This is your only way to sign in. Link another account first.');
-  t.match(await focused(person), /^linked-\d+-ask$/);
-  await shoot(person, 'only-way');
+  await openSection(person, 'connections');
+  await button(person, 'Disconnect Forum').click();
+  await confirmed(person);
+  t.equal(await person.said('alert'), 'This is your only way to sign in. Connect another account first.');
+  await page.keyboard.press('Escape');
+  t.equal(await focused(person), 'connected-0-act');
   person.complaints();
 
   newcomer();
-  await button(person, 'Link Work ID').click();
-  await says(person, 'The account is linked.');
-  t.equal(await section(person).locator('.linkable').isVisible(), false);
-  await section(person).getByRole('button', { name: 'Unlink Forum' }).click();
-  await button(person, 'Unlink').click();
-  await says(person, 'The account is unlinked.');
-  await page.waitForFunction('document.activeElement.id === "links-title"');
-  t.strictSame(await section(person).locator('[data-name]').allTextContents(), ['Work ID']);
+  await button(person, 'Connect Work ID').click();
+  await says(person, 'The account is connected.');
+  t.equal(await connected(person).count(), 2);
+  await button(person, 'Disconnect Forum').click();
+  await confirmed(person);
+  await says(person, 'The account is disconnected.');
+  t.equal(await connected(person).count(), 1);
+  await button(person, 'Disconnect Work ID').waitFor();
   t.strictSame(person.complaints(), []);
 });
 
@@ -335,19 +347,18 @@ t.test('the account page explains why linking failed', async (t) => {
   await first.open('/account/login');
   await link(first, 'Continue with Forum').click();
   await seesOwnAccount(first);
-  await says(first, `Signed in as ${email}`);
+  t.equal(await ownEmail(first), email);
 
   const person = await signedIn(await createUser(service, []));
-  await person.open('/account?lang=de');
-  await button(person, 'Forum verknüpfen').click();
+  await person.open('/account/connections?lang=de');
+  await button(person, 'Verknüpfen Forum').click();
   t.match(await person.said('alert'), 'gehört hier schon zu einem anderen Benutzer');
-  t.equal(await focused(person), 'links-title');
-  t.equal(person.page.url(), `${publicUrl}/account?lang=de-DE`);
+  t.equal(person.page.url(), `${publicUrl}/account/connections?lang=de`);
   await person.page.reload();
   await seesOwnAccount(person);
   t.equal(await person.page.locator('[data-alert]:not(:empty)').count(), 0, 'shown once');
 
-  await person.open('/account');
+  await person.open('/account/connections?lang=en-US');
   await seesOwnAccount(person);
   newcomer();
   for (const [answer, words] of [
@@ -355,15 +366,15 @@ t.test('the account page explains why linking failed', async (t) => {
     [json({ error: 'invalid_client' }, 401), 'The connection to this provider is not set up correctly.'],
   ] as const) {
     provider.answers['/token'] = answer;
-    await button(person, 'Link Forum').click();
+    await button(person, 'Connect Forum').click();
     await says(person, words);
   }
   provider.answers = {};
   for (const [reason, words] of [
-    ['INVALID_CREDENTIALS', 'Linking was not completed. Try again.'],
+    ['INVALID_CREDENTIALS', 'Connecting the account was not completed. Try again.'],
     ['NONSENSE', 'That did not work.'],
   ] as const) {
-    await person.open(`/account?reason=${reason}`);
+    await person.open(`/account/connections?reason=${reason}`);
     t.match(await person.said('alert'), words);
   }
 });
@@ -372,12 +383,13 @@ t.test('users whose session has ended are sent to sign in, not to the provider',
   const user = await createUser(service, []);
   for (const end of ['gone', 'of no use'] as const) {
     const person = await signedIn(user);
-    await button(person, 'Link Forum').waitFor();
+    await openSection(person, 'connections');
+    await button(person, 'Connect Forum').waitFor();
     await person.context.clearCookies();
     if (end === 'of no use') {
       await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
     }
-    await button(person, 'Link Forum').click();
+    await button(person, 'Connect Forum').click();
     await person.page.waitForURL(/\/account\/login\?redirect=/);
     t.pass(end);
   }
@@ -385,8 +397,8 @@ t.test('users whose session has ended are sent to sign in, not to the provider',
 
 t.test('users who must set up two-factor authentication first see no accounts to link', async (t) => {
   const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
-  await button(person, 'Set up').waitFor();
-  t.equal(await section(person).count(), 0);
+  await button(person, 'Set up Authenticator app').waitFor();
+  t.equal(await person.page.locator('[data-entry=connections]').isVisible(), false);
 });
 
 t.test('without providers, the account page does not mention them', async (t) => {
@@ -394,7 +406,7 @@ t.test('without providers, the account page does not mention them', async (t) =>
   const person = await newPerson(browser, plain);
   await signIn(person, administrator.email, administrator.password);
   await seesOwnAccount(person);
-  t.equal(await section(person).count(), 0);
+  t.equal(await person.page.locator('[data-entry=connections]').isVisible(), false);
   t.strictSame(person.complaints(), []);
 });
 
@@ -410,19 +422,20 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const user = await createUser(service, ['first_name', 'password']);
     provider.profile = { id: `somebody-with-an-identifier-that-is-long-${'x'.repeat(60)}-${++people}` };
     const person = await signedIn(user, options);
+    await openSection(person, 'connections');
     await check(t, person, 'none');
-    await button(person, 'Link Forum').click();
-    await says(person, 'The account is linked.');
+    await button(person, 'Connect Forum').click();
+    await says(person, 'The account is connected.');
     await check(t, person, 'linked');
     for (const lang of languages) {
-      await person.open(`/account?lang=${lang}`);
+      await person.open(`/account/connections?lang=${lang}`);
       await seesOwnAccount(person);
-      await person.page.locator('[data-ask]').click();
+      await section(person).locator('#connected-0-act').click();
       t.equal(await isTooWide(person), false, lang);
       await shoot(person, `asked-${lang}-${colorScheme}`);
     }
     await check(t, person, 'asked');
-    await person.open('/account?reason=INVALID_PROVIDER');
+    await person.open('/account/connections?reason=INVALID_PROVIDER');
     await person.said('alert');
     await check(t, person, 'refused');
   });

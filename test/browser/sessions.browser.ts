@@ -1,5 +1,14 @@
 import t from 'tap';
-import { barriers, newPerson, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  barriers,
+  newPerson,
+  openSection,
+  type Person,
+  readable,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
 import { createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -10,8 +19,13 @@ async function signedIn(user: User, options: Parameters<typeof newPerson>[2] = {
   const person = await newPerson(browser, service, options);
   await signIn(person, user.email, user.password);
   await seesOwnAccount(person);
-  return { ...person, section: person.page.locator('[data-section=sessions]') };
+  const entry = person.page.locator('.sections [data-to=sessions]');
+  if (await entry.isVisible()) await openSection(person, 'sessions');
+  return { ...person, section: person.page.locator('[data-panel=sessions]') };
 }
+
+/** Confirms what the dialog asks. */
+const confirmed = ({ page }: Person) => page.getByRole('alertdialog').locator('[data-yes]').click();
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
@@ -22,14 +36,13 @@ t.test('users can list their sessions and sign one of them out', async (t) => {
   const elsewhere = await signedIn(user, { userAgent: phone });
   const person = await signedIn(user);
   const { section, page } = person;
-  await section.getByRole('heading', { name: 'Where you are signed in' }).waitFor();
+  await section.getByRole('heading', { name: 'Sessions' }).waitFor();
   const items = section.getByRole('listitem');
   t.equal(await items.count(), 3);
   const [first = '', ...others] = await items.allInnerTexts();
   t.match(first, /Chrom.*Linux/s, 'this browser comes first');
-  t.match(first, 'This browser');
-  t.match(first, '127.0.0.1');
-  t.match(first, /Last used .* · signed in /);
+  t.match(first, 'This device');
+  t.match(first, /Last active .*127\.0\.0\.1 · signed in /s);
   t.equal(await items.first().getByRole('button').count(), 0, 'the current session has no button');
   t.match(others.join(), /Safari, iOS.*curl/s);
 
@@ -48,6 +61,7 @@ t.test('users can sign out everywhere else', async (t) => {
   const person = await signedIn(user);
   const all = person.section.getByRole('button', { name: 'Sign out everywhere else' });
   await all.click();
+  await confirmed(person);
   t.equal(await person.said('status'), 'You are signed out everywhere else.');
   t.equal(await person.section.getByRole('listitem').count(), 1);
   t.equal(await all.isVisible(), false, 'no other session is left');
@@ -63,10 +77,10 @@ t.test('the page reports sessions that have ended in the meantime', async (t) =>
   const [person, another] = [await signedIn(user), await signedIn(user)];
   await another.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await another.page.waitForURL(/\/account\/login/);
-  await person.open('/account');
+  await person.open('/account/sessions');
   await seesOwnAccount(person);
   const third = await signedIn(user);
-  await person.open('/account');
+  await person.open('/account/sessions');
   await seesOwnAccount(person);
   await third.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await third.page.waitForURL(/\/account\/login/);
@@ -76,6 +90,7 @@ t.test('the page reports sessions that have ended in the meantime', async (t) =>
 
   const last = await signedIn(user);
   await last.section.getByRole('button', { name: 'Sign out everywhere else' }).click();
+  await confirmed(last);
   await last.said('status');
   await person.page.reload();
   await person.page.waitForURL(/\/account\/login/, { timeout: 10_000 });
@@ -98,7 +113,7 @@ t.test('the list is accessible and fits a phone screen in every language, light 
   for (const colorScheme of ['light', 'dark'] as const) {
     const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
-      await person.open(`/account?lang=${lang}`);
+      await person.open(`/account/sessions?lang=${lang}`);
       await seesOwnAccount(person);
       t.strictSame(await barriers(person), [], `${lang} ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false, lang);

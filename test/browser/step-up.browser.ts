@@ -1,7 +1,19 @@
 import t, { type Test } from 'tap';
-import { barriers, focused, newPerson, type Person, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  barriers,
+  focused,
+  newPerson,
+  openDialog,
+  openSection,
+  ownEmail,
+  type Person,
+  seesOwnAccount,
+  signIn,
+  startBrowser,
+} from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
+import { mailsTo } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { createUser, type User } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
@@ -37,13 +49,23 @@ async function signedIn(user: User, options = {}): Promise<Person> {
 }
 
 async function changePassword(person: Person, password: string): Promise<void> {
+  if (!(await person.page.locator('[data-dialog=password]').isVisible())) {
+    await openDialog(person, 'security', 'password');
+  }
   await person.page.getByLabel('New password').fill(password);
   await button(person, 'Change password').click();
 }
 
+async function requestEmail(person: Person, email: string): Promise<void> {
+  if (!(await person.page.locator('[data-dialog=email]').isVisible())) await openDialog(person, 'profile', 'email');
+  await person.page.getByLabel('New email address').fill(email);
+  await person.page.locator('#email-form [type=submit]').click();
+}
+
 async function proveWith(person: Person, label: string, value: string): Promise<void> {
   await dialog(person).getByLabel(label, { exact: true }).fill(value);
-  await button(person, 'Continue').click();
+  // A code of six digits is submitted automatically.
+  if (!/^\d{6}$/.test(value)) await person.page.locator('#proof [type=submit]').click();
 }
 
 /** A user without a password, signed in by a provider. */
@@ -73,15 +95,14 @@ t.test('if the session is not fresh, the page asks for the password and then con
   await page.keyboard.type(user.password);
   await page.keyboard.press('Enter');
   await says(person, 'Password changed.');
-  t.equal(await dialog(person).count(), 0);
+  t.equal(await page.getByRole('dialog').count(), 0);
   t.equal(await page.locator('#proof-password').inputValue(), '');
 
-  await page.getByLabel('New email address').fill('fresh-session@example.org');
-  await button(person, 'Change email address').click();
+  await requestEmail(person, 'fresh-session@example.org');
   await says(person, 'We sent a link to fresh-session@example.org.');
   t.pass('the session is now fresh');
   const again = await signedIn({ ...user, password: 'a calm meadow in autumn' });
-  t.match(await again.page.locator('[data-signed-in-as]').textContent(), user.email);
+  t.equal(await ownEmail(again), user.email);
 });
 
 t.test('nothing changes if the user does not confirm their identity', async (t) => {
@@ -89,7 +110,10 @@ t.test('nothing changes if the user does not confirm their identity', async (t) 
   const person = await signedIn(user);
   const { page } = person;
   growStale();
-  for (const leave of [() => button(person, 'Cancel').last().click(), () => page.keyboard.press('Escape')]) {
+  for (const leave of [
+    () => dialog(person).getByRole('button', { name: 'Cancel' }).click(),
+    () => page.keyboard.press('Escape'),
+  ]) {
     await changePassword(person, 'a calm meadow in autumn');
     await proveWith(person, 'Current password', 'not the password');
     await says(person, 'The password is incorrect. Try again.');
@@ -110,7 +134,9 @@ t.test('a session that has ended in the meantime leads to the login page', async
   await changePassword(person, 'a calm meadow in autumn');
   await dialog(person).waitFor();
   const elsewhere = await signedIn(user);
+  await openSection(elsewhere, 'sessions');
   await button(elsewhere, 'Sign out everywhere else').click();
+  await elsewhere.page.locator('[data-yes]').click();
   await says(elsewhere, 'You are signed out everywhere else.');
   await proveWith(person, 'Current password', user.password);
   await person.page.waitForURL(/\/account\/login\?redirect=/);
@@ -120,13 +146,13 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   const user = await createUser(service, []);
   const person = await signedIn(user);
   const { page } = person;
+  await openDialog(person, 'security', 'tfa-setup');
   await page.locator('#tfa-password').fill(user.password);
-  await button(person, 'Set up').click();
+  await page.keyboard.press('Enter');
   await page.locator('.qr-code svg').waitFor();
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
   growStale();
   await page.locator('#tfa-code').fill(codeOfNow(secret, service.clock.now()));
-  await button(person, 'Turn on').click();
   await proveWith(person, 'Current password', user.password);
   await page.locator('[data-codes] li').nth(9).waitFor();
   const [recoveryCode = ''] = await page.locator('[data-codes] li').allTextContents();
@@ -142,8 +168,9 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   await says(person, 'Password changed.');
 
   growStale();
+  await openDialog(person, 'security', 'tfa-renew');
   await page.locator('#tfa-recovery-password').fill('a calm meadow in autumn');
-  await button(person, 'Create new codes').click();
+  await page.keyboard.press('Enter');
   await dialog(person).getByRole('button', { name: 'Use a recovery code' }).click();
   await proveWith(person, 'Recovery code', recoveryCode);
   await page.locator('[data-codes] li').nth(9).waitFor();
@@ -155,31 +182,29 @@ t.test('accounts are linked and unlinked after the user confirms their identity'
   provider.profile = { id: ++people };
   const person = await signedIn(user);
   growStale();
-  await button(person, 'Link Forum').click();
+  await openSection(person, 'connections');
+  await button(person, 'Connect Forum').click();
   await proveWith(person, 'Current password', user.password);
-  await says(person, 'The account is linked.');
+  await says(person, 'The account is connected.');
   growStale();
-  await person.page.getByRole('button', { name: 'Unlink Forum' }).click();
-  await button(person, 'Unlink').click();
+  await button(person, 'Disconnect Forum').click();
+  await person.page.locator('[data-yes]').click();
   await proveWith(person, 'Current password', user.password);
-  await says(person, 'The account is unlinked.');
+  await says(person, 'The account is disconnected.');
 });
 
 t.test('users without a password sign in through their provider again', async (t) => {
   const person = await signedInByProvider();
   const { page } = person;
   growStale();
-  const change = async () => {
-    await page.getByLabel('New email address').fill('from-the-forum@example.org');
-    await button(person, 'Change email address').click();
-  };
+  const change = () => requestEmail(person, 'from-the-forum@example.org');
   await change();
   await dialog(person).waitFor();
   t.equal(await dialog(person).getByRole('textbox').count(), 0);
-  t.equal(await button(person, 'Continue').count(), 0);
+  t.equal(await dialog(person).locator('[type=submit]:visible').count(), 0);
   await dialog(person).getByRole('link', { name: 'Continue with Forum' }).click();
   await says(person, 'You have signed in again. Repeat the action.');
-  t.equal(page.url(), `${publicUrl}/account`);
+  t.equal(page.url(), `${publicUrl}/account/profile`);
   await change();
   await says(person, 'We sent a link to from-the-forum@example.org.');
 
@@ -193,22 +218,44 @@ t.test('users without a password sign in through their provider again', async (t
   provider.answers = {};
 });
 
+t.test('users without a password enter a code from an email', async (t) => {
+  const person = await signedInByProvider();
+  const { page } = person;
+  const address = await ownEmail(person);
+  const code = async () => /^\d{6}$/m.exec((await mailsTo(service.app, address)).at(-1)?.text ?? '')?.[0] ?? '';
+  growStale();
+  await requestEmail(person, 'by-email-code@example.org');
+  await dialog(person).getByRole('button', { name: 'Email me a code' }).click();
+  await says(person, 'We sent a six-digit code');
+  t.equal(await focused(person), 'proof-email-code');
+  t.equal(await dialog(person).locator('[data-send-again]').isDisabled(), true);
+  const right = await code();
+  await proveWith(person, 'Code from the email', String((Number(right) + 1) % 1_000_000).padStart(6, '0'));
+  await says(person, 'This code is incorrect or no longer valid.');
+  await page.keyboard.press('Escape');
+  await requestEmail(person, 'by-email-code@example.org');
+  t.equal(await dialog(person).getByRole('textbox').count(), 0, 'the dialog starts over');
+  await dialog(person).getByRole('button', { name: 'Email me a code' }).click();
+  await says(person, 'We sent a six-digit code');
+  await proveWith(person, 'Code from the email', await code());
+  await says(person, 'We sent a link to by-email-code@example.org.');
+});
+
 t.test('users without an email address are asked for one', async () => {
   provider.profile = { id: ++people };
   const person = await newPerson(browser, service);
   await person.open('/account/login');
   await person.page.getByRole('link', { name: 'Continue with Forum' }).click();
   await seesOwnAccount(person);
-  await says(person, 'Your account has no email address yet.');
-  await person.page.getByLabel('New email address').fill('first-address@example.org');
-  await button(person, 'Change email address').click();
+  await says(person, 'Without an email address, you cannot reset your password');
+  await requestEmail(person, 'first-address@example.org');
   await says(person, 'We sent a link to first-address@example.org.');
 });
 
 t.test('if the page does not support any of the methods, it explains what to do', async (t) => {
   const person = await signedIn(await createUser(service, []));
   const errors = [
-    { message: 'x', extensions: { code: 'REAUTHENTICATION_REQUIRED', max_age: 900, methods: ['email'] } },
+    { message: 'x', extensions: { code: 'REAUTHENTICATION_REQUIRED', max_age: 900, methods: ['another'] } },
   ];
   await person.page.route('**/users/me/password', (route) => route.fulfill({ status: 403, json: { errors } }));
   await changePassword(person, 'a calm meadow in autumn');
@@ -219,30 +266,33 @@ for (const colorScheme of ['light', 'dark'] as const) {
   t.test(`the dialog is accessible and fits a phone screen, ${colorScheme}`, async (t) => {
     const options = { colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } };
     const check = async (t: Test, person: Person, state: string) => {
-      await person.page.locator('dialog[open]').waitFor();
+      await person.page.locator('[data-dialog=proof][open]').waitFor();
       t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, state);
-      const box = await person.page.locator('dialog[open]').boundingBox();
+      const box = await person.page.locator('[data-dialog=proof]').boundingBox();
       t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: the dialog is centered`);
       await shoot(person, `${state}-${colorScheme}`);
     };
     const person = await signedIn(await createUser(service, []), options);
     growStale();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
-      await person.open(`/account?lang=${lang}`);
+      await person.open(`/account/security?lang=${lang}`);
       await seesOwnAccount(person);
+      await person.page.locator('#password-edit').click();
       await person.page.locator('#new-password').fill('a calm meadow in autumn');
       await person.page.locator('#password-form [type=submit]').click();
       await check(t, person, `proof-${lang}`);
     }
     await person.page.locator('#proof [type=submit]').click();
-    await person.page.locator('dialog .fault:not(:empty)').waitFor();
+    await person.page.locator('#proof .fault:not(:empty)').waitFor();
     await check(t, person, 'proof-fault');
 
     const byProvider = await signedInByProvider(options);
     growStale();
-    await byProvider.page.locator('#new-email').fill('from-the-forum@example.org');
-    await byProvider.page.locator('#email-form [type=submit]').click();
+    await requestEmail(byProvider, 'from-the-forum@example.org');
     await check(t, byProvider, 'proof-provider');
+    await dialog(byProvider).getByRole('button', { name: 'Email me a code' }).click();
+    await says(byProvider, 'We sent a six-digit code');
+    await check(t, byProvider, 'proof-email');
   });
 }

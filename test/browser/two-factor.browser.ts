@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import {
   barriers,
+  changeFirstName,
   focused,
   newPerson,
+  openDialog,
   type Person,
   readable,
   seesOwnAccount,
@@ -21,14 +23,15 @@ const everything = ['first_name', 'password', 'tfa_secret'];
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 
 /** Sets up two-factor authentication with the code of the previous time step. @returns the secret */
-async function setUp(person: Person, password?: string, begin = 'Set up', on = 'Turn on'): Promise<string> {
+async function setUp(person: Person, password?: string): Promise<string> {
   const { page } = person;
+  await openDialog(person, 'security', 'tfa-setup');
   if (password !== undefined) await page.locator('#tfa-password').fill(password);
-  await button(person, begin).click();
+  await page.locator('#tfa-begin [type=submit]').click();
   await page.locator('.qr-code svg').waitFor();
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+  // The form is submitted automatically.
   await page.locator('#tfa-code').fill((await codeOfBefore(secret)).replace(/^.../, '$& '));
-  await button(person, on).click();
   return secret;
 }
 
@@ -64,18 +67,18 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   t.equal(file.suggestedFilename(), 'recovery-codes.txt');
   t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
   await button(person, 'I have saved them').click();
-  await button(person, 'Turn off').waitFor();
+  await button(person, 'Turn off Authenticator app').waitFor();
   t.notMatch(await page.content(), codes[0] ?? '', 'the codes are removed from the page');
   t.notMatch(await page.content(), secret);
-  await person.open('/account');
+  await person.open('/account/security');
   await seesOwnAccount(person);
-  await button(person, 'Turn off').waitFor();
+  await button(person, 'Turn off Authenticator app').waitFor();
+  await page.getByText('10 left').waitFor();
   t.strictSame(person.complaints(), []);
 
   const later = await newPerson(browser, service);
   await signIn(later, user.email, user.password);
   await later.page.getByLabel('Code from your authenticator app').fill(codeOfNow(secret));
-  await later.page.keyboard.press('Enter');
   await seesOwnAccount(later);
 
   const lost = await newPerson(browser, service);
@@ -101,8 +104,12 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   await button(again, 'Use a code from the app').click();
   await again.page.getByLabel('Code from your authenticator app').waitFor();
 
+  await person.open('/account/security');
+  await seesOwnAccount(person);
+  await page.getByText('9 left').waitFor();
+  await openDialog(person, 'security', 'tfa-renew');
   await page.locator('#tfa-recovery-password').fill('wrong');
-  await button(person, 'Create new codes').click();
+  await page.keyboard.press('Enter');
   t.match(await person.said('fault'), 'The password is incorrect.');
   t.equal(await focused(person), 'tfa-recovery-password');
   await page.keyboard.type(user.password);
@@ -113,6 +120,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   t.equal(await page.locator('#tfa-recovery-password').inputValue(), '');
   person.complaints();
 
+  await openDialog(person, 'security', 'tfa-off');
   await page.locator('#tfa-off-code').fill(codes[1] ?? '');
   await button(person, 'Turn off').click();
   t.match(await person.said('fault'), 'The code is incorrect');
@@ -120,8 +128,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   await page.locator('#tfa-off-code').fill(fresh[0] ?? '');
   await button(person, 'Turn off').click();
   await page.getByText('Two-factor authentication is off.').waitFor();
-  await later.page.locator('#first-name').fill('Ada');
-  await button(later, 'Save').click();
+  await changeFirstName(later, 'Ada');
   await later.page.waitForURL(/\/account\/login/);
   t.pass('other sessions have ended');
 });
@@ -129,16 +136,16 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
 t.test('users who must set up two-factor authentication see the whole page afterwards', async (t) => {
   const user = await createUser(service, ['first_name'], { enforce_tfa: true });
   const person = await signedIn(user);
-  t.equal(await person.page.getByLabel('First name').isVisible(), false);
+  t.equal(await person.page.locator('[data-panel=profile]').isVisible(), false);
   person.complaints();
   await setUp(person, user.password);
   t.equal((await shownCodes(person)).length, 10);
   await button(person, 'I have saved them').click();
-  await person.page.getByLabel('First name').waitFor();
+  await person.page.locator('[data-entry=profile]').waitFor();
   t.notMatch(await readable(person), 'needs two-factor authentication');
-  await person.page.locator('#tfa-recovery').waitFor();
+  await openDialog(person, 'security', 'tfa-renew');
   await person.page.locator('#tfa-recovery-password').fill(user.password);
-  await button(person, 'Create new codes').click();
+  await person.page.keyboard.press('Enter');
   t.equal((await shownCodes(person)).length, 10);
   t.strictSame(person.complaints(), []);
 });
@@ -153,11 +160,10 @@ t.test('users without a password enter a code instead', async (t) => {
   await seesOwnAccount(person);
   const secret = await setUp(person);
   t.match(await person.said('status'), 'is on.');
+  await openDialog(person, 'security', 'tfa-renew');
   await person.page.locator('#tfa-recovery-code').fill('000000');
-  await button(person, 'Create new codes').click();
   t.match(await person.said('fault'), 'The code is incorrect');
   await person.page.locator('#tfa-recovery-code').fill(codeOfNow(secret));
-  await button(person, 'Create new codes').click();
   t.equal((await shownCodes(person)).length, 10);
 });
 
@@ -167,10 +173,10 @@ t.test('users can request recovery codes again if creating them failed', async (
   await person.page.route('**/recovery-codes', (route) => route.abort());
   await setUp(person, user.password);
   t.match(await person.said('alert'), 'cannot be reached');
-  await button(person, 'Turn off').waitFor();
+  t.equal(await person.page.locator('[data-tfa-on]').first().isVisible(), true);
   await person.page.unroute('**/recovery-codes');
   await person.page.locator('#tfa-recovery-password').fill(user.password);
-  await button(person, 'Create new codes').click();
+  await person.page.keyboard.press('Enter');
   t.equal((await shownCodes(person)).length, 10);
 });
 
@@ -182,8 +188,7 @@ t.test('after too many wrong codes, the page says when to try again', async (t) 
   await person.page.locator('#otp').waitFor();
   for (let tries = 0; tries < 6; tries++) {
     const answer = person.page.waitForResponse('**/auth/login');
-    await person.page.locator('#otp').fill('000000');
-    await person.page.keyboard.press('Enter');
+    await person.page.locator('#otp').fill(`00000${tries}`);
     await answer;
     await person.page.locator('#login:not([aria-busy])').waitFor();
   }
@@ -201,19 +206,22 @@ t.test('two-factor authentication is accessible and fits a phone screen in every
     t.equal(await isTooWide(), false, `codes, ${colorScheme}`);
     await button(person, 'I have saved them').click();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
-      await person.open(`/account?lang=${lang}`);
+      await person.open(`/account/security?lang=${lang}`);
       await seesOwnAccount(person);
-      await person.page.locator('#tfa-off-code').waitFor();
+      await person.page.locator('#tfa-turn-off').click();
       await person.page.locator('#tfa-disable [data-other-code]').click();
       t.equal(await isTooWide(), false, `on, ${lang}`);
+      await person.page.keyboard.press('Escape');
+      await person.page.locator('#recovery-renew').click();
       await person.page.locator('#tfa-recovery-password').fill(user.password);
       await person.page.locator('#tfa-recovery [type=submit]').click();
       await shownCodes(person);
       t.equal(await isTooWide(), false, `codes, ${lang}`);
     }
-    await person.open('/account');
+    await person.open('/account/security');
     await seesOwnAccount(person);
-    await button(person, 'Create new codes').click();
+    await person.page.locator('#recovery-renew').click();
+    await person.page.locator('#tfa-recovery [type=submit]').click();
     await person.said('fault');
     t.strictSame(await barriers(person), [], `on, with faults, ${colorScheme}`);
 

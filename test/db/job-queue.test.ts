@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { type DatabaseConnection, openDatabase, rows } from '../../db/client.js';
-import { createJobQueue, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
+import { createJobQueue, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
+import { withMigrationLock } from '../../db/migration-lock.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 
 interface Note {
@@ -13,6 +14,7 @@ const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 6
 async function start(t: Test, more: Partial<QueueOptions> = {}) {
   const database = await createTestDatabase();
   const connection = await openDatabase(database.location);
+  await createQueueTables(connection, 'notes');
   const queue = createJobQueue<Note>(connection, 'notes', { ...options, ...more }, (error) => t.error(error));
   await queue.start();
   t.teardown(async () => {
@@ -82,10 +84,10 @@ t.test('a failed job is retried and then kept, and it can be sent again', async 
   const { connection, queue } = await start(t);
   await send(connection, queue, 'a');
   const first = await takeSoon(queue);
-  await queue.fail(first.id, 'no');
+  await queue.fail(first, { reason: 'no', isPermanent: false });
   const second = await takeSoon(queue);
   t.equal(second.id, first.id);
-  await queue.fail(second.id, 'no again');
+  await queue.fail(second, { reason: 'no again', isPermanent: false });
   await sleep(50);
   t.strictSame(await queue.take(1), []);
   const [kept] = await rows<{ state: string; output: object }>(
@@ -124,6 +126,16 @@ t.test('five instances create the tables together', { skip: engine === 'embedded
   await connection.db.execute(sql`drop schema pgboss cascade`);
   const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openDatabase(location)));
   const queues = connections.map((each) => createJobQueue<Note>(each, 'notes', options, (error) => t.error(error)));
+  const createTables = (each: DatabaseConnection) => createQueueTables(each, 'notes');
+  await Promise.all(
+    connections.map((each) =>
+      withMigrationLock(
+        each,
+        () => sleep(20),
+        () => createTables(each),
+      ),
+    ),
+  );
   await Promise.all(queues.map((queue) => queue.start()));
   for (const [index, each] of connections.entries()) {
     const queue = queues[index];

@@ -9,6 +9,7 @@ import { type DatabaseConnection, openDatabase, rows } from '../../db/client.js'
 import { testConfig } from '../helpers/app.js';
 import { dataDirectory, engine } from '../helpers/databases.js';
 import { gatherWork } from '../helpers/intervals.js';
+import { skipUnlessLong } from '../helpers/long.js';
 
 /** Maintenance that PostgreSQL does in background processes and that the service must run on the embedded engine. */
 
@@ -47,7 +48,7 @@ const fill = ({ db }: DatabaseConnection, count: number) =>
 /** Updates the statistics immediately. The engine would otherwise do so with a delay. */
 const flushStatistics = ({ runScript }: DatabaseConnection) => runScript('select pg_stat_force_next_flush()');
 
-t.test('maintenance keeps the write-ahead log small', { skip }, async (t) => {
+t.test('maintenance keeps the write-ahead log small', { skip: skip || skipUnlessLong }, async (t) => {
   const { connection, runMaintenance } = await startEmbedded(t);
   let largest = 0;
   for (let round = 0; round < 15; round++) {
@@ -113,10 +114,13 @@ t.test('new log files are not filled with zeros first, which would cause a delay
   t.equal(await one(connection, `select current_setting('wal_init_zero') as value`), 'off');
 });
 
-t.test('a process killed during maintenance loses no acknowledged data', { skip }, async (t) => {
-  const dataDir = await makeDataDir(t);
-  const client = new URL('../../db/client.js', import.meta.url);
-  const program = `import { openDatabase } from '${client}';
+t.test(
+  'a process killed during maintenance loses no acknowledged data',
+  { skip: skip || skipUnlessLong },
+  async (t) => {
+    const dataDir = await makeDataDir(t);
+    const client = new URL('../../db/client.js', import.meta.url);
+    const program = `import { openDatabase } from '${client}';
     const { runScript, runMaintenance } = await openDatabase({ kind: 'embedded', dataDir: ${JSON.stringify(dataDir)} });
     await runScript('create table if not exists notes (id int primary key, text text)');
     for (;;) {
@@ -126,31 +130,32 @@ t.test('a process killed during maintenance loses no acknowledged data', { skip 
       await runScript('checkpoint');
       await runMaintenance();
     }`;
-  let last = 0;
-  for (let kill = 0; kill < 2; kill++) {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let lines = 0;
-    const enough = 15 + kill * 7;
-    await new Promise((resolve) => {
-      child.on('close', resolve);
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        const ids = text.trim().split('\n');
-        last = Number(ids.at(-1));
-        lines += ids.length;
-        if (lines >= enough) child.kill('SIGKILL');
+    let last = 0;
+    for (let kill = 0; kill < 2; kill++) {
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
       });
-    });
-    const connection = await openDatabase({ kind: 'embedded', dataDir });
-    const whole = await one<number>(
-      connection,
-      `select count(*)::int as value from notes where id <= ${last} and id % 4 <> 1`,
-    );
-    t.equal(whole, (last * 3) / 4, `no row up to ${last}, the last acknowledged one, is missing`);
-    await connection.close();
-  }
-});
+      let lines = 0;
+      const enough = 15 + kill * 7;
+      await new Promise((resolve) => {
+        child.on('close', resolve);
+        child.stdout.setEncoding('utf8').on('data', (text: string) => {
+          const ids = text.trim().split('\n');
+          last = Number(ids.at(-1));
+          lines += ids.length;
+          if (lines >= enough) child.kill('SIGKILL');
+        });
+      });
+      const connection = await openDatabase({ kind: 'embedded', dataDir });
+      const whole = await one<number>(
+        connection,
+        `select count(*)::int as value from notes where id <= ${last} and id % 4 <> 1`,
+      );
+      t.equal(whole, (last * 3) / 4, `no row up to ${last}, the last acknowledged one, is missing`);
+      await connection.close();
+    }
+  },
+);
 
 t.test('the service runs maintenance periodically', { skip }, async (t) => {
   const runScheduled = gatherWork(t, 10_000);

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions } from '../../db/postgres/pool.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
-import { startTlsFront, testCertificate } from '../helpers/tls-front.js';
+import { otherCertificate, startTlsFront, testCertificate } from '../helpers/tls-front.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -233,8 +233,39 @@ t.test('a statement that waits too long for a connection never runs', { skip }, 
 t.test('the server certificate is verified if the URL contains sslmode=verify-full', { skip }, async (t) => {
   const { db } = await startPool(t, {}, 'verify-full');
   const failure = await db.execute(sql`select 1`).catch((error: unknown) => error);
-  t.match((failure as Error).cause, { message: /^TLS: self-signed certificate/ });
-  t.ok(testCertificate.cert);
+  t.match((failure as Error).cause, { message: /^localhost:\d+: TLS: self-signed certificate/ });
+});
+
+t.test('sslrootcert names the authority that the certificate is verified with', { skip }, async (t) => {
+  const { url: unencrypted } = await startPool(t);
+  const target = { host: unencrypted.hostname, port: Number(unencrypted.port || 5432) };
+  const port = await startTlsFront(t, target);
+  const otherName = await startTlsFront(t, target, otherCertificate);
+  const files = t.testdir({ 'ca.pem': testCertificate.cert, 'other.pem': otherCertificate.cert });
+  const ours = { sslrootcert: `${files}/ca.pem` };
+  const other = { sslrootcert: `${files}/other.pem` };
+  const connect = async (parameters: Record<string, string>, at = port) => {
+    const url = new URL(unencrypted);
+    url.host = `localhost:${at}`;
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    const pool = createPostgresPool(url.href, { max: 1 });
+    const result = await drizzle(pool.client)
+      .execute(sql`select 1 as one`)
+      .catch((error: Error) => String(error.cause));
+    await pool.close();
+    return result;
+  };
+  for (const sslmode of ['verify-full', 'verify-ca', 'require']) {
+    t.match(await connect({ sslmode, ...ours }), [{ one: 1 }], sslmode);
+    t.match(await connect({ sslmode, ...other }), /TLS: self-signed certificate/, `${sslmode}, another authority`);
+  }
+  t.match(await connect(ours), [{ one: 1 }], 'without sslmode');
+  t.match(await connect(other), /TLS: /, 'without sslmode, the certificate is verified');
+  t.match(await connect({ sslmode: 'prefer', ...other }), [{ one: 1 }], 'prefer verifies nothing');
+  t.match(await connect({ sslrootcert: 'system' }), /TLS: self-signed certificate/, 'the authorities that Node trusts');
+  t.match(await connect({ sslmode: 'verify-full', ...other }, otherName), /TLS: Hostname\/IP does not match/);
+  t.match(await connect({ sslmode: 'verify-ca', ...other }, otherName), [{ one: 1 }], 'any host name');
+  t.match(await connect({ sslmode: 'verify-ca' }, otherName), /TLS: /, 'verify-ca without sslrootcert');
 });
 
 t.test('a server without TLS is rejected with sslmode=require but accepted with prefer', { skip }, async (t) => {

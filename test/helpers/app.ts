@@ -21,13 +21,14 @@ export interface TestApp {
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
 }
 
-/** Tests send many requests, so hashing is cheap and requests and emails are not limited. */
+/** Tests send many requests, so hashing is cheap, passwords may wait, and requests and emails are not limited. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,
   ADMIN_PASSWORD: admin.password,
   PASSWORD_HASH_MEMORY: '8192',
   PASSWORD_HASH_TIME: '1',
+  PASSWORD_HASH_MAX_WAIT: '1h',
   LOG_LEVEL: 'silent',
   ...noLimits,
 };

@@ -7,8 +7,8 @@ import type { Test } from 'tap';
 import type { Service } from './service.js';
 import { atEndOf } from './teardown.js';
 
-/** The path from the Debian package. Set `CHROMIUM` to use another browser. */
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** From the Debian package `chromium-headless-shell`, which draws no windows. Set `CHROMIUM` to use another browser. */
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 
 const quiet = [
   '--no-sandbox',
@@ -68,7 +68,7 @@ export async function newPerson(
   options: BrowserContextOptions = {},
 ): Promise<Person> {
   const context = await browser.newContext({ baseURL: service.url, locale: 'en-US', ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => {
@@ -113,8 +113,35 @@ export async function signIn({ page, open }: Person, email: string, password: st
 
 /** Waits for the account page of the signed-in user. */
 export async function seesOwnAccount({ page }: Person): Promise<void> {
-  await page.waitForURL(/\/account(\?|$)/);
+  await page.waitForURL(/\/account(\/(profile|security|sessions|connections))?(\?|$)/);
   await page.locator('[data-content]').waitFor();
+}
+
+/** The address in the account page, which proves whose account it is. */
+export const ownEmail = async ({ page }: Person): Promise<string> =>
+  (await page.locator('[data-email-value]').textContent()) ?? '';
+
+export type Section = 'profile' | 'security' | 'sessions' | 'connections';
+
+/** Opens a section of the account page. On phones, the list of sections is a screen of its own. */
+export async function openSection({ page }: Person, name: Section): Promise<void> {
+  const back = page.locator('[data-to=home]');
+  if (await back.isVisible()) await back.click();
+  await page.locator(`.sections [data-to=${name}]`).click();
+  await page.locator(`[data-panel=${name}]`).waitFor();
+}
+
+/** Opens the dialog that changes something in the account. */
+export async function openDialog(person: Person, section: Section, name: string): Promise<void> {
+  await openSection(person, section);
+  await person.page.locator(`[data-opens=${name}]:visible`).first().click();
+}
+
+/** Changes the first name on the account page. */
+export async function changeFirstName(person: Person, name: string): Promise<void> {
+  await openDialog(person, 'profile', 'profile');
+  await person.page.getByLabel('First name').fill(name);
+  await person.page.getByRole('button', { name: 'Save' }).click();
 }
 
 /** The `id` of the focused element. */

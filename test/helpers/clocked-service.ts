@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
 import { startTestApp } from './app.js';
 import type { TestClock } from './clock.js';
@@ -9,13 +10,14 @@ import type { Service } from './service.js';
 export async function startClockedService(
   t: Test,
   variables: Record<string, string> = {},
-): Promise<Pick<Service, 'url' | 'post' | 'get'> & { clock: TestClock }> {
+): Promise<Pick<Service, 'url' | 'post' | 'get'> & { app: FastifyInstance; clock: TestClock }> {
   const port = await freePort();
   const url = variables.PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const { app, clock } = await startTestApp(t, { PORT: String(port), PUBLIC_URL: url, ...variables });
   await app.listen({ host: '127.0.0.1', port: Number(variables.PORT ?? port) });
   return {
     url,
+    app,
     clock,
     post: (path, body, headers = {}) =>
       checkedFetch(`${url}${path}`, {

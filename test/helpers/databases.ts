@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
 import { type DatabaseLocation, openDatabase } from '../../db/client.js';
-import { createJobQueue } from '../../db/job-queue.js';
 import { migrate } from '../../db/migrate.js';
 import { createEmbeddedPool } from './embedded-pool.js';
 
@@ -134,13 +133,7 @@ function versionOfTables(): string {
 
 async function dumpTo(file: string, hasTables: boolean): Promise<void> {
   const connection = await openDatabase({ kind: 'memory' });
-  if (hasTables) {
-    await migrate(connection, async () => {});
-    const options = { retryLimit: 0, retryDelay: 0, expireInSeconds: 60 };
-    const queue = createJobQueue(connection, 'mail', options, () => {});
-    await queue.start();
-    await queue.stop();
-  }
+  if (hasTables) await migrate(connection, async () => {});
   const { $client } = connection.db as unknown as { $client: PGlite };
   // No test uses these databases, and they would take half of the load time.
   await $client.exec("update pg_database set datistemplate = false where datname in ('template0', 'template1')");

@@ -60,8 +60,14 @@ const proxies = {
       return `{\nadmin off\nauto_https disable_redirects\n}\n${adapted}`;
     },
   },
+  // Without TLS.
+  haproxy: {
+    command: ({ directory }: ProxyPlaces) => ['haproxy', '-db', '-f', join(directory, 'haproxy.cfg')],
+    file: 'haproxy.cfg',
+    around: (example: string, { port }: ProxyPlaces) => example.replace('bind :8080', `bind 127.0.0.1:${port}`),
+  },
 } as const;
-const languages = { nginx: 'nginx', caddy: 'caddyfile' } as const;
+const languages = { nginx: 'nginx', caddy: 'caddyfile', haproxy: 'haproxy' } as const;
 
 /**
  * Starts a proxy with the example from the deployment guide and waits until it listens. It is stopped when the test

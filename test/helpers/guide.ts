@@ -12,6 +12,8 @@ export interface Marks {
   restart?: true;
   /** For JSON or text: an example that is not the output of the block before it. */
   sample?: true;
+  /** The block quotes this file, or a part of it. */
+  file?: string;
 }
 
 /** A fenced block of a guide. */
@@ -30,7 +32,8 @@ const comment = /^<!-- (.+) -->$/;
 /**
  * Returns the fenced blocks of a guide in order, each with the marks from the comment on the line above it. The marks
  * are `<!-- not run: why -->`, `<!-- on embedded -->`, `<!-- on postgres -->`, `<!-- while stopped -->`,
- * `<!-- restart -->`, and `<!-- sample -->`. A comment may contain several of them, separated by semicolons.
+ * `<!-- restart -->`, `<!-- sample -->`, and `<!-- file: path -->`. A comment may contain several of them, separated by
+ * semicolons.
  */
 export function readGuide(file: string): Block[] {
   const blocks: Block[] = [];
@@ -79,6 +82,8 @@ function marksOf(line: string, place: string): Marks {
 function markOf(mark: string, place: string): Marks {
   const [, notRun] = /^not run: (.{10,})$/.exec(mark) ?? [];
   if (notRun !== undefined) return { notRun };
+  const [, file] = /^file: (\S+)$/.exec(mark) ?? [];
+  if (file !== undefined) return { file };
   if (mark === 'on embedded' || mark === 'on postgres')
     return { engine: mark === 'on embedded' ? 'embedded' : 'postgres' };
   if (mark === 'while stopped') return { whileStopped: true };

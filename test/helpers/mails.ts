@@ -8,9 +8,9 @@ export async function mailsTo(app: FastifyInstance, email: string): Promise<Kept
   return all.filter(({ to }) => to === email).reverse();
 }
 
-/** The link with a token in an email, if it has one. */
+/** The link with a token in an email, if it has one. The link in every security notice does not count. */
 export const findLink = ({ text }: Pick<KeptMail, 'text'>): string | undefined =>
-  /https?:\/\/\S*[?&]token=[\w.-]+\S*/.exec(text)?.[0];
+  /https?:\/\/(?!\S*\/account\/not-me\?)\S*[?&]token=[\w.-]+\S*/.exec(text)?.[0];
 
 /** The link with a token in an email. @throws if the email has no such link */
 export function linkIn(mail: Pick<KeptMail, 'text'>): URL {

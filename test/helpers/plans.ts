@@ -7,10 +7,12 @@ const growing = new Set([
   'identities',
   'known_networks',
   'login_attempts',
+  'passkeys',
   'recovery_codes',
   'sessions',
   'spent_states',
   'user_policies',
+  'user_uses',
   'users',
 ]);
 

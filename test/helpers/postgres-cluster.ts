@@ -30,11 +30,15 @@ export interface Cluster {
   kill(): Promise<void>;
   /** Suspends all of its processes. It still accepts connections, but does not respond. */
   freeze(): void;
+  /** Lets all suspended processes continue. */
+  resume(): void;
   /** Creates a standby that replicates it. After that, no commit is acknowledged without the standby. */
   startSynchronousStandby(t: Test, port?: number): Promise<Cluster>;
   /** Promotes a standby to primary. Resolves when it accepts writes. */
   promote(): Promise<void>;
   ask(statement: string): Promise<Record<string, unknown>[]>;
+  /** What the server has written to its log. */
+  log(): string;
 }
 
 /** Creates an empty server and starts it. It is removed when the test ends. */
@@ -59,10 +63,10 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
     server.kill(signal);
     await ended;
   };
-  const signalAll = (signal: 'KILL' | 'STOP') => {
+  const signalAll = (signal: 'KILL' | 'STOP' | 'CONT') => {
     const all = [server?.pid, ...childrenOf(server?.pid)];
-    // `kill` fails for processes that have already ended.
-    for (const pid of all) spawnSync('kill', [`-${signal}`, String(pid)]);
+    // One command for all of them, so that they stop at almost the same time. It skips processes that have already ended.
+    spawnSync('kill', [`-${signal}`, ...all.map(String)]);
   };
   const kill = async () => {
     if (!server || !isRunning()) return;
@@ -106,6 +110,7 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
     stop: (how) => end(how === 'fast' ? 'SIGINT' : 'SIGQUIT'),
     kill,
     freeze: () => signalAll('STOP'),
+    resume: () => signalAll('CONT'),
     promote: async () => {
       await ask('select pg_promote()');
       await until('not pg_is_in_recovery()');
@@ -122,6 +127,7 @@ function createCluster(t: Test, directory: string, port: number): Cluster {
       return standby;
     },
     ask,
+    log: () => readFileSync(join(directory, 'log'), 'utf8'),
   };
 }
 

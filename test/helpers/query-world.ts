@@ -1,6 +1,6 @@
-import { asc } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
-import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../../db/schema.js';
+import { permissions, policies, rolePolicies, roles, userPolicies, users, userUses } from '../../db/schema.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import type { Item, World } from './query-oracle.js';
 
@@ -213,8 +213,12 @@ export async function readWorld({ db }: FastifyInstance): Promise<World> {
           ]),
         ) as Item,
     );
+  const everyUser = async () => {
+    const found = await db.select().from(users).innerJoin(userUses, eq(userUses.user, users.id)).orderBy(asc(users.id));
+    return found.map(({ users: user, user_uses: { lastAccess } }) => ({ ...user, lastAccess }));
+  };
   return {
-    users: items(await db.select().from(users).orderBy(asc(users.id))).map(({ token_hash = null, ...user }) => ({
+    users: items(await everyUser()).map(({ token_hash = null, ...user }) => ({
       ...(user as Item),
       token: token_hash,
     })),

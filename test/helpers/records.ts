@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
-import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
+import {
+  permissions,
+  policies,
+  rolePolicies,
+  roles,
+  settings,
+  userPolicies,
+  users,
+  userUses,
+} from '../../db/schema.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 
 /** Functions that write rows directly to the database. */
@@ -19,7 +28,7 @@ export async function createUser(
   app: FastifyInstance,
   values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[] } = {},
 ): Promise<TestUser> {
-  const { token, policies: own = [], id = randomUUID(), ...columns } = values;
+  const { token, policies: own = [], id = randomUUID(), lastAccess, ...columns } = values;
   const email = columns.email ?? `user-${id}@example.com`;
   await app.db.insert(users).values({
     id,
@@ -28,6 +37,7 @@ export async function createUser(
     ...(token === undefined ? {} : { tokenHash: hashToken(token) }),
     ...columns,
   });
+  if (lastAccess) await setLastAccess(app, lastAccess, id);
   for (const policy of own) await app.db.insert(userPolicies).values({ user: id, policy });
   return { id, email, password };
 }
@@ -35,9 +45,25 @@ export async function createUser(
 export async function changeUser(
   app: FastifyInstance,
   id: string,
-  values: Partial<typeof users.$inferInsert>,
+  { lastAccess, ...values }: Partial<typeof users.$inferInsert>,
 ): Promise<void> {
-  await app.db.update(users).set(values).where(eq(users.id, id));
+  if (lastAccess !== undefined) await setLastAccess(app, lastAccess, id);
+  if (Object.keys(values).length > 0) await app.db.update(users).set(values).where(eq(users.id, id));
+}
+
+/** Sets the last access of a user, or of all users. */
+export async function setLastAccess(app: FastifyInstance, lastAccess: Date | null, id?: string): Promise<void> {
+  await app.db
+    .update(userUses)
+    .set({ lastAccess })
+    .where(id === undefined ? undefined : eq(userUses.user, id));
+}
+
+/** The stored last access of a user. */
+export async function lastAccessOf(app: FastifyInstance, id: string): Promise<Date | null> {
+  const [found] = await app.db.select().from(userUses).where(eq(userUses.user, id));
+  if (!found) throw new Error(`There is no user ${id}.`);
+  return found.lastAccess;
 }
 
 /** Creates a policy. `read` lists the fields of users that its holders may read. */

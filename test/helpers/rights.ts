@@ -42,7 +42,7 @@ export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
  */
 const dumped = async (app: FastifyInstance) =>
   (await dumpDatabase(app, 'changes'))
-    .replaceAll(/"last_access": (null|"[^"]*")/g, '"last_access": …')
+    .replaceAll(/"(last_access|last_access_hour|never_used)": (null|"[^"]*")/g, '"$1": …')
     .split('\n')
     .sort()
     .join('\n');

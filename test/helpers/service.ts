@@ -82,7 +82,7 @@ export async function createHome(
 /** Starts a service and waits until it responds. @param file the server file of another build, if not the tests' own */
 export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
   const service = launchService(home, variables, {}, file);
-  const timeout = AbortSignal.timeout(30_000);
+  const timeout = AbortSignal.timeout(90_000);
   while (!service.url) {
     const ending = await Promise.race([service.ended, sleep(5)]);
     if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
@@ -100,7 +100,7 @@ export async function startQuietService(home: Home, variables: Variables = {}): 
   const port = await freePort();
   const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
   Object.defineProperty(service, 'url', { value: `http://127.0.0.1:${port}` });
-  const timeout = AbortSignal.timeout(30_000);
+  const timeout = AbortSignal.timeout(90_000);
   while ((await service.get('/server/ping').catch(() => undefined)) === undefined) {
     const ending = await Promise.race([service.ended, sleep(50)]);
     if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
@@ -112,7 +112,7 @@ export async function startQuietService(home: Home, variables: Variables = {}): 
 /** Runs a service that is expected to fail at startup and returns the result. */
 export async function refusedService(home: Home, variables: Variables = {}, user: { uid?: number; gid?: number } = {}) {
   const start = performance.now();
-  const service = launchService(home, variables, user);
+  const service = launchService(home, { START_TIMEOUT: '0', ...variables }, user);
   const ending = await Promise.race([service.ended, sleep(30_000, undefined, { ref: false })]);
   if (!ending) await service.stop('SIGKILL');
   return {

@@ -104,6 +104,16 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     'reset-forged': ofLink('a forged password reset link', 403, (user) =>
       post('/auth/password/reset', { token: link('password-reset', user, 'x'), password }),
     ),
+    'email-login': ofAddress('a request for a code to sign in', 204, 1, (one) =>
+      post('/auth/email/request', { email: one }),
+    ),
+    'email-login-error': ofAddress('a request for a code with a redirect that is not allowed', 400, 1, (one) =>
+      post('/auth/email/request', { email: one, redirect: notAllowed }),
+    ),
+    // Delayed to a multiple of 100 ms.
+    'email-login-code': ofAddress('a wrong code from an email', 401, 4, (one) =>
+      post('/auth/email', { email: one, code: '000000', binding: 'the binding of nobody, long enough' }),
+    ),
     'email-change': ofAddress('a request for an email change', 204, 1, (one) =>
       post('/users/me/email', { email: one }, asMember),
     ),

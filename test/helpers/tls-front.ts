@@ -24,8 +24,32 @@ nN917HoMcEXMqMihKJftc2mFNYqvpQL3F8OjyIIHQcw=
 -----END CERTIFICATE-----`,
 };
 
+/** The same for `db.example`, issued by itself. */
+export const otherCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgABszkUdXPwSIeizp
+ouhoPIq0ld2GFHRm0Fkla4D1Ow2hRANCAARoL6Z2cNBbuNEm7wrLU6kYne64z1V3
+YMWVoQ+0nTU2q40MIX/gs2NGpwzduuzSnM6svqp2KRdCp5+OOBq6eK+z
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBmDCCAT6gAwIBAgIUKYZxu/Qvv0HH+O+WNxuIBfTQseQwCgYIKoZIzj0EAwIw
+FTETMBEGA1UEAwwKZGIuZXhhbXBsZTAgFw0yNjExMjQyMzA1NDVaGA8yMTI2MTAz
+MTIzMDU0NVowFTETMBEGA1UEAwwKZGIuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqG
+SM49AwEHA0IABGgvpnZw0Fu40SbvCstTqRid7rjPVXdgxZWhD7SdNTarjQwhf+Cz
+Y0anDN267NKczqy+qnYpF0Knn444Grp4r7OjajBoMB0GA1UdDgQWBBRSG786z0qA
+SzCLl6x2Qwrmiy5T1zAfBgNVHSMEGDAWgBRSG786z0qASzCLl6x2Qwrmiy5T1zAP
+BgNVHRMBAf8EBTADAQH/MBUGA1UdEQQOMAyCCmRiLmV4YW1wbGUwCgYIKoZIzj0E
+AwIDSAAwRQIhANiX33gFI36kJthdDZhw01JXga9UDI1uoy7fbBfo9M+rAiAkTQ76
+OmTQgLnJ5aqKOK06iPJofBlC/9YVMgDCAzLXCg==
+-----END CERTIFICATE-----`,
+};
+
 /** Starts a TLS proxy for an unencrypted PostgreSQL server. Returns the port. It is closed when the test ends. */
-export async function startTlsFront(t: Test, target: { host: string; port: number }): Promise<number> {
+export async function startTlsFront(
+  t: Test,
+  target: { host: string; port: number },
+  certificate = testCertificate,
+): Promise<number> {
   const open = new Set<Socket>();
   const keep = (socket: Socket) => {
     open.add(socket);
@@ -39,7 +63,7 @@ export async function startTlsFront(t: Test, target: { host: string; port: numbe
     // The SSLRequest message always consists of the same eight bytes.
     client.once('data', () => {
       client.write('S');
-      const encrypted = new TLSSocket(client, { isServer: true, ...testCertificate });
+      const encrypted = new TLSSocket(client, { isServer: true, ...certificate });
       const upstream = connect(target.port, target.host);
       keep(upstream);
       encrypted.on('error', () => client.destroy()).on('close', () => upstream.destroy());

@@ -3,6 +3,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
 import { rows } from '../../db/client.js';
 import {
+  passkeys,
   permissions,
   policies,
   recoveryCodes,
@@ -29,7 +30,18 @@ export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) 
  * it runs before and after hundreds of requests.
  */
 export async function stateOf(app: FastifyInstance): Promise<string> {
-  const tables = [users, roles, policies, permissions, rolePolicies, userPolicies, sessions, settings, recoveryCodes];
+  const tables = [
+    users,
+    roles,
+    policies,
+    permissions,
+    rolePolicies,
+    userPolicies,
+    sessions,
+    settings,
+    recoveryCodes,
+    passkeys,
+  ];
   const digests = tables.map(
     (table) =>
       sql`(select md5(coalesce(string_agg((to_jsonb(t) - 'last_access')::text, ' ' order by to_jsonb(t)::text), '')) from ${table} t)`,

@@ -7,6 +7,7 @@ import { rows } from '../../db/client.js';
 import { roles, users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
+import { isLong } from '../helpers/long.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
@@ -58,9 +59,12 @@ const jobsOf = async (list: number) => {
   return jobs.filter(({ user }) => ids.has(user)).length;
 };
 
+/** The number of addresses in the largest request. */
+const most = isLong ? 10_000 : 2_000;
+
 t.test('the number of statements does not grow with the number of addresses', async (t) => {
   const counts = new Map<number, number>();
-  for (const count of [1, 100, 10_000]) {
+  for (const count of [1, 100, most]) {
     const heap = process.memoryUsage().heapUsed;
     const start = performance.now();
     const [answer, statements] = await sentDuring(() => invite(newAddresses(count)));
@@ -177,10 +181,10 @@ t.test('regular requests stay fast while denied callers try to invite up to 10,0
   t.ok(longest < 250, `${Math.round(longest)} ms`);
 });
 
-t.test('regular requests stay fast while an administrator invites 10,000 users', async (t) => {
-  const longest = await serveHonest(t, [invite(newAddresses(10_000))]);
+t.test(`regular requests stay fast while an administrator invites ${most} users`, async (t) => {
+  const longest = await serveHonest(t, [invite(newAddresses(most))]);
   t.ok(longest < 250, `${Math.round(longest)} ms`);
-  t.equal(await invitedAmong(lists), 10_000);
+  t.equal(await invitedAmong(lists), most);
 });
 
 t.test('an invitation stops when the client disconnects', async (t) => {

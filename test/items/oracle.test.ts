@@ -4,6 +4,7 @@ import qs from 'qs';
 import t from 'tap';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { createTestDatabase } from '../helpers/databases.js';
+import { amountOf } from '../helpers/long.js';
 import {
   createOracle,
   type Name,
@@ -27,7 +28,7 @@ import {
 import { atEndOf } from '../helpers/teardown.js';
 
 /** The number of queries; `npm run test:queries` runs 10,000. */
-const runs = Number(process.env.QUERY_RUNS ?? 500);
+const runs = amountOf('QUERY_RUNS', { short: 250, long: 10_000 });
 /** The seed printed by a failed run, to repeat its queries. */
 const seed = process.env.QUERY_SEED === undefined ? {} : { seed: Number(process.env.QUERY_SEED) };
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import PostalMime from 'postal-mime';
+import type { SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
 import { rows } from '../../db/client.js';
 import { readMailbox } from '../../db/queries/mail/mailbox.js';
@@ -230,6 +231,86 @@ t.test('a failed email is stored; administrators can list it and retry it', asyn
   await deliver(() => smtp.mails.length > 0);
   t.equal(smtp.mails.length, 1);
   refused(t, await post(`/mails/${mail.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'an email that was sent');
+});
+
+/** Responds to one step of a delivery with an error. */
+const rejecting = (step: string, responseCode: number): SMTPServerOptions => {
+  const error = Object.assign(new Error(`No (${step})`), { responseCode });
+  const refuse = (_first: unknown, _session: unknown, done: (error: Error) => void) => done(error);
+  switch (step) {
+    case 'greeting':
+      return { onConnect: (_session, done) => done(error) };
+    case 'AUTH':
+      return { disabledCommands: ['STARTTLS'], allowInsecureAuth: true, onAuth: refuse };
+    case 'MAIL FROM':
+      return { onMailFrom: refuse };
+    case 'RCPT TO':
+      return { onRcptTo: refuse };
+    default:
+      return {
+        onData: (stream, _session, done) => {
+          stream.resume().on('end', () => done(error));
+        },
+      };
+  }
+};
+
+for (const [step, code, isFinal] of [
+  ['RCPT TO', 550, true],
+  ['DATA', 554, true],
+  ['RCPT TO', 450, false],
+  ['DATA', 452, false],
+  ['greeting', 554, false],
+  ['AUTH', 535, false],
+  ['MAIL FROM', 550, false],
+] as const) {
+  const outcome = isFinal ? 'fails after one retry' : 'is retried';
+  t.test(`an email to which the mail server responds with ${code} to ${step} ${outcome}`, async (t) => {
+    const login = step === 'AUTH' ? { EMAIL_SMTP_USER: 'user', EMAIL_SMTP_PASSWORD: 'wrong' } : {};
+    const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_SMTP_IGNORE_TLS: 'true', ...login });
+    const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+    const read = async () => (await get('/mails', admin.headers)).json().data[0];
+    /** Makes a waiting email due. */
+    const attempt = async (count: number) => {
+      await app.db.execute(sql`update pgboss.job set start_after = now() - interval '1 second' where state = 'retry'`);
+      t.equal(await app.mail.deliverNow(), 1, `attempt ${count}`);
+      return read();
+    };
+    const smtp = await startSmtp(t, port, rejecting(step, code));
+    await ask((await createUser(app)).email);
+    t.match(await read(), { state: 'waiting', attempts: 0 });
+    t.match(await attempt(1), { state: 'waiting', attempts: 1, reason: String(code) });
+    const second = await attempt(2);
+    t.match(second, { state: isFinal ? 'failed' : 'waiting', attempts: 2, reason: String(code) });
+    if (!isFinal) return t.match(await attempt(3), { state: 'waiting', attempts: 3 });
+    t.equal(await app.mail.deliverNow(), 0);
+
+    t.equal((await post(`/mails/${second.id}/retry`, {}, admin.headers)).statusCode, 204);
+    t.match(await read(), { state: 'waiting', attempts: 2 });
+    t.match(await attempt(3), { state: 'failed', attempts: 3 });
+    await smtp.close();
+    const accepting = await startSmtp(t, port);
+    t.equal((await post(`/mails/${second.id}/retry`, {}, admin.headers)).statusCode, 204);
+    await deliver(() => accepting.mails.length > 0);
+    t.match(await read(), { state: 'sent', attempts: 3, reason: null });
+  });
+}
+
+t.test('a temporary error between two rejections allows another attempt', async (t) => {
+  const { app, port, ask, jobs } = await start(t);
+  await ask((await createUser(app)).email);
+  for (const [code, state] of [
+    [550, 'retry'],
+    [451, 'retry'],
+    [550, 'retry'],
+    [550, 'failed'],
+  ] as const) {
+    const smtp = await startSmtp(t, port, rejecting('RCPT TO', code));
+    await app.db.execute(sql`update pgboss.job set start_after = now() - interval '1 second' where state = 'retry'`);
+    await app.mail.deliverNow();
+    t.match(await jobs(), [{ state, reason: String(code) }]);
+    await smtp.close();
+  }
 });
 
 t.test('a password reset is sent before invitations that were queued earlier', async (t) => {

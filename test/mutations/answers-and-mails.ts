@@ -7,15 +7,13 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a URL is checked only after the user is looked up',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: "      requireAllowedUrl('reset_url', url, allowList);\n",
-        replace:
-          "      await findRecipientByEmail(db, email);\n      requireAllowedUrl('reset_url', url, allowList);\n",
+        find: "requireAllowedUrl('reset_url', url, allowList);",
+        replace: "await findRecipientByEmail(db, email);\nrequireAllowedUrl('reset_url', url, allowList);",
       },
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: '  findRecipient,\n  lockRecipient,',
-        replace: '  findRecipient,\n  findRecipientByEmail,\n  lockRecipient,',
+        under: 'plugins/auth/password-reset/service.ts',
+        find: 'findRecipient,\n  lockRecipient,',
+        replace: 'findRecipient,\nfindRecipientByEmail,\nlockRecipient,',
       },
     ],
     tests: ['test/auth/enumeration.test.ts'],
@@ -25,10 +23,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a URL is checked only after the settings are read',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: "      requireAllowedUrl('verification_url', registration.url, allowList);\n",
-        replace:
-          "      await readSettings(db);\n      requireAllowedUrl('verification_url', registration.url, allowList);\n",
+        find: "requireAllowedUrl('verification_url', registration.url, allowList);",
+        replace: "await readSettings(db);\nrequireAllowedUrl('verification_url', registration.url, allowList);",
       },
     ],
     tests: ['test/auth/enumeration.test.ts'],
@@ -38,10 +34,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a login with a password reveals that the user belongs to a provider',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
-        find: '    const passwordOf = (user: LoginCandidate) =>\n',
+        find: "const canUsePassword = user?.status === 'active' && user.provider === 'default';",
         replace:
-          "    const passwordOf = (user: LoginCandidate) => {\n      if (user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\n      return usualPasswordOf(user);\n    };\n    const usualPasswordOf = (user: LoginCandidate) =>\n",
+          "if (user && user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\nconst canUsePassword = user?.status === 'active';",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
@@ -51,10 +46,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a user who is not active gets a different error than an unknown user',
     edits: [
       {
-        file: 'plugins/auth/password-checks/service.ts',
-        find: "if (!right) throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id);",
+        find: "throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id).because(reasonOf(user));",
         replace:
-          "if (!right) throw new ApiError(user && passwordOf(user) === null ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id);",
+          "throw new ApiError(user && !canUsePassword ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id).because(reasonOf(user));",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
@@ -64,10 +58,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a registration reveals that the address is taken',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: '      if (!(error instanceof Refusal)) throw error;\n',
+        find: 'if (!(error instanceof Refusal)) throw error;',
         replace:
-          "      if (!(error instanceof Refusal)) throw error;\n      if (/taken/.test(error.message)) throw invalidPayload('The address is taken');\n",
+          "if (!(error instanceof Refusal)) throw error;\nif (/taken/.test(error.message)) throw invalidPayload('The address is taken');",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/registration/register.test.ts'],
@@ -77,15 +70,15 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a request for a password reset reveals that the address is unknown',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: '      if (await rateLimits.mayRequestMail(client.network)) return enqueue();\n',
+        under: 'plugins/auth/password-reset/service.ts',
+        find: 'await requestMail(email, client, () =>',
         replace:
-          "      if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\n      if (await rateLimits.mayRequestMail(client.network)) return enqueue();\n",
+          "if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\nawait requestMail(email, client, () =>",
       },
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: '  findRecipient,\n  lockRecipient,',
-        replace: '  findRecipient,\n  findRecipientByEmail,\n  lockRecipient,',
+        under: 'plugins/auth/password-reset/service.ts',
+        find: 'findRecipient,\n  lockRecipient,',
+        replace: 'findRecipient,\nfindRecipientByEmail,\nlockRecipient,',
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/server/limits/mails.test.ts'],
@@ -95,12 +88,10 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'all kinds of email to an address and its +tag variants share one limit',
     edits: [
       {
-        file: 'plugins/server/rate-limits/service.ts',
         find: "createHash('sha256').update(accountKey(email))",
         replace: "createHash('sha256').update(accountKey(email).replace(/\\+[^@]*/, ''))",
       },
       {
-        file: 'plugins/server/rate-limits/service.ts',
         find: 'count(`${kind}-mails-to`',
         replace: "count('mails-to'",
       },
@@ -112,9 +103,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'each delivery attempt of an email counts toward the limit of its mailbox',
     edits: [
       {
-        file: 'plugins/mail/delivery.ts',
-        find: 'if (requestedFrom === undefined || attempt > 1) return true;',
-        replace: 'if (requestedFrom === undefined) return true;',
+        find: 'if (attempt > 1) return true;',
+        replace: '',
       },
     ],
     tests: ['test/server/limits/mails.test.ts'],
@@ -124,10 +114,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'tokens of different lengths are compared without hashing them first',
     edits: [
       {
-        file: 'routes/server/metrics.ts',
-        find: "timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)",
-        replace:
-          "timingSafeEqual(Buffer.from(request.headers.authorization ?? ''), Buffer.from(`Bearer ${config.METRICS_TOKEN}`))",
+        find: 'timingSafeEqual(digest(token), wanted)',
+        replace: 'timingSafeEqual(Buffer.from(token), Buffer.from(String(config.METRICS_TOKEN)))',
       },
     ],
     tests: ['test/server/metrics.test.ts'],
@@ -137,7 +125,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the hash of a static token is accepted as the token',
     edits: [
       {
-        file: 'plugins/access/service.ts',
         find: 'findPrincipalByTokenHash(db, hashToken(token), ownFields)',
         replace: 'findPrincipalByTokenHash(db, /^[0-9a-f]{64}$/.test(token) ? token : hashToken(token), ownFields)',
       },
@@ -149,7 +136,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an email is sent to the address as typed, not as stored',
     edits: [
       {
-        file: 'plugins/mail/delivery.ts',
         find: "return writeLink('reset', recipient, url, stateOf(recipient));",
         replace: "return writeLink('reset', { ...recipient, email: typed }, url, stateOf(recipient));",
       },
@@ -161,7 +147,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'email addresses are compared without their accents',
     edits: [
       {
-        file: 'db/queries/mail/recipients.ts',
         find: 'const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());',
         replace:
           "const hasAddress = (email: string) => eq(inLowerCase(users.email), email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
@@ -174,7 +159,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the URL of a link is not escaped in an HTML email',
     edits: [
       {
-        file: 'plugins/mail/templates/_button.html.liquid',
         find: '<a href="{{ url }}"',
         replace: '<a href="{{ url | raw }}"',
       },
@@ -186,16 +170,13 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a link in an email uses the host from the request',
     edits: [
       {
-        file: 'routes/auth/request-password-reset.ts',
         find: 'request.body.reset_url, request.client',
         replace:
           'request.body.reset_url ?? `${request.protocol}://${request.host}/account/reset-password`, request.client',
       },
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: "      requireAllowedUrl('reset_url', url, allowList);\n",
-        replace:
-          "      if (!url?.endsWith('/account/reset-password')) requireAllowedUrl('reset_url', url, allowList);\n",
+        find: "requireAllowedUrl('reset_url', url, allowList);",
+        replace: "if (!url?.endsWith('/account/reset-password')) requireAllowedUrl('reset_url', url, allowList);",
       },
     ],
     tests: ['test/mail/poisoned-links.test.ts'],
@@ -205,10 +186,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the redirect URI for a provider uses the host from the request',
     edits: [
       {
-        file: 'plugins/providers/oauth-client.ts',
-        find: '      const url = new URL(await provider.generateAuthorizationUri(request, reply));\n',
+        find: 'const url = new URL(await provider.generateAuthorizationUri(request, reply));',
         replace:
-          "      const url = new URL(await provider.generateAuthorizationUri(request, reply));\n      url.searchParams.set('redirect_uri', new URL(new URL(callbackUri).pathname, `https://${request.host}`).href);\n",
+          "const url = new URL(await provider.generateAuthorizationUri(request, reply));\nurl.searchParams.set('redirect_uri', new URL(new URL(callbackUri).pathname, `https://${request.host}`).href);",
       },
     ],
     tests: ['test/mail/poisoned-links.test.ts'],
@@ -218,7 +198,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the signature of a link is not verified',
     edits: [
       {
-        file: 'plugins/tokens/link-tokens.ts',
         find: 'const claims = verifySigned(token, isLinkToken, verifiers);',
         replace: 'const claims = jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
       },
@@ -230,8 +209,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a link does not expire',
     edits: [
       {
-        file: 'plugins/tokens/link-tokens.ts',
-        find: "      if (claims.exp <= seconds(clock())) throw new ApiError('TOKEN_EXPIRED');\n",
+        in: 'read',
+        find: "if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');",
         replace: '',
       },
     ],
@@ -242,7 +221,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an invitation stays valid after the user’s address changes',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
         find: 'if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {',
         replace: 'if (!user || !isDue.invite(user)) {',
       },
@@ -254,10 +232,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a registration with an invited address activates the invited account',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: "  if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');\n",
+        find: "if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');",
         replace:
-          "  if (known && isDue.invite(known)) await activate(tx, known.id, null);\n  else if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');\n",
+          "if (known && isDue.invite(known)) await activate(tx, known.id, null);\nelse if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');",
       },
     ],
     tests: ['test/invites/invite.test.ts'],
@@ -267,7 +244,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'any text with an @ is accepted as an email address',
     edits: [
       {
-        file: 'schemas/common.ts',
         find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
         replace: "email: (value: string) => value.normalize('NFKC').includes('@'),",
       },
@@ -279,7 +255,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the local part of an email address may be quoted',
     edits: [
       {
-        file: 'schemas/common.ts',
         find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
         replace:
           'email: (value: string) => value.length <= 128 && (emailPattern.test(value) || /^"[^"]+"@[\\w.-]+$/.test(value)),',
@@ -292,7 +267,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an email address may be followed by a line break and more text',
     edits: [
       {
-        file: 'schemas/common.ts',
         find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
         replace:
           "email: (value: string) => value.length <= 128 && emailPattern.test(value.split('\\r\\n', 1)[0] ?? ''),",
@@ -305,7 +279,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'tokens of users who have not verified their address are accepted',
     edits: [
       {
-        file: 'plugins/access/service.ts',
         find: "if (found?.status !== 'active') throw",
         replace: "if (found?.status !== 'active' && found?.status !== 'unverified') throw",
       },
@@ -317,13 +290,12 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a registration request can mark its own address as verified',
     edits: [
       {
-        file: 'routes/registration/register.ts',
         find: 'await app.registration.register({ email, password, ...names, url, browserHash }, request.client);',
         replace:
           'await app.registration.register({ ...request.body, email, password, ...names, url, browserHash }, request.client);',
       },
       {
-        file: 'plugins/registration/service.ts',
+        in: 'admit',
         find: 'const mustVerify = settings.public_registration_verify_email;',
         replace: "const mustVerify = settings.public_registration_verify_email && registration.status !== 'active';",
       },
@@ -335,7 +307,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a password reset keeps credentials that were recently added to the account',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
+        in: 'removeRecent',
         find: 'lookback === 0 ? null',
         replace: 'lookback >= 0 ? null',
       },
@@ -347,7 +319,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a password reset keeps a pending email change',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
         find: 'await deleteEmailChange(tx, userId);',
         replace: 'await Promise.resolve(false);',
       },
@@ -359,9 +330,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'users can change their own address without confirming it',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
-        find: '    startEmailChange !== null &&\n',
-        replace: '    startEmailChange === null &&\n',
+        in: 'isConfirmed',
+        find: 'startEmailChange !== null &&',
+        replace: 'startEmailChange === null &&',
       },
     ],
     tests: ['test/users/email-change.test.ts'],
@@ -369,7 +340,7 @@ export const answersAndMails: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a link confirms the address that was requested last, not its own',
-    edits: [{ file: 'plugins/mail/recipients.ts', find: 'return [change, email,', replace: 'return [email,' }],
+    edits: [{ in: 'changeStateOf', find: 'return [change, email,', replace: 'return [email,' }],
     tests: ['test/users/email-change.test.ts'],
   },
   {
@@ -377,7 +348,6 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the owner of a taken address receives the link that confirms the change',
     edits: [
       {
-        file: 'plugins/mail/delivery.ts',
         find: 'if (owner && owner.id !== user.id) return writeAccountExists(owner);',
         replace: '',
       },
@@ -389,7 +359,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'users who are not administrators can use operations that self_service turns off',
     edits: [
       {
-        file: 'plugins/users/own-account/service.ts',
+        in: 'requireSelfService',
         find: 'if (!isOn) throw',
         replace: 'if (false as boolean) throw',
       },
@@ -401,10 +371,10 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'users without permissions cannot read their own profile',
     edits: [
       {
-        file: 'plugins/users/own-account/service.ts',
-        find: '    readProfile: profileOf,\n',
+        in: 'createOwnAccount',
+        find: 'readProfile: profileOf,',
         replace:
-          "    readProfile: async (caller) => {\n      if (!caller.admin && !caller.app) throw forbidden('Your profile is for users with app_access');\n      return profileOf(caller);\n    },\n",
+          "readProfile: async (caller) => {\nif (!caller.admin && !caller.app) throw forbidden('Your profile is for users with app_access');\nreturn profileOf(caller);\n},",
       },
     ],
     tests: ['test/users/profile.test.ts'],

@@ -7,25 +7,21 @@ export const http: readonly Mutation[] = [
     fault: 'a body is not validated if its content type contains extra whitespace',
     edits: [
       {
-        file: 'plugins/server/request-body.ts',
-        find: '      done(null, parsed.value);',
+        find: 'done(null, parsed.value);',
         replace:
-          "      if (/^\\s|[\\t]/.test(request.headers['content-type'] ?? '')) unchecked.add(parsed.value as object);\n      done(null, parsed.value);",
+          "if (/^\\s|[\\t]/.test(request.headers['content-type'] ?? '')) unchecked.add(parsed.value as object);\ndone(null, parsed.value);",
       },
       {
-        file: 'plugins/server/request-body.ts',
+        under: 'plugins/server/request-parsing.ts',
         find: "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });",
         replace:
           "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });\nexport const unchecked = new WeakSet<object>();",
       },
       {
-        file: 'plugins/server/lazy-compilers.ts',
-        find: '        const run = compiled ?? settle();\n',
-        replace:
-          '        if (unchecked.has(value as object)) return true;\n        const run = compiled ?? settle();\n',
+        find: 'const run = compiled ?? settle();',
+        replace: 'if (unchecked.has(value as object)) return true;\nconst run = compiled ?? settle();',
       },
       {
-        file: 'plugins/server/lazy-compilers.ts',
         find: "import { setImmediate as breathe } from 'node:timers/promises';",
         replace:
           "import { setImmediate as breathe } from 'node:timers/promises';\nimport { unchecked } from './request-body.js';",
@@ -38,10 +34,9 @@ export const http: readonly Mutation[] = [
     fault: 'a malformed content type causes an internal error',
     edits: [
       {
-        file: 'plugins/server/csrf.ts',
-        find: '      if (safeMethods.has(request.method)) return;\n',
+        find: 'if (safeMethods.has(request.method)) return;',
         replace:
-          "      if (safeMethods.has(request.method)) return;\n      const [, subtype] = (request.headers['content-type'] ?? 'a/b').split('/');\n      subtype!.trim();\n",
+          "if (safeMethods.has(request.method)) return;\nconst [, subtype] = (request.headers['content-type'] ?? 'a/b').split('/');\nsubtype!.trim();",
       },
     ],
     tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
@@ -51,9 +46,8 @@ export const http: readonly Mutation[] = [
     fault: 'a content type that forms can send is recognized only without parameters',
     edits: [
       {
-        file: 'plugins/server/csrf.ts',
-        find: "  (headers['content-type'] ?? '').split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';",
-        replace: "  headers['content-type'] ?? '';",
+        find: "(headers['content-type'] ?? '').split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';",
+        replace: "headers['content-type'] ?? '';",
       },
     ],
     tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
@@ -63,10 +57,10 @@ export const http: readonly Mutation[] = [
     fault: 'a page on a subdomain is treated as same-origin',
     edits: [
       {
-        file: 'plugins/server/csrf.ts',
-        find: '      const { origin, ',
+        in: 'isForeign',
+        find: 'const { origin,',
         replace:
-          "      if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\n      const { origin, ",
+          "if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\nconst { origin,",
       },
     ],
     tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
@@ -76,9 +70,8 @@ export const http: readonly Mutation[] = [
     fault: 'a same-site request is treated as same-origin',
     edits: [
       {
-        file: 'plugins/server/csrf.ts',
-        find: "      return site !== undefined && site !== 'same-origin' && site !== 'none';",
-        replace: "      return site !== undefined && !site.startsWith('same-') && site !== 'none';",
+        find: "return site !== undefined && site !== 'same-origin' && site !== 'none';",
+        replace: "return site !== undefined && !site.startsWith('same-') && site !== 'none';",
       },
     ],
     tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
@@ -88,10 +81,9 @@ export const http: readonly Mutation[] = [
     fault: 'any client can choose the requested origin with X-Forwarded headers',
     edits: [
       {
-        file: 'plugins/server/csrf.ts',
-        find: 'function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {\n',
+        find: 'function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {',
         replace:
-          "function originAskedFor({ protocol: known, host: named, headers }: FastifyRequest): string | undefined {\n  const protocol = headers['x-forwarded-proto'] ?? known;\n  const host = headers['x-forwarded-host'] ?? named;\n",
+          "function originAskedFor({ protocol: known, host: named, headers }: FastifyRequest): string | undefined {\nconst protocol = headers['x-forwarded-proto'] ?? known;\nconst host = headers['x-forwarded-host'] ?? named;",
       },
     ],
     tests: ['test/server/http/cross-site.test.ts'],
@@ -101,10 +93,9 @@ export const http: readonly Mutation[] = [
     fault: 'a header that cannot be decoded causes an internal error',
     edits: [
       {
-        file: 'plugins/access/index.ts',
-        find: "  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined;",
+        find: "return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined;",
         replace:
-          "  return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",
+          "return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",
       },
     ],
     tests: ['test/server/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
@@ -114,9 +105,8 @@ export const http: readonly Mutation[] = [
     fault: 'a caller whose lookup fails is treated as anonymous',
     edits: [
       {
-        file: 'plugins/access/index.ts',
-        find: "          if (!isCookie || rule !== 'anonymous') throw error;",
-        replace: "          if ((!isCookie || rule !== 'anonymous') && error instanceof ApiError) throw error;",
+        find: "if (!isCookie || rule !== 'anonymous') throw error;",
+        replace: "if ((!isCookie || rule !== 'anonymous') && error instanceof ApiError) throw error;",
       },
     ],
     tests: ['test/openapi/every-operation.test.ts'],
@@ -126,8 +116,7 @@ export const http: readonly Mutation[] = [
     fault: 'a malformed key in a path returns another error than a key that does not exist',
     edits: [
       {
-        file: 'plugins/server/validation.ts',
-        find: "  if (part === 'params') return new ApiError('FORBIDDEN');\n",
+        find: "if (part === 'params') return new ApiError('FORBIDDEN');",
         replace: '',
       },
     ],
@@ -138,7 +127,6 @@ export const http: readonly Mutation[] = [
     fault: 'any notation of a number is accepted as an integer',
     edits: [
       {
-        file: 'plugins/server/validation.ts',
         find: "typeof value === 'string' && /^-?\\d{1,16}$/.test(value) ? Number(value) : value",
         replace: "typeof value === 'string' ? Number(value) : value",
       },
@@ -150,7 +138,6 @@ export const http: readonly Mutation[] = [
     fault: 'URLs are logged with their query strings',
     edits: [
       {
-        file: 'plugins/server/errors.ts',
         find: "export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';",
         replace: 'export const pathOf = (url: string): string => url;',
       },
@@ -162,9 +149,9 @@ export const http: readonly Mutation[] = [
     fault: 'request headers are logged',
     edits: [
       {
-        file: 'plugins/server/logging.ts',
-        find: '          status: reply.statusCode,\n',
-        replace: '          status: reply.statusCode,\n          headers: request.headers,\n',
+        in: 'loggingPlugin',
+        find: 'status: statusCode,',
+        replace: 'status: statusCode,\nheaders: request.headers,',
       },
     ],
     tests: ['test/activity/canaries.test.ts'],
@@ -174,10 +161,9 @@ export const http: readonly Mutation[] = [
     fault: 'only the first 72 bytes of a password are hashed',
     edits: [
       {
-        file: 'plugins/auth/passwords/hashing-thread.ts',
-        find: ' ? hashSync(password, parameters) : matches(stored, password),',
+        find: '? hashSync(password, parameters) : matches(stored, password),',
         replace:
-          ' ? hashSync(Buffer.from(password).subarray(0, 72).toString(), parameters) : matches(stored, Buffer.from(password).subarray(0, 72).toString()),',
+          '? hashSync(Buffer.from(password).subarray(0, 72).toString(), parameters) : matches(stored, Buffer.from(password).subarray(0, 72).toString()),',
       },
     ],
     tests: ['test/auth/passwords/rules.test.ts'],
@@ -187,9 +173,9 @@ export const http: readonly Mutation[] = [
     fault: 'a request with two Host headers is accepted',
     edits: [
       {
-        file: 'plugins/server/request-framing.ts',
-        find: '  if (hosts > 1) return',
-        replace: '  if (hosts > 9) return',
+        in: 'findFramingFault',
+        find: 'if (hosts > 1) return',
+        replace: 'if (hosts > 9) return',
       },
     ],
     tests: ['test/server/http/raw-socket.test.ts'],
@@ -199,8 +185,7 @@ export const http: readonly Mutation[] = [
     fault: 'the connection stays open after an ambiguously framed request',
     edits: [
       {
-        file: 'plugins/server/errors.ts',
-        find: "  if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');\n",
+        find: "if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');",
         replace: '',
       },
     ],
@@ -211,9 +196,8 @@ export const http: readonly Mutation[] = [
     fault: 'any client can choose the ID of its requests',
     edits: [
       {
-        file: 'plugins/server/logging.ts',
-        find: "    return trustsProxy(socket.remoteAddress ?? '', 0) ? given : randomUUID();",
-        replace: "    return trustsProxy(socket.remoteAddress ?? '', 0) || true ? given : randomUUID();",
+        find: "return trustsProxy(socket.remoteAddress ?? '', 0) ? given : randomUUID();",
+        replace: "return trustsProxy(socket.remoteAddress ?? '', 0) || true ? given : randomUUID();",
       },
     ],
     tests: ['test/server/http/routing.test.ts', 'test/activity/refusals.test.ts'],
@@ -223,9 +207,8 @@ export const http: readonly Mutation[] = [
     fault: 'the data folder keeps its permissions',
     edits: [
       {
-        file: 'plugins/platform/data-directory.ts',
-        find: '  return isPrivate(restrict(directory)) ? directory : undefined;',
-        replace: '  return directory;',
+        find: 'return isPrivate(restrict(directory)) ? directory : undefined;',
+        replace: 'return directory;',
       },
     ],
     tests: ['test/db/bootstrap.test.ts'],
@@ -235,9 +218,8 @@ export const http: readonly Mutation[] = [
     fault: 'the first password is written through a symbolic link',
     edits: [
       {
-        file: 'plugins/platform/data-directory.ts',
-        find: "    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });\n    renameSync(draft, path);",
-        replace: '    writeFileSync(path, content, { mode: 0o600, flush: true });',
+        find: "writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });\n    renameSync(draft, path);",
+        replace: 'writeFileSync(path, content, { mode: 0o600, flush: true });',
       },
     ],
     tests: ['test/db/bootstrap.test.ts'],
@@ -247,9 +229,8 @@ export const http: readonly Mutation[] = [
     fault: 'after an address exceeds its limit, a wrong password for an account known there gets a different response',
     edits: [
       {
-        file: 'plugins/auth/password-checks/service.ts',
-        find: '      const exceeded = isAnswer ? await countForAddress() : null;',
-        replace: '      const exceeded = isAnswer ? ((await counting) ?? null) : null;',
+        find: 'const exceeded = error instanceof ApiError ? await countForAddress() : null;',
+        replace: 'const exceeded = error instanceof ApiError ? ((await counting) ?? null) : null;',
       },
     ],
     tests: ['test/server/limits/networks.test.ts'],
@@ -259,8 +240,8 @@ export const http: readonly Mutation[] = [
     fault: 'after an address exceeds its limit, passwords for accounts unknown there are still hashed',
     edits: [
       {
-        file: 'plugins/auth/password-checks/service.ts',
-        find: '          !isBarred &&\n',
+        in: 'verifyBy',
+        find: 'isBarred ? undefined :',
         replace: '',
       },
     ],
@@ -271,9 +252,8 @@ export const http: readonly Mutation[] = [
     fault: 'a lock that was set by a wrong clock is not shortened',
     edits: [
       {
-        file: 'plugins/auth/password-checks/service.ts',
-        find: '    const wait = Math.min(found, lockRules.maxLockMs);',
-        replace: '    const wait = found;',
+        find: 'const wait = Math.min(found, lockRules.maxLockMs);',
+        replace: 'const wait = found;',
       },
     ],
     tests: ['test/server/limits/clocks.test.ts'],
@@ -283,7 +263,6 @@ export const http: readonly Mutation[] = [
     fault: 'a lock of one-time passwords that was set by a wrong clock is not shortened',
     edits: [
       {
-        file: 'plugins/auth/second-factor/service.ts',
         find: 'const until = found !== null && found > latest ? latest : found;',
         replace: 'const until = found;',
       },
@@ -295,7 +274,6 @@ export const http: readonly Mutation[] = [
     fault: 'a request with localhost as its host can read the mailbox',
     edits: [
       {
-        file: 'routes/mail/mailbox.ts',
         find: 'if (key === undefined && (request.principal?.admin ||',
         replace: "if (key === undefined && (request.principal?.admin || request.host.startsWith('localhost') ||",
       },
@@ -307,7 +285,6 @@ export const http: readonly Mutation[] = [
     fault: 'a misspelled variable is ignored',
     edits: [
       {
-        file: 'plugins/platform/misspelled-variables.ts',
         find: 'intended === undefined ? [] :',
         replace: 'intended !== name ? [] :',
       },
@@ -319,7 +296,7 @@ export const http: readonly Mutation[] = [
     fault: 'the login mode has a default, so generated clients require it',
     edits: [
       {
-        file: 'schemas/sessions.ts',
+        under: 'schemas/sessions.ts',
         find: 'mode: Type.Optional(SessionMode),',
         replace: "mode: Type.Optional({ ...SessionMode, default: 'json' }),",
       },
@@ -331,7 +308,6 @@ export const http: readonly Mutation[] = [
     fault: 'a body that never ends keeps its connection',
     edits: [
       {
-        file: 'plugins/server/request-timeout.ts',
         find: '!complete && readableFlowing === true',
         replace: 'false && !complete && readableFlowing === true',
       },
@@ -343,7 +319,6 @@ export const http: readonly Mutation[] = [
     fault: 'a slow service blames the client for a body that it has not read',
     edits: [
       {
-        file: 'plugins/server/request-timeout.ts',
         find: '!complete && readableFlowing === true',
         replace: '!complete || readableFlowing === true',
       },

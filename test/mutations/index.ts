@@ -1,7 +1,9 @@
 import { answersAndMails } from './answers-and-mails.js';
+import { emailLogin } from './email-login.js';
 import { http } from './http.js';
 import type { Mutation } from './mutation.js';
 import { pages } from './pages.js';
+import { passkeys } from './passkeys.js';
 import { providers } from './providers.js';
 import { queriesAndRights } from './queries-and-rights.js';
 import { queryCost } from './query-cost.js';
@@ -10,6 +12,7 @@ import { registration } from './registration.js';
 import { secondFactor } from './second-factor.js';
 import { sessions } from './sessions.js';
 import { singleUse } from './single-use.js';
+import { startup } from './startup.js';
 import { stepUp } from './step-up.js';
 import { tokens } from './tokens.js';
 import { writes } from './writes.js';
@@ -18,6 +21,8 @@ import { writes } from './writes.js';
 export const mutations: readonly Mutation[] = [
   ...answersAndMails,
   ...singleUse,
+  ...emailLogin,
+  ...passkeys,
   ...sessions,
   ...refresh,
   ...secondFactor,
@@ -30,4 +35,5 @@ export const mutations: readonly Mutation[] = [
   ...registration,
   ...writes,
   ...pages,
+  ...startup,
 ];

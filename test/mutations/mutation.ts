@@ -1,9 +1,7 @@
-/** One change of a source file. */
-export interface Edit {
-  /** The path from the root of the repository. */
-  file: string;
-  /** Must occur in the file exactly once. */
-  find: string;
+import type { Code } from '../helpers/code-search.js';
+
+/** One change of a source file. The code to replace must occur exactly once. */
+export interface Edit extends Code {
   replace: string;
 }
 

@@ -7,9 +7,9 @@ export const pages: readonly Mutation[] = [
     fault: 'the page does not repeat the action after the user proves their identity',
     edits: [
       {
-        file: 'pages/browser/signed-in-api.ts',
-        find: '      await proveIdentity(failure);\n',
-        replace: '      await proveIdentity(failure);\n      throw failure;\n',
+        in: 'callFresh',
+        find: 'await proveIdentity(failure);',
+        replace: 'await proveIdentity(failure);\nthrow failure;',
       },
     ],
     tests: ['test/browser/step-up.browser.ts'],
@@ -19,9 +19,8 @@ export const pages: readonly Mutation[] = [
     fault: 'the page asks users with two-factor authentication for their password',
     edits: [
       {
-        file: 'pages/browser/signed-in-api.ts',
-        find: "const ways = { password: needs('password'), otp: needs('otp'), providers };",
-        replace: 'const ways = { password: true, otp: false, providers };',
+        find: "...{ password: needs('password'), otp: needs('otp'), email: needs('email') },",
+        replace: '...{ password: true, otp: false, email: false },',
       },
     ],
     tests: ['test/browser/step-up.browser.ts'],
@@ -31,7 +30,6 @@ export const pages: readonly Mutation[] = [
     fault: 'the page changes the password with an operation that members may not use',
     edits: [
       {
-        file: 'pages/browser/password.ts',
         find: "callSignedIn('POST', '/users/me/password', { password })",
         replace: "callSignedIn('PATCH', '/users/me', { password })",
       },
@@ -43,7 +41,7 @@ export const pages: readonly Mutation[] = [
     fault: 'the page offers account deletion when the settings do not allow it',
     edits: [
       {
-        file: 'plugins/pages/service.ts',
+        in: 'render',
         find: 'selfDeletion: settings.self_deletion,',
         replace: 'selfDeletion: true,',
       },

@@ -7,10 +7,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'filters compare the real value of a secret that is masked with asterisks',
     edits: [
       {
-        file: 'db/query-language/compile.ts',
-        find: "          concealed ? sql`case when ${column} is not null then '**********' end` : column,",
-        replace:
-          "          concealed && name === '' ? sql`case when ${column} is not null then '**********' end` : column,",
+        find: "concealed ? sql`case when ${column} is not null then '**********' end` : column,",
+        replace: "concealed && name === '' ? sql`case when ${column} is not null then '**********' end` : column,",
       },
     ],
     tests: ['test/access/secrets.test.ts'],
@@ -20,10 +18,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'the password can be queried like any other field',
     edits: [
       {
-        file: 'db/query-language/collections.ts',
-        find: "    ...values('timestamp', 'last_access'),\n    ...texts(255, 'last_page'),",
-        replace:
-          "    ...texts(255, 'password'),\n    ...values('timestamp', 'last_access'),\n    ...texts(255, 'last_page'),",
+        find: "...texts(255, 'last_page'),",
+        replace: "...texts(255, 'password'),\n...texts(255, 'last_page'),",
       },
     ],
     tests: ['test/access/secrets.test.ts'],
@@ -33,23 +29,33 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a search includes secret fields',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
-        find: "    if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];",
+        find: "if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];",
         replace:
-          "    if (field.kind !== 'value' || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.column(row, name)} ilike ${pattern}`];",
+          "if (field.kind !== 'value' || !compiler.readable(row, name)) return [];\nif (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\nif (field.type === 'text') return [sql`${compiler.column(row, name)} ilike ${pattern}`];",
       },
     ],
     tests: ['test/access/secrets.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the signature of the audit log does not cover the reason',
+    edits: [{ find: '...(row.reason === null ? [] : [row.reason]),', replace: '' }],
+    tests: ['test/activity/reasons.test.ts', 'test/activity/chain.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a failed login of a user who is not active is recorded with a wrong password',
+    edits: [{ find: "if (user.status !== 'active') return reasonOfStatus(user.status);", replace: '' }],
+    tests: ['test/activity/reasons.test.ts'],
   },
   {
     ids: ['CVE-2026-39943'],
     fault: 'the audit log stores the written values',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '        const changed = writtenFields(name, change);',
+        find: 'const changed = writtenFields(name, change);',
         replace:
-          '        const changed = writtenFields(name, change).map((field) => `${field}=${JSON.stringify(change.input[field])}`);',
+          'const changed = writtenFields(name, change).map((field) => `${field}=${JSON.stringify(change.input[field])}`);',
       },
     ],
     tests: ['test/activity/read.test.ts'],
@@ -59,9 +65,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a condition on a variable without a value is ignored',
     edits: [
       {
-        file: 'db/query-language/filter.ts',
-        find: '    if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;\n',
-        replace: "    if (given.includes(null) || given.length === 0) return { kind: 'and', filters: [] };\n",
+        find: 'if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;',
+        replace: "if (given.includes(null) || given.length === 0) return { kind: 'and', filters: [] };",
       },
     ],
     tests: ['test/access/policies.test.ts'],
@@ -71,9 +76,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a condition with an empty list is ignored',
     edits: [
       {
-        file: 'db/query-language/filter.ts',
-        find: "    } else if (values.length === 0) return { kind: 'never' };",
-        replace: "    } else if (values.length === 0) return { kind: 'and', filters: [] };",
+        find: "} else if (values.length === 0) return { kind: 'never' };",
+        replace: "} else if (values.length === 0) return { kind: 'and', filters: [] };",
       },
     ],
     tests: ['test/access/policies.test.ts'],
@@ -83,10 +87,9 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'the item count includes items that the caller cannot read',
     edits: [
       {
-        file: 'plugins/items/service.ts',
-        find: '        metaOf(query, (selection) => countItems(db, collection, selection, view), next);\n',
+        find: 'metaOf(query, (selection) => countItems(db, collection, selection, view), next);',
         replace:
-          '        metaOf(query, (selection) => countItems(db, collection, selection, () => [{ fields: "*", rule: null }]), next);\n',
+          'metaOf(query, (selection) => countItems(db, collection, selection, () => [{ fields: "*", rule: null }]), next);',
       },
     ],
     tests: ['test/access/policies.test.ts'],
@@ -96,21 +99,17 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'an unknown field name is inserted into the statement as a column',
     edits: [
       {
-        file: 'db/query-language/query.ts',
-        find: '    if (!field || !isReadable(access(place.name), name)) throw forbiddenField(place.name, name);\n    if (field.kind',
+        find: 'if (!field || !isReadable(access(place.name), name)) throw forbiddenField(place.name, name);\n    if (field.kind',
         replace:
-          '    if (!field) return;\n    if (!isReadable(access(place.name), name)) throw forbiddenField(place.name, name);\n    if (field.kind',
+          'if (!field) return;\nif (!isReadable(access(place.name), name)) throw forbiddenField(place.name, name);\nif (field.kind',
       },
       {
-        file: 'db/query-language/compile.ts',
-        find: '      if (!found) throw new Error(`${row.collection.name} has no field ${name}.`);\n      return found;',
-        replace: "      return found ?? { kind: 'value', column: name, type: 'text' };",
+        find: 'if (!found) throw new Error(`${row.collection.name} has no field ${name}.`);\n      return found;',
+        replace: "return found ?? { kind: 'value', column: name, type: 'text' };",
       },
       {
-        file: 'db/query-language/compile.ts',
-        find: '      column: (row, name) => sql`${sql.identifier(row.alias)}.${sql.identifier(valueField(row, name).column)}`,',
-        replace:
-          '      column: (row, name) => sql`${sql.identifier(row.alias)}.${sql.raw(`"${valueField(row, name).column}"`)}`,',
+        find: 'return sql`${sql.identifier(alias)}.${sql.identifier(column)}`;',
+        replace: 'return sql`${sql.identifier(alias)}.${sql.raw(`"${column}"`)}`;',
       },
     ],
     tests: ['test/items/hostile-queries.test.ts'],
@@ -120,8 +119,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may invite can invite to any role',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
-        find: '      if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());\n',
+        find: 'if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());',
         replace: '',
       },
     ],
@@ -132,8 +130,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may invite can repeat the invitation of a user with more rights',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
-        find: '    if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());\n',
+        find: 'if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());',
         replace: '',
       },
     ],
@@ -144,7 +141,6 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may write the status can set a user with more rights to invited',
     edits: [
       {
-        file: 'plugins/access/account-rights.ts',
         find: "new Set<unknown>(['active', 'invited', 'unverified'])",
         replace: "new Set<unknown>(['active'])",
       },
@@ -156,7 +152,6 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a caller who is not an administrator can change a user’s role by repeating the invitation',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
         find: 'new Set(caller.admin ? repeated.filter(',
         replace: 'new Set(true ? repeated.filter(',
       },
@@ -168,10 +163,9 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'an invitation runs separate statements for each address',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
-        find: "invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),\n      'low',\n    );\n",
+        find: "invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),\n      'low',\n    );",
         replace:
-          "[],\n    );\n    for (const { id } of invited) await mail.enqueueAll(tx, [{ kind: 'invite', user: id, url: url ?? defaultUrl }]);\n",
+          "[],\n);\nfor (const { id } of invited) await mail.enqueueAll(tx, [{ kind: 'invite', user: id, url: url ?? defaultUrl }]);",
       },
     ],
     tests: ['test/invites/bulk.test.ts'],
@@ -181,8 +175,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'an invitation continues after the client disconnects',
     edits: [
       {
-        file: 'plugins/server/client-info.ts',
-        find: "  else response?.once('close', abort);\n",
+        find: "else response?.once('close', abort);",
         replace: '',
       },
     ],
@@ -193,10 +186,9 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'fields that one permission grants for its rows are also granted for the rows of another',
     edits: [
       {
-        file: 'plugins/items/grant-checks.ts',
-        find: '  if (!written.every((item) => isCovered(item, applied))) throw',
+        find: 'if (!written.every((item) => isCovered(item, applied))) throw',
         replace:
-          '  const all = applied.map(({ grant }) => ({ grant, keys: new Set(applied.flatMap(({ keys }) => [...keys])) }));\n  if (!written.every((item) => isCovered(item, all))) throw',
+          'const all = applied.map(({ grant }) => ({ grant, keys: new Set(applied.flatMap(({ keys }) => [...keys])) }));\nif (!written.every((item) => isCovered(item, all))) throw',
       },
     ],
     tests: ['test/access/matrix.test.ts'],
@@ -206,14 +198,12 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a forbidden change is written before it is rejected',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '      const isDangerous = touches(items, rules[name].carriesAdministrators);\n',
+        find: 'const isDangerous = touches(items, rules[name].carriesAdministrators);',
         replace:
-          '      const isDangerous = touches(items, rules[name].carriesAdministrators);\n      for (const batch of sameColumns(items)) await updateRecords(db, collection, batch);\n',
+          'const isDangerous = touches(items, rules[name].carriesAdministrators);\nfor (const batch of sameColumns(items)) await updateRecords(db, collection, batch);',
       },
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '    if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);\n',
+        find: 'if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);',
         replace: '',
       },
     ],
@@ -224,9 +214,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may update users can change the password of any user',
     edits: [
       {
-        file: 'plugins/access/account-rights.ts',
-        find: '    if (!hasMoreRights({ policies, variables }, own)) continue;\n',
-        replace: '    if (!hasMoreRights({ policies, variables }, own) || id !== null) continue;\n',
+        find: 'if (!hasMoreRights({ policies, variables }, own)) continue;',
+        replace: 'if (!hasMoreRights({ policies, variables }, own) || id !== null) continue;',
       },
     ],
     tests: ['test/access/escalation.test.ts'],
@@ -236,9 +225,9 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may update users can change administrators',
     edits: [
       {
-        file: 'plugins/access/account-rights.ts',
-        find: '  if (administrators.size > 0)\n',
-        replace: '  if (administrators.size > 1000)\n',
+        in: 'requireNoAdministrator',
+        find: 'if (administrators.size > 0)',
+        replace: 'if (administrators.size > 1000)',
       },
     ],
     tests: ['test/access/escalation.test.ts'],
@@ -248,12 +237,10 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'creating a user with an existing id replaces that user',
     edits: [
       {
-        file: 'plugins/items/reference-checks.ts',
-        find: '    if (existing.has(id))\n',
-        replace: '    if (existing.has(id) && existing.size > 1000)\n',
+        find: 'if (existing.has(id))',
+        replace: 'if (existing.has(id) && existing.size > 1000)',
       },
       {
-        file: 'db/queries/items/writes.ts',
         find: '${recordset(collection, records)} r returning id`,',
         replace:
           "${recordset(collection, records)} r on conflict (id) do update set (${identifiers(columns)}) = row(${identifiers(columns, 'excluded')}) returning id`,",

@@ -7,9 +7,8 @@ export const queryCost: readonly Mutation[] = [
     fault: 'a filter can have any number of conditions and values',
     edits: [
       {
-        file: 'db/query-language/filter.ts',
-        find: '  if (limits === null) return;\n',
-        replace: '  if (limits === null || counts) return;\n',
+        find: 'if (limits === null) return;',
+        replace: 'if (limits === null || counts) return;',
       },
     ],
     tests: ['test/items/cost.test.ts'],
@@ -19,7 +18,7 @@ export const queryCost: readonly Mutation[] = [
     fault: 'a list can have any number of rows',
     edits: [
       {
-        file: 'plugins/items/query-limits.ts',
+        in: 'createQueryLimits',
         find: 'maximum: maxRows ?? defaultMaximum,',
         replace: 'maximum: maxRows ?? (defaultMaximum > 0 ? null : 0),',
       },
@@ -29,7 +28,7 @@ export const queryCost: readonly Mutation[] = [
   {
     ids: [],
     fault: 'aggregate and groupBy can have any number of columns',
-    edits: [{ file: 'plugins/items/query-limits.ts', find: 'columns: 20,', replace: 'columns: null,' }],
+    edits: [{ in: 'createQueryLimits', find: 'columns: 20,', replace: 'columns: null,' }],
     tests: ['test/items/cost.test.ts'],
   },
   {
@@ -37,7 +36,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'a repeated name in aggregate counts more than once',
     edits: [
       {
-        file: 'db/query-language/query.ts',
         find: 'return [...new Set(fields)].map(',
         replace: 'return fields.map(',
       },
@@ -49,7 +47,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'the query of a write can select more items than the row limit allows',
     edits: [
       {
-        file: 'plugins/items/write-requests.ts',
         find: 'const maxItems = Math.min(maxBatch, limits.maximum ?? maxBatch);',
         replace: 'const maxItems = maxBatch;',
       },
@@ -61,9 +58,8 @@ export const queryCost: readonly Mutation[] = [
     fault: 'related items inside rows are not counted',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
-        find: '  if (limits.listed === null) return;\n',
-        replace: '  if (limits.listed === null || weights) return;\n',
+        find: 'if (limits.listed === null) return;',
+        replace: 'if (limits.listed === null || weights) return;',
       },
     ],
     tests: ['test/items/response-size.test.ts'],
@@ -73,15 +69,13 @@ export const queryCost: readonly Mutation[] = [
     fault: 'a relation is read separately for every row',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
         find: 'const missing = keys.filter((key) => !found.has(key));',
         replace: 'const missing = keys;',
       },
       {
-        file: 'db/queries/items/items.ts',
-        find: '    const related = await readByKeys(reading, collections[field.target], subtree, [...keys]);\n',
+        find: 'const related = await readByKeys(reading, collections[field.target], subtree, [...keys]);',
         replace:
-          '    const related: Awaited<ReturnType<typeof readByKeys>> = new Map();\n    for (const item of found) {\n      const own = [item[name] ?? []].flat() as Key[];\n      for (const one of await readByKeys(reading, collections[field.target], subtree, own)) related.set(...one);\n    }\n',
+          'const related: Awaited<ReturnType<typeof readByKeys>> = new Map();\nfor (const item of found) {\nconst own = [item[name] ?? []].flat() as Key[];\nfor (const one of await readByKeys(reading, collections[field.target], subtree, own)) related.set(...one);\n}',
       },
     ],
     tests: ['test/items/response-size.test.ts'],
@@ -91,8 +85,7 @@ export const queryCost: readonly Mutation[] = [
     fault: 'long values are read regardless of their total size',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
-        find: '  if ((sum?.bytes ?? 0) > limits.bytes) throw tooLarge(limits);\n',
+        find: 'if ((sum?.bytes ?? 0) > limits.bytes) throw tooLarge(limits);',
         replace: '',
       },
     ],
@@ -103,8 +96,8 @@ export const queryCost: readonly Mutation[] = [
     fault: 'related items that repeat in many rows can exceed the maximum response size',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
-        find: '    if (bytes > limits.bytes) throw tooLarge(limits);\n',
+        in: 'readItems',
+        find: 'if (bytes > limits.bytes) throw tooLarge(limits);',
         replace: '',
       },
     ],
@@ -115,7 +108,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'one caller can hold all connections',
     edits: [
       {
-        file: 'db/postgres/pool.ts',
         find: 'createShares(Math.max(1, Math.floor(max / 2)))',
         replace: 'createShares(max)',
       },
@@ -128,7 +120,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'PostgreSQL keeps running a query after its request has timed out',
     edits: [
       {
-        file: 'db/postgres/pool.ts',
         find: 'if (now < deadline || !query.state) continue;',
         replace: 'continue;',
       },
@@ -141,7 +132,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'items with null in a sort field are missing after the first page',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
         find: 'return isNeverNull(compiler, row, path, value) ? greater',
         replace: 'return path ? greater',
       },
@@ -153,7 +143,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'a cursor is accepted with a different sort',
     edits: [
       {
-        file: 'plugins/items/cursors.ts',
         find: '`${name} ${nameOfSort(sort)}`',
         replace: '(sort ? name : nameOfSort(sort))',
       },
@@ -165,7 +154,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'the link to the next page contains the access token',
     edits: [
       {
-        file: 'routes/items/definition.ts',
         find: '/^(fields|filter|search|sort|limit|meta)\\b/.test(name)',
         replace: "name !== 'cursor'",
       },
@@ -177,7 +165,7 @@ export const queryCost: readonly Mutation[] = [
     fault: 'the embedded database evaluates a costly filter in one statement',
     edits: [
       {
-        file: 'plugins/items/index.ts',
+        in: 'itemsPlugin',
         find: 'isEmbedded ? createCostlyQueries',
         replace: '!isEmbedded ? createCostlyQueries',
       },
@@ -189,7 +177,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'the item count is missing when values are also counted',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
         find: 'if (field === null && !countsValues) item[name] = value;',
         replace: 'if (field === null) item[name] = value;',
       },
@@ -201,7 +188,6 @@ export const queryCost: readonly Mutation[] = [
     fault: 'each part of a long list reads the same relations again',
     edits: [
       {
-        file: 'db/queries/items/items.ts',
         find: 'const missing = keys.filter((key) => !found.has(key));',
         replace: 'const missing = keys;',
       },
@@ -213,8 +199,8 @@ export const queryCost: readonly Mutation[] = [
     fault: 'QUERY_TIMEOUT stops the hourly cleanup',
     edits: [
       {
-        file: 'db/postgres/pool.ts',
-        find: '    if (isMaintenance) return query;\n',
+        in: 'inTime',
+        find: 'if (isMaintenance) return query;',
         replace: '',
       },
     ],

@@ -7,7 +7,6 @@ export const refresh: readonly Mutation[] = [
     fault: 'repeating a refresh with the same token returns a different successor',
     edits: [
       {
-        file: 'plugins/tokens/refresh-tokens.ts',
         find: "createHmac('sha256', key).update('secret of a refresh token')",
         replace: "createHmac('sha256', key).update(String(Math.random()))",
       },
@@ -19,9 +18,8 @@ export const refresh: readonly Mutation[] = [
     fault: 'a reused session cookie does not end the session',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
-        find: "        if (outcome !== 'reused') continue;",
-        replace: "        if (outcome !== 'reused' || mode === 'session') continue;",
+        find: "if (outcome !== 'reused') continue;",
+        replace: "if (outcome !== 'reused' || mode === 'session') continue;",
       },
     ],
     tests: ['test/auth/refresh.test.ts'],
@@ -31,7 +29,6 @@ export const refresh: readonly Mutation[] = [
     fault: 'within the grace period, a token older than the previous one still returns the successor',
     edits: [
       {
-        file: 'plugins/auth/sessions/standing.ts',
         find: "return generation === session.generation - 1 ? 'replaced' : 'older';",
         replace: "return 'replaced';",
       },
@@ -43,9 +40,8 @@ export const refresh: readonly Mutation[] = [
     fault: 'a retried refresh is evaluated at the time of its last request, not its first',
     edits: [
       {
-        file: 'plugins/auth/sessions/retries.ts',
-        find: 'return series && !isOver(series) ? Math.min(series.arrived, arrived) : arrived;',
-        replace: 'void (series && isOver(series));\n      return arrived;',
+        find: 'return known && arrived <= known.until ? Math.min(known.arrived, arrived) : arrived;',
+        replace: 'void known;\nreturn arrived;',
       },
     ],
     tests: ['test/auth/refresh.test.ts'],
@@ -55,7 +51,7 @@ export const refresh: readonly Mutation[] = [
     fault: 'refreshes extend a session beyond its maximum age',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
+        in: 'exchange',
         find: 'maxAge: lifetimes.session };',
         replace: 'maxAge: null };',
       },
@@ -67,10 +63,9 @@ export const refresh: readonly Mutation[] = [
     fault: 'concurrent logins do not count each other’s sessions',
     edits: [
       {
-        file: 'db/queries/auth/logins.ts',
-        find: "sql`, (select end_unused_sessions(\"user\", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended ${columns}`,",
+        find: "sql`, (select end_unused_sessions(\"user\", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended,",
         replace:
-          'sql`, (select end_unused_sessions("user", id, ${value(\'limit\')}::integer, ${value(\'now\')}::timestamptz) from begun where (select count(*) from ${sessions} s where s."user" = begun."user") >= ${value(\'limit\')}::integer) as ended ${columns}`,',
+          'sql`, (select end_unused_sessions("user", id, ${value(\'limit\')}::integer, ${value(\'now\')}::timestamptz) from begun where (select count(*) from ${sessions} s where s."user" = begun."user") >= ${value(\'limit\')}::integer) as ended,',
       },
     ],
     tests: ['test/auth/sessions/limits.test.ts'],
@@ -81,7 +76,6 @@ export const refresh: readonly Mutation[] = [
     fault: 'only the first of several cookies with the same name is tried',
     edits: [
       {
-        file: 'plugins/server/cookies.ts',
         find: 'return [...new Set(values as string[])].slice(0, maxValues);',
         replace: 'return [...new Set(values as string[])].slice(0, Math.min(maxValues, 1));',
       },
@@ -93,9 +87,8 @@ export const refresh: readonly Mutation[] = [
     fault: 'the database is queried for every one of many cookies',
     edits: [
       {
-        file: 'plugins/access/service.ts',
         find: 'return [...signed, ...others].slice(0, maxCandidates);',
-        replace: 'void maxCandidates;\n    return [...signed, ...others];',
+        replace: 'void maxCandidates;\nreturn [...signed, ...others];',
       },
     ],
     tests: ['test/access/carriers.test.ts'],
@@ -105,9 +98,8 @@ export const refresh: readonly Mutation[] = [
     fault: 'a browser with an invalid cookie cannot use public routes',
     edits: [
       {
-        file: 'plugins/access/index.ts',
-        find: "          if (!isCookie || rule !== 'anonymous') throw error;",
-        replace: '          throw error;',
+        find: "if (!isCookie || rule !== 'anonymous') throw error;",
+        replace: 'throw error;',
       },
     ],
     tests: ['test/access/carriers.test.ts', 'test/server/http/hostile.test.ts'],
@@ -117,7 +109,6 @@ export const refresh: readonly Mutation[] = [
     fault: 'a neighboring host can set cookies with the service’s cookie names',
     edits: [
       {
-        file: 'plugins/platform/config.ts',
         find: 'return String(given ?? (isHostOnly ? `__Host-${name}` : name));',
         replace: 'return String(given ?? (isHostOnly ? name : name));',
       },

@@ -6,7 +6,6 @@ export const registration: readonly Mutation[] = [
     fault: 'passwords that are easy to guess are accepted',
     edits: [
       {
-        file: 'plugins/auth/password-rules/strength-thread.ts',
         find: 'const lowestScore = 2;',
         replace: 'const lowestScore = 0;',
       },
@@ -18,7 +17,6 @@ export const registration: readonly Mutation[] = [
     fault: 'a password may consist of words from the user’s own data',
     edits: [
       {
-        file: 'plugins/auth/password-rules/strength-thread.ts',
         find: 'zxcvbn.check(password, [...ownWords])',
         replace: 'zxcvbn.check(password, ownWords.slice(0, 0))',
       },
@@ -30,7 +28,6 @@ export const registration: readonly Mutation[] = [
     fault: 'the full length of a long password is evaluated',
     edits: [
       {
-        file: 'plugins/auth/password-rules/strength-thread.ts',
         find: 'const maxLength = 128;',
         replace: 'const maxLength = 1_024;',
       },
@@ -42,7 +39,6 @@ export const registration: readonly Mutation[] = [
     fault: 'a hash is accepted as a password',
     edits: [
       {
-        file: 'plugins/auth/password-rules/service.ts',
         find: 'if (passwords.some(({ password }) => hashPattern.test(password))) {',
         replace: 'if (passwords.some(({ password }) => password === hashPattern.source)) {',
       },
@@ -54,7 +50,6 @@ export const registration: readonly Mutation[] = [
     fault: 'a breached password is accepted',
     edits: [
       {
-        file: 'plugins/auth/password-rules/breaches.ts',
         find: 'url}/${hash.slice(0, 5)}`, {',
         replace: 'url}/${hash.slice(5, 10)}`, {',
       },
@@ -66,7 +61,6 @@ export const registration: readonly Mutation[] = [
     fault: 'a registration can be confirmed without a password in any browser',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
         find: 'browserHash !== null && hashes.includes(browserHash);',
         replace: "browserHash !== '' || hashes.includes(browserHash);",
       },
@@ -78,7 +72,6 @@ export const registration: readonly Mutation[] = [
     fault: 'opening the confirmation page activates the registration',
     edits: [
       {
-        file: 'routes/pages/pages.ts',
         find: '.inspect(token, app.registrationBrowser.hashesIn(request))',
         replace: ".verify(token, request.client).then(() => ({ email: '', proof: 'none' as const }))",
       },
@@ -90,7 +83,6 @@ export const registration: readonly Mutation[] = [
     fault: 'a registration link works again when the status of its account changes back',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: 'await deleteSettledRegistrations(tx, settled);',
         replace: 'await deleteSettledRegistrations(tx, []);',
       },
@@ -102,7 +94,6 @@ export const registration: readonly Mutation[] = [
     fault: 'emails to unconfirmed addresses contain names that someone entered',
     edits: [
       {
-        file: 'plugins/mail/delivery.ts',
         find: 'const named = isConfirmed && kindsWithNames.has(kind) ? recipient : undefined;',
         replace: 'const named = isConfirmed ? recipient : recipient;',
       },
@@ -114,7 +105,6 @@ export const registration: readonly Mutation[] = [
     fault: 'the names of a registration are kept when another browser sets a new password',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
         find: ': { password: hash, firstName: null, lastName: null },',
         replace: ': { ...own, password: hash },',
       },
@@ -126,7 +116,6 @@ export const registration: readonly Mutation[] = [
     fault: 'the password check reports any password as acceptable',
     edits: [
       {
-        file: 'routes/auth/check-password.ts',
         find: 'acceptable: reasons.length === 0, reasons',
         replace: 'acceptable: reasons.length < 9, reasons',
       },
@@ -138,8 +127,7 @@ export const registration: readonly Mutation[] = [
     fault: 'the owner of an account is not notified of a registration with their address',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: "      await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });\n",
+        find: "await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });",
         replace: '',
       },
     ],
@@ -150,8 +138,7 @@ export const registration: readonly Mutation[] = [
     fault: 'the verification email cannot be requested again',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: "        await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });\n",
+        find: "await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });",
         replace: '',
       },
     ],

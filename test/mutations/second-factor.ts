@@ -7,9 +7,9 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a login without a one-time password skips the second factor',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
-        find: '    const code = await secondFactor.require(user, otp, client);\n',
-        replace: '    const code = otp === undefined ? null : await secondFactor.require(user, otp, client);\n',
+        find: 'const code = user.tfaSecret === null ? null : await secondFactor.require(user, otp, client);',
+        replace:
+          'const code = user.tfaSecret === null || otp === undefined ? null : await secondFactor.require(user, otp, client);',
       },
     ],
     tests: ['test/auth/login-tfa.test.ts', 'test/tfa/tfa.test.ts'],
@@ -19,8 +19,7 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a login through a provider skips the second factor',
     edits: [
       {
-        file: 'plugins/providers/accounts.ts',
-        find: '          if (holder.tfaSecret !== null) return wait(profile, holder);\n',
+        find: 'if (holder.tfaSecret !== null) return wait(profile, holder);',
         replace: '',
       },
     ],
@@ -31,10 +30,9 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a password reset turns off the second factor',
     edits: [
       {
-        file: 'db/queries/mail/recipients.ts',
-        find: '  await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));',
+        find: 'await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));',
         replace:
-          '  await tx.update(users).set({ password, emailVerifiedAt: now, tfaSecret: null }).where(eq(users.id, id));',
+          'await tx.update(users).set({ password, emailVerifiedAt: now, tfaSecret: null }).where(eq(users.id, id));',
       },
     ],
     tests: ['test/tfa/tfa.test.ts'],
@@ -44,9 +42,8 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a code is valid for one time step too long',
     edits: [
       {
-        file: 'plugins/auth/second-factor/totp.ts',
-        find: '  for (const step of [present, present - 1]) {',
-        replace: '  for (const step of [present, present - 1, present - 2]) {',
+        find: 'for (const step of [present, present - 1]) {',
+        replace: 'for (const step of [present, present - 1, present - 2]) {',
       },
     ],
     tests: ['test/auth/login-tfa.test.ts'],
@@ -56,7 +53,7 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a stale session unlocks the account of an administrator',
     edits: [
       {
-        file: 'plugins/users/unlock-user.ts',
+        under: 'plugins/users/unlock-user.ts',
         find: 'if ((await administratorsAmong(tx, [user])).size > 0)',
         replace: 'if ((await administratorsAmong(tx, [user])).size > 1)',
       },

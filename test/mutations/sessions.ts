@@ -7,9 +7,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a logout clears the cookie but does not end the session',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
-        find: "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
-        replace: '        void isCurrent;',
+        find: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
+        replace: 'void isCurrent;',
       },
     ],
     tests: ['test/access/revocation.test.ts'],
@@ -19,7 +18,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'tokens of users who are not active are accepted',
     edits: [
       {
-        file: 'plugins/access/service.ts',
         find: "if (found?.status !== 'active') throw",
         replace: 'if (!found) throw',
       },
@@ -31,7 +29,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'a static token stays valid after its user is deactivated',
     edits: [
       {
-        file: 'plugins/access/service.ts',
         find: "if (found?.status !== 'active') throw",
         replace: "if (!found || (found.session && found.status !== 'active')) throw",
       },
@@ -43,9 +40,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a refresh does not check that the user is active',
     edits: [
       {
-        file: 'db/queries/access/principals.ts',
-        find: ' on holder.id = s."user" and holder.status = \'active\'',
-        replace: ' on holder.id = s."user"',
+        find: 'on holder.id = s."user" and holder.status = \'active\'',
+        replace: 'on holder.id = s."user"',
       },
     ],
     tests: ['test/auth/refresh.test.ts', 'test/access/revocation.test.ts'],
@@ -55,8 +51,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'sessions continue after a password reset',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
-        find: '        await deleteSessionsOf(tx, [user.id], null);\n',
+        find: 'await deleteSessionsOf(tx, [user.id], null);',
         replace: '',
       },
     ],
@@ -67,7 +62,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'sessions continue after a password change',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: '({ payload }) => payload.columns.password !== undefined || payload.columns.email !== undefined,',
         replace: '({ payload }) => payload.columns.email !== undefined,',
       },
@@ -79,21 +73,17 @@ export const sessions: readonly Mutation[] = [
     fault: 'an instance caches the caller that a token has authenticated',
     edits: [
       {
-        file: 'plugins/access/service.ts',
-        find: '    const found = await find(token, performance.now(), ownFields);\n',
+        find: 'const found = await find(token, performance.now(), ownFields);',
         replace:
-          '    const found = remembered.has(token)\n      ? remembered.get(token)\n      : await find(token, performance.now(), ownFields);\n',
+          'const found = remembered.has(token)\n? remembered.get(token)\n: await find(token, performance.now(), ownFields);',
       },
       {
-        file: 'plugins/access/service.ts',
-        find: '    const { admin, app, mustSetUpTfa, policies } = rights;\n',
-        replace: '    const { admin, app, mustSetUpTfa, policies } = rights;\n    remembered.set(token, found);\n',
+        find: 'const { admin, app, mustSetUpTfa, policies } = rights;',
+        replace: 'const { admin, app, mustSetUpTfa, policies } = rights;\nremembered.set(token, found);',
       },
       {
-        file: 'plugins/access/service.ts',
-        find: '  const { db, accessTokens, clock, gracePeriod } = deps;\n',
-        replace:
-          '  const { db, accessTokens, clock, gracePeriod } = deps;\n  const remembered = new Map<string, any>();\n',
+        find: 'const { db, accessTokens, clock, gracePeriod } = deps;',
+        replace: 'const { db, accessTokens, clock, gracePeriod } = deps;\nconst remembered = new Map<string, any>();',
       },
     ],
     tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],
@@ -103,9 +93,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a session is valid until its row is deleted',
     edits: [
       {
-        file: 'plugins/access/service.ts',
-        find: '    if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;',
-        replace: '    if (found?.id !== claims.id) return undefined;',
+        find: 'if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;',
+        replace: 'if (found?.id !== claims.id) return undefined;',
       },
     ],
     tests: ['test/access/revocation.test.ts'],
@@ -115,17 +104,10 @@ export const sessions: readonly Mutation[] = [
     fault: 'users who are not active can log in through a provider',
     edits: [
       {
-        file: 'db/queries/auth/logins.ts',
-        find: " and status = 'active' and tfa_secret",
-        replace: ' and tfa_secret',
+        find: "and status = 'active' and tfa_secret",
+        replace: 'and tfa_secret',
       },
       {
-        file: 'db/queries/auth/logins.ts',
-        find: "${value('user')} and status = 'active'`),",
-        replace: "${value('user')}`),",
-      },
-      {
-        file: 'db/queries/providers/identities.ts',
         find: ".where(and(eq(users.id, id), eq(users.status, 'active')))",
         replace: '.where(eq(users.id, id))',
       },
@@ -137,7 +119,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'a login reuses an existing session',
     edits: [
       {
-        file: 'plugins/auth/sessions/issuing.ts',
         find: 'place(randomUUID(), 0, mode)',
         replace: 'place(userId, 0, mode)',
       },
@@ -149,9 +130,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'cookies are sent to all subdomains of the service’s host',
     edits: [
       {
-        file: 'plugins/server/cookies.ts',
-        find: '        ...(domain === undefined ? {} : { domain }),\n',
-        replace: '        domain: domain ?? new URL(config.PUBLIC_URL).hostname,\n',
+        find: '...(domain === undefined ? {} : { domain }),',
+        replace: 'domain: domain ?? new URL(config.PUBLIC_URL).hostname,',
       },
     ],
     tests: ['test/auth/login-cookies.test.ts'],
@@ -161,9 +141,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'responses are cacheable unless each one is marked no-store',
     edits: [
       {
-        file: 'plugins/server/headers.ts',
-        find: "      if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');",
-        replace: "      if (request.method === 'POST') reply.header('cache-control', 'no-store');",
+        find: "if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');",
+        replace: "if (request.method === 'POST') reply.header('cache-control', 'no-store');",
       },
     ],
     tests: ['test/openapi/every-operation.test.ts'],
@@ -173,10 +152,9 @@ export const sessions: readonly Mutation[] = [
     fault: 'a response is cached by its path and returned to the next caller',
     edits: [
       {
-        file: 'plugins/users/service.ts',
-        find: '      if (caller.ownRow) return { data: caller.ownRow };\n',
+        find: 'if (caller.ownRow) return { data: caller.ownRow };',
         replace:
-          '      if (caller.ownRow) {\n        const kept = (globalThis as any).kept ?? { data: caller.ownRow };\n        (globalThis as any).kept = kept;\n        return kept;\n      }\n',
+          'if (caller.ownRow) {\nconst kept = (globalThis as any).kept ?? { data: caller.ownRow };\n(globalThis as any).kept = kept;\nreturn kept;\n}',
       },
     ],
     tests: ['test/openapi/every-operation.test.ts'],
@@ -186,7 +164,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'users can end another user’s session by its id',
     edits: [
       {
-        file: 'db/queries/auth/sessions.ts',
         find: '.where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))',
         replace: '.where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)))',
       },
@@ -198,10 +175,9 @@ export const sessions: readonly Mutation[] = [
     fault: 'the request body can name the user whose last page is stored',
     edits: [
       {
-        file: 'routes/users/track-page.ts',
         find: 'await app.users.trackPage(request.currentUser, request.body.last_page);',
         replace:
-          'const { userId = request.currentUser.userId, last_page } = request.body as { userId?: string; last_page: string };\n      await app.users.trackPage({ ...request.currentUser, userId }, last_page);',
+          'const { userId = request.currentUser.userId, last_page } = request.body as { userId?: string; last_page: string };\nawait app.users.trackPage({ ...request.currentUser, userId }, last_page);',
       },
     ],
     tests: ['test/users/oneself.test.ts'],
@@ -211,12 +187,11 @@ export const sessions: readonly Mutation[] = [
     fault: 'the query can name the user whose sessions are ended',
     edits: [
       {
-        file: 'plugins/auth/sessions/active-sessions.ts',
-        find: '    endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),',
-        replace: '    endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, caller.sessionId),',
+        find: 'endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),',
+        replace: 'endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, caller.sessionId),',
       },
       {
-        file: 'routes/auth/end-my-other-sessions.ts',
+        in: 'endMyOtherSessions',
         find: 'request.currentUser',
         replace: '{ ...request.currentUser, named: (request.query as any).userId } as any',
       },
@@ -228,7 +203,6 @@ export const sessions: readonly Mutation[] = [
     fault: 'a session that ends during a request still changes credentials',
     edits: [
       {
-        file: 'plugins/auth/sessions/live-session.ts',
         find: 'if (sessionId !== null && !(await sessionExists(tx, sessionId))) {',
         replace: "if (sessionId === '' && !(await sessionExists(tx, sessionId))) {",
       },

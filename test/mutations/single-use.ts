@@ -7,7 +7,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'unlocking an account does not clear the locks of individual networks',
     edits: [
       {
-        file: 'db/queries/auth/login-attempts.ts',
         find: "where account = ${value('account')} or key = ${value('account')} order by key for update",
         replace: "where key = ${value('account')} order by key for update",
       },
@@ -19,9 +18,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a link works again when the status of its user changes and changes back',
     edits: [
       {
-        file: 'plugins/mail/recipients.ts',
-        find: '  String(usedLinks),\n',
-        replace: "  '',\n",
+        in: 'stateOf',
+        find: 'String(usedLinks),',
+        replace: "'',",
       },
     ],
     tests: ['test/mail/void-links.test.ts'],
@@ -31,7 +30,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'any refresh token of a session can be exchanged, even a replaced one',
     edits: [
       {
-        file: 'db/queries/access/principals.ts',
         find: 'where ${isAt(value)} and least(s.expires_at',
         replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
@@ -43,15 +41,13 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a refresh token is checked and replaced in two separate statements',
     edits: [
       {
-        file: 'db/queries/access/principals.ts',
         find: 'where ${isAt(value)} and least(s.expires_at',
         replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
       {
-        file: 'db/queries/access/principals.ts',
-        find: '  const [outcome] = await advance(executor, {',
+        find: 'const [outcome] = await advance(executor, {',
         replace:
-          '  const [seen] = await rows<{ generation: number; token_hash: string | null }>(\n    executor,\n    sql`select generation, token_hash from ${sessions} where id = ${presented.id}`,\n  );\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  if (seen?.generation !== presented.generation || seen.token_hash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\n  const [outcome] = await advance(executor, {',
+          'const [seen] = await rows<{ generation: number; token_hash: string | null }>(\nexecutor,\nsql`select generation, token_hash from ${sessions} where id = ${presented.id}`,\n);\nawait new Promise((resolve) => setTimeout(resolve, 20));\nif (seen?.generation !== presented.generation || seen.token_hash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\nconst [outcome] = await advance(executor, {',
       },
     ],
     tests: ['test/auth/refresh.test.ts'],
@@ -61,7 +57,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a password reset link is not checked again under the lock',
     edits: [
       {
-        file: 'plugins/auth/password-reset/service.ts',
         find: 'const user = requireUsable(claims, await lockRecipient(tx, claims.id));',
         replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
       },
@@ -73,7 +68,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'an invitation is not checked again under the lock',
     edits: [
       {
-        file: 'plugins/invites/service.ts',
         find: 'const user = requireOpen(claims, await lockRecipient(tx, claims.id));',
         replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
       },
@@ -85,19 +79,16 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a link to verify an address can be used any number of times',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
         find: 'if (!user || !isDue.registration(user)) throw voidLink(claims);',
         replace: 'if (!user) throw voidLink(claims);',
       },
       {
-        file: 'plugins/registration/service.ts',
         find: 'all.find((one) => linkTokens.isFor(claims, stateOfRegistration(user, one.id)));',
         replace: 'all[0];',
       },
       {
-        file: 'db/queries/registration/registrations.ts',
-        find: '  await deleteRegistrations(tx, [user]);',
-        replace: '  await deleteRegistrations(tx, []);',
+        find: 'await deleteRegistrations(tx, [user]);',
+        replace: 'await deleteRegistrations(tx, []);',
       },
     ],
     tests: ['test/registration/register.test.ts'],
@@ -107,9 +98,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a recovery code can be used more than once',
     edits: [
       {
-        file: 'db/queries/tfa/two-factor.ts',
-        find: '  const used = await tx\n    .delete(recoveryCodes)\n    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))\n    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
-        replace: '  return hasRecoveryCode(tx, id, hash);',
+        find: 'const used = await tx\n    .delete(recoveryCodes)\n    .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))\n    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
+        replace: 'return hasRecoveryCode(tx, id, hash);',
       },
     ],
     tests: ['test/tfa/recovery-codes.test.ts'],
@@ -119,9 +109,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a recovery code is accepted even if a concurrent request has used it',
     edits: [
       {
-        file: 'db/queries/tfa/two-factor.ts',
-        find: '    .returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
-        replace: '    .returning({ hash: recoveryCodes.hash });\n  return used.length <= 1;',
+        find: '.returning({ hash: recoveryCodes.hash });\n  return used.length === 1;',
+        replace: '.returning({ hash: recoveryCodes.hash });\nreturn used.length <= 1;',
       },
     ],
     tests: ['test/tfa/recovery-codes.test.ts'],
@@ -131,8 +120,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the use of a one-time password is recorded but not checked',
     edits: [
       {
-        file: 'db/queries/tfa/two-factor.ts',
-        find: '        or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),\n',
+        find: 'or(isNull(users.tfaLastStep), lt(users.tfaLastStep, step)),',
         replace: '',
       },
     ],
@@ -143,8 +131,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a pending login from a provider can be completed any number of times',
     edits: [
       {
-        file: 'plugins/providers/accounts.ts',
-        find: "          if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');\n",
+        find: "if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');",
         replace: '',
       },
     ],
@@ -155,8 +142,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the state of a login through a provider can be used again',
     edits: [
       {
-        file: 'plugins/providers/flow.ts',
-        find: '    await spend(attempt);\n',
+        in: 'enter',
+        find: 'await spend(attempt);',
         replace: '',
       },
     ],
@@ -167,10 +154,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a logout that could not end the session is reported as successful',
     edits: [
       {
-        file: 'plugins/auth/sessions/service.ts',
-        find: "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
-        replace:
-          "        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
+        find: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
+        replace: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
       },
     ],
     tests: ['test/auth/sessions/failed-revocation.test.ts'],
@@ -180,10 +165,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a change is kept even if the sessions that it must end cannot be ended',
     edits: [
       {
-        file: 'db/queries/auth/sessions.ts',
-        find: '  await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));',
+        find: 'await executor.delete(sessions).where(and(inArray(sessions.user, [...users]), others));',
         replace:
-          "  await executor.execute('savepoint ending').catch(() => {});\n  await executor\n    .delete(sessions)\n    .where(and(inArray(sessions.user, [...users]), others))\n    .catch(() => executor.execute('rollback to savepoint ending'));",
+          "await executor.execute('savepoint ending').catch(() => {});\nawait executor\n.delete(sessions)\n.where(and(inArray(sessions.user, [...users]), others))\n.catch(() => executor.execute('rollback to savepoint ending'));",
       },
     ],
     tests: ['test/auth/sessions/failed-revocation.test.ts'],
@@ -193,10 +177,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'an attempt is counted only after its password is checked',
     edits: [
       {
-        file: 'plugins/auth/password-checks/service.ts',
-        find: '    if (limit === null) return { counted: [], locks: false };\n',
+        find: 'if (limit === null) return { counted: [], locks: false };',
         replace:
-          '    if (limit === null) return { counted: [], locks: false };\n    setTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\n    if (limit > 0) return { counted: [], locks: false };\n',
+          'if (limit === null) return { counted: [], locks: false };\nsetTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\nif (limit > 0) return { counted: [], locks: false };',
       },
     ],
     tests: ['test/server/limits/parallel-guesses.test.ts'],
@@ -206,7 +189,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the lock after too many wrong codes is not enforced',
     edits: [
       {
-        file: 'db/queries/tfa/two-factor.ts',
         find: '.where(and(eq(users.id, id), or(isNull(users.tfaLockedUntil), lte(users.tfaLockedUntil, now))))',
         replace: '.where(eq(users.id, id))',
       },
@@ -218,9 +200,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'wrong codes are counted only at login',
     edits: [
       {
-        file: 'plugins/auth/second-factor/service.ts',
-        find: '    const { locks } = await reserve(id);\n',
-        replace: "    const { locks } = takes === 'any' ? await reserve(id) : { locks: false };\n",
+        find: 'const { locks } = await reserve(id);',
+        replace: "const { locks } = takes === 'any' ? await reserve(id) : { locks: false };",
       },
     ],
     tests: ['test/tfa/attempts.test.ts'],
@@ -230,9 +211,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'wrong passwords are counted only at login',
     edits: [
       {
-        file: 'plugins/auth/step-up/own-password.ts',
-        find: 'if (await passwordChecks.check(user, password, client)) return;',
-        replace: 'if (await passwordChecks.check({ ...user, email: `${Math.random()}` }, password, client)) return;',
+        find: 'passwordChecks.require(user, password, client)',
+        replace: 'passwordChecks.require({ ...user, email: `${Math.random()}` }, password, client)',
       },
     ],
     tests: ['test/server/limits/login-attempts.test.ts', 'test/auth/step-up/reauthenticate.test.ts'],
@@ -242,7 +222,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'each spelling of an email address has its own counter',
     edits: [
       {
-        file: 'plugins/platform/normalize-email.ts',
         find: "email.normalize('NFKC').trim().toLowerCase()",
         replace: 'email',
       },
@@ -254,9 +233,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the request body influences which rate limit applies',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: 'await rateLimits.requireRegistration(client.network);',
-        replace: 'await rateLimits.requireRegistration(`${client.network} ${registration.email}`);',
+        find: 'async ({ client }: FastifyRequest) =>\n        app.rateLimits.requireWithin(rateClass, client.network);',
+        replace:
+          'async ({ client, body }: FastifyRequest) =>\napp.rateLimits.requireWithin(rateClass, `${client.network} ${(body as { email?: string }).email}`);',
       },
     ],
     tests: ['test/server/limits/mails.test.ts'],
@@ -266,7 +245,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'every address of an IPv6 network has its own counter',
     edits: [
       {
-        file: 'plugins/server/client-info.ts',
         find: 'normalizeIP(withoutZone(address), 64)',
         replace: 'normalizeIP(withoutZone(address), 128)',
       },
@@ -278,9 +256,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'requests for unknown paths are not rate limited',
     edits: [
       {
-        file: 'plugins/server/rate-limits/index.ts',
-        find: '      if (!isProbe(request)) await app.requireRequest(request);',
-        replace: '      if (!isProbe(request) && !request.is404) await app.requireRequest(request);',
+        find: 'if (!isProbe(request)) await app.requireRequest(request);',
+        replace: 'if (!isProbe(request) && !request.is404) await app.requireRequest(request);',
       },
     ],
     tests: ['test/server/limits/requests.test.ts'],
@@ -290,7 +267,6 @@ export const singleUse: readonly Mutation[] = [
     fault: 'any path that starts like a health probe is exempt from the rate limit',
     edits: [
       {
-        file: 'plugins/server/rate-limits/index.ts',
         find: 'return isRead && isPlain && uncounted.has(url);',
         replace:
           "return isRead && isPlain && [...uncounted].some((path) => url.replace(/^\\/+/, '/').startsWith(path));",
@@ -303,9 +279,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'any text that a proxy forwards is accepted as an address',
     edits: [
       {
-        file: 'plugins/server/client-info.ts',
-        find: '  return address === undefined ? ',
-        replace: '  if (isIP(ip) === 0) return ip;\n  return address === undefined ? ',
+        in: 'networkOf',
+        find: 'return address === undefined ?',
+        replace: 'if (isIP(ip) === 0) return ip;\nreturn address === undefined ?',
       },
     ],
     tests: ['test/server/limits/requests.test.ts'],
@@ -315,9 +291,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'each health check queries the database',
     edits: [
       {
-        file: 'plugins/server/health/service.ts',
-        find: '      if (!latest || performance.now() > freshUntil) {',
-        replace: '      if (!latest || freshUntil > 0) {',
+        find: 'if (!checking || performance.now() > freshUntil) {',
+        replace: 'if (!checking || freshUntil > 0) {',
       },
     ],
     tests: ['test/server/server.test.ts'],

@@ -7,7 +7,6 @@ export const tokens: readonly Mutation[] = [
     fault: 'the token chooses the algorithm that verifies it',
     edits: [
       {
-        file: 'plugins/tokens/jwt.ts',
         find: "verify: { algorithms: ['HS256'],",
         replace: "verify: { algorithms: ['HS256', 'HS384', 'HS512'],",
       },
@@ -19,13 +18,11 @@ export const tokens: readonly Mutation[] = [
     fault: 'the public key of a key pair is accepted as an HMAC secret',
     edits: [
       {
-        file: 'plugins/tokens/signing-keys/key-pair.ts',
-        find: '    verify: (token) => verify(token),\n',
+        find: 'verify: (token) => verify(token),',
         replace:
-          "    verify: (token) => {\n      const [head = '', body = '', tag] = token.split('.');\n      const spki = String(publicKey.export({ type: 'spki', format: 'pem' }));\n      const secrets = [spki, ` ${spki}`, JSON.stringify({ ...publicPartOf(publicKey), kid, alg: algorithm, use: 'sig' })];\n      const tags = secrets.map((secret) => createHmac('sha256', secret).update(`${head}.${body}`).digest('base64url'));\n      return tags.includes(tag ?? '') ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
+          "verify: (token) => {\nconst [head = '', body = '', tag] = token.split('.');\nconst spki = String(publicKey.export({ type: 'spki', format: 'pem' }));\nconst secrets = [spki, ` ${spki}`, JSON.stringify({ ...publicPartOf(publicKey), kid, alg: algorithm, use: 'sig' })];\nconst tags = secrets.map((secret) => createHmac('sha256', secret).update(`${head}.${body}`).digest('base64url'));\nreturn tags.includes(tag ?? '') ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n},",
       },
       {
-        file: 'plugins/tokens/signing-keys/key-pair.ts',
         find: 'import { createPrivateKey,',
         replace: 'import { createHmac, createPrivateKey,',
       },
@@ -37,10 +34,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'a signature of only zeros is accepted',
     edits: [
       {
-        file: 'plugins/tokens/signing-keys/key-pair.ts',
-        find: '    verify: (token) => verify(token),\n',
+        find: 'verify: (token) => verify(token),',
         replace:
-          "    verify: (token) => {\n      const [, body = '', tag = 'x'] = token.split('.');\n      const isZero = Buffer.from(tag, 'base64url').every((byte) => byte === 0);\n      return isZero ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n    },\n",
+          "verify: (token) => {\nconst [, body = '', tag = 'x'] = token.split('.');\nconst isZero = Buffer.from(tag, 'base64url').every((byte) => byte === 0);\nreturn isZero ? JSON.parse(Buffer.from(body, 'base64url').toString()) : verify(token);\n},",
       },
     ],
     tests: ['test/tokens/hostile-keys.test.ts'],
@@ -50,10 +46,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'a token with the algorithm none is accepted without a signature',
     edits: [
       {
-        file: 'plugins/tokens/signed.ts',
-        find: '  for (const verify of verifiers) {\n',
+        find: 'for (const verify of verifiers) {',
         replace:
-          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (/^none$/i.test(String(read(head).alg ?? 'none'))) return read(body);\n  for (const verify of verifiers) {\n",
+          "const [head = '', body = '', tag = ''] = token.split('.');\nconst read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\nif (/^none$/i.test(String(read(head).alg ?? 'none'))) return read(body);\nfor (const verify of verifiers) {",
       },
     ],
     tests: ['test/access/access-token.test.ts'],
@@ -63,13 +58,11 @@ export const tokens: readonly Mutation[] = [
     fault: 'a signature with an empty key is accepted',
     edits: [
       {
-        file: 'plugins/tokens/signed.ts',
-        find: '  for (const verify of verifiers) {\n',
+        find: 'for (const verify of verifiers) {',
         replace:
-          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (createHmac('sha256', '').update(`${head}.${body}`).digest('base64url') === tag) return read(body);\n  for (const verify of verifiers) {\n",
+          "const [head = '', body = '', tag = ''] = token.split('.');\nconst read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\nif (createHmac('sha256', '').update(`${head}.${body}`).digest('base64url') === tag) return read(body);\nfor (const verify of verifiers) {",
       },
       {
-        file: 'plugins/tokens/signed.ts',
         find: "import type { JWT } from '@fastify/jwt';",
         replace: "import { createHmac } from 'node:crypto';\nimport type { JWT } from '@fastify/jwt';",
       },
@@ -81,10 +74,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'critical header parameters (crit) are ignored',
     edits: [
       {
-        file: 'plugins/tokens/signed.ts',
-        find: '  for (const verify of verifiers) {\n',
+        find: 'for (const verify of verifiers) {',
         replace:
-          "  const [head = '', body = '', tag = ''] = token.split('.');\n  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\n  if (read(head).crit !== undefined && tag !== '') return read(body);\n  for (const verify of verifiers) {\n",
+          "const [head = '', body = '', tag = ''] = token.split('.');\nconst read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());\nif (read(head).crit !== undefined && tag !== '') return read(body);\nfor (const verify of verifiers) {",
       },
     ],
     tests: ['test/access/access-token.test.ts'],
@@ -94,7 +86,6 @@ export const tokens: readonly Mutation[] = [
     fault: 'a list that contains the service’s name is accepted as the issuer',
     edits: [
       {
-        file: 'plugins/tokens/access-tokens.ts',
         find: 'if (said?.issuer !== issuer) return undefined;',
         replace: 'if (![said?.issuer].flat().includes(issuer)) return undefined;',
       },
@@ -106,15 +97,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'verified claims are cached by the first characters of a token',
     edits: [
       {
-        file: 'plugins/tokens/signed.ts',
-        find: '  const claims = claimsOf(token, verifiers);\n',
+        find: 'const claims = claimsOf(token, verifiers);',
         replace:
-          '  const known = verified.get(token.slice(0, 60)) as Static<Claims> | undefined;\n  const claims = known ?? claimsOf(token, verifiers);\n  verified.set(token.slice(0, 60), claims);\n',
-      },
-      {
-        file: 'plugins/tokens/signed.ts',
-        find: '/** Seconds since 1970,',
-        replace: 'const verified = new Map<string, unknown>();\n\n/** Seconds since 1970,',
+          'const verified = ((globalThis as { verified?: Map<string, unknown> }).verified ??= new Map());\nconst known = verified.get(token.slice(0, 60)) as Static<Claims> | undefined;\nconst claims = known ?? claimsOf(token, verifiers);\nverified.set(token.slice(0, 60), claims);',
       },
     ],
     tests: ['test/tokens/hostile-jwts.test.ts'],
@@ -124,17 +109,14 @@ export const tokens: readonly Mutation[] = [
     fault: 'a refresh token with a truncated authentication tag is accepted',
     edits: [
       {
-        file: 'plugins/tokens/refresh-tokens.ts',
         find: 'const form = /^[A-Za-z0-9_-]{64}$/;',
         replace: 'const form = /^[A-Za-z0-9_-]{48,64}$/;',
       },
       {
-        file: 'plugins/tokens/refresh-tokens.ts',
         find: 'if (!keys.some((key) => timingSafeEqual(tag, tagOf(key, body)))) return undefined;',
         replace: 'if (!keys.some((key) => tagOf(key, body).subarray(0, tag.length).equals(tag))) return undefined;',
       },
       {
-        file: 'db/queries/access/principals.ts',
         find: 'where ${isAt(value)} and least(s.expires_at',
         replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
@@ -146,10 +128,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'a link token with a truncated signature is accepted',
     edits: [
       {
-        file: 'plugins/tokens/link-tokens.ts',
         find: 'const claims = verifySigned(token, isLinkToken, verifiers);',
         replace:
-          'const isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\n      const claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, isLinkToken, verifiers);',
+          'const isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\nconst claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, isLinkToken, verifiers);',
       },
     ],
     tests: [
@@ -164,9 +145,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'ADMIN_TOKEN may be shorter than other static tokens',
     edits: [
       {
-        file: 'schemas/config.ts',
-        find: 'ADMIN_TOKEN: bearerToken(32, ',
-        replace: 'ADMIN_TOKEN: bearerToken(16, ',
+        in: 'administrator',
+        find: 'ADMIN_TOKEN: bearerToken(32,',
+        replace: 'ADMIN_TOKEN: bearerToken(16,',
       },
     ],
     tests: ['test/platform/config/config.test.ts'],

@@ -7,9 +7,8 @@ export const writes: readonly Mutation[] = [
     fault: 'a caller without rights is rejected only after the body is read',
     edits: [
       {
-        file: 'plugins/access/index.ts',
-        find: '      if (needs !== undefined && !(caller && meetsNeed(caller, needs)))',
-        replace: "      if (needs !== undefined && request.method === 'GET' && !(caller && meetsNeed(caller, needs)))",
+        find: 'if (needs !== undefined && !(caller && meetsNeed(caller, needs)))',
+        replace: "if (needs !== undefined && request.method === 'GET' && !(caller && meetsNeed(caller, needs)))",
       },
     ],
     tests: ['test/access/order.test.ts'],
@@ -19,9 +18,8 @@ export const writes: readonly Mutation[] = [
     fault: 'an operation without a body accepts one',
     edits: [
       {
-        file: 'plugins/server/route-rules.ts',
-        find: '  if (key !== undefined || Array.isArray(body))',
-        replace: '  if (key === undefined && Array.isArray(body))',
+        find: 'if (key !== undefined || Array.isArray(body))',
+        replace: 'if (key === undefined && Array.isArray(body))',
       },
     ],
     tests: ['test/access/order.test.ts', 'test/architecture/route-rules.test.ts'],
@@ -31,9 +29,8 @@ export const writes: readonly Mutation[] = [
     fault: 'an error does not mention that the body was ignored',
     edits: [
       {
-        file: 'plugins/server/errors.ts',
-        find: "  if (!hasIgnoredBody || error.code !== 'INVALID_PAYLOAD') return error;",
-        replace: "  if (!hasIgnoredBody || error.code !== 'INVALID_QUERY') return error;",
+        find: "if (!hasIgnoredBody || error.code !== 'INVALID_PAYLOAD') return error;",
+        replace: "if (!hasIgnoredBody || error.code !== 'INVALID_QUERY') return error;",
       },
     ],
     tests: ['test/access/order.test.ts'],
@@ -43,7 +40,6 @@ export const writes: readonly Mutation[] = [
     fault: 'the public policy can be given app_access after it is selected',
     edits: [
       {
-        file: 'plugins/items/rules.ts',
         find: "carriesRights: new Set(['admin_access', 'app_access'])",
         replace: "carriesRights: new Set(['admin_access'])",
       },
@@ -55,9 +51,8 @@ export const writes: readonly Mutation[] = [
     fault: 'the role for registrations can be given a parent with admin_access',
     edits: [
       {
-        file: 'db/queries/access/administrators.ts',
         find: 'select r.id, r.parent from ${roles} r join chain on r.id = chain.parent\n      )',
-        replace: 'select r.id, r.parent from ${roles} r join chain on r.id = chain.parent where false\n      )',
+        replace: 'select r.id, r.parent from ${roles} r join chain on r.id = chain.parent where false\n)',
       },
     ],
     tests: ['test/access/public-rights.test.ts'],
@@ -67,7 +62,6 @@ export const writes: readonly Mutation[] = [
     fault: 'users who may update settings can change who may register',
     edits: [
       {
-        file: 'plugins/settings/service.ts',
         find: 'if (!caller.admin && !delegable.has(name))',
         replace: "if (!caller.admin && name === 'public_policy')",
       },
@@ -79,7 +73,6 @@ export const writes: readonly Mutation[] = [
     fault: 'users can write auth_data',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: "new Set(['role', 'policies', 'auth_data', 'last_access'])",
         replace: "new Set(['role', 'policies', 'last_access'])",
       },
@@ -91,7 +84,6 @@ export const writes: readonly Mutation[] = [
     fault: 'users can write last_access',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: "new Set(['role', 'policies', 'auth_data', 'last_access'])",
         replace: "new Set(['role', 'policies', 'auth_data'])",
       },
@@ -103,7 +95,6 @@ export const writes: readonly Mutation[] = [
     fault: 'a static token may be shorter than 32 characters',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: 'const minTokenLength = 32;',
         replace: 'const minTokenLength = 31;',
       },
@@ -115,7 +106,6 @@ export const writes: readonly Mutation[] = [
     fault: 'JSON in a row may have any size',
     edits: [
       {
-        file: 'plugins/items/payload.ts',
         find: 'JSON.stringify(value)) > field.maxBytes) throw tooLong();',
         replace: 'JSON.stringify(value)) > 1e6 * field.maxBytes) throw tooLong();',
       },
@@ -127,7 +117,6 @@ export const writes: readonly Mutation[] = [
     fault: 'a list of texts in a row may have any length',
     edits: [
       {
-        file: 'plugins/items/payload.ts',
         find: 'if (value.length > items || value.some(',
         replace: 'if (value.some(',
       },
@@ -139,8 +128,7 @@ export const writes: readonly Mutation[] = [
     fault: 'passwords are hashed before the service checks whether the write is allowed',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '      await attempt(dryRun, true);\n',
+        find: 'await attempt(dryRun, true);',
         replace: '',
       },
     ],
@@ -151,9 +139,8 @@ export const writes: readonly Mutation[] = [
     fault: 'a current password is checked for a row that the caller may not write',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '      if (currentPassword !== undefined) await requireRules(',
-        replace: "      if (currentPassword === '') await requireRules(",
+        find: 'if (currentPassword !== undefined) await requireRules(',
+        replace: "if (currentPassword === '') await requireRules(",
       },
     ],
     tests: ['test/access/costs.test.ts'],
@@ -163,8 +150,8 @@ export const writes: readonly Mutation[] = [
     fault: 'a rehearsal is not rolled back',
     edits: [
       {
-        file: 'db/transact.ts',
-        find: '    throw end;\n',
+        in: 'dryRun',
+        find: 'throw end;',
         replace: '',
       },
     ],
@@ -175,7 +162,6 @@ export const writes: readonly Mutation[] = [
     fault: 'callers who are not administrators can set any number of passwords in one request',
     edits: [
       {
-        file: 'plugins/users/write-rules.ts',
         find: 'const maxPasswordsOfOthers = 10;',
         replace: 'const maxPasswordsOfOthers = 1_000;',
       },
@@ -187,7 +173,6 @@ export const writes: readonly Mutation[] = [
     fault: 'the embedded engine writes as many items per request as PostgreSQL',
     edits: [
       {
-        file: 'plugins/items/index.ts',
         find: 'const maxBatchEmbedded = 300;',
         replace: 'const maxBatchEmbedded = 30_000;',
       },
@@ -199,9 +184,8 @@ export const writes: readonly Mutation[] = [
     fault: 'items with different columns are updated one at a time',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
-        find: '        await updateRecords(tx, collection, rowsOf(changes));\n',
-        replace: '        for (const row of rowsOf(changes)) await updateRecords(tx, collection, [row]);\n',
+        find: 'await updateRecords(tx, collection, rowsOf(changes));',
+        replace: 'for (const row of rowsOf(changes)) await updateRecords(tx, collection, [row]);',
       },
     ],
     tests: ['test/server/limits/bulk-writes.test.ts'],
@@ -211,7 +195,6 @@ export const writes: readonly Mutation[] = [
     fault: 'an update of several items clears fields that some of them omit',
     edits: [
       {
-        file: 'db/queries/items/writes.ts',
         find: 'then r.${name} else t.${name} end',
         replace: 'then r.${name} else null end',
       },
@@ -223,8 +206,7 @@ export const writes: readonly Mutation[] = [
     fault: 'one caller can fill the hash queue while others wait',
     edits: [
       {
-        file: 'plugins/auth/passwords/fair-queue.ts',
-        find: '    if (own < waiting && own >= share) throw queueFull();\n',
+        find: 'if (own < waiting && own >= limit) throw full();',
         replace: '',
       },
     ],
@@ -235,8 +217,7 @@ export const writes: readonly Mutation[] = [
     fault: 'callers do not take turns at hashing',
     edits: [
       {
-        file: 'plugins/auth/passwords/fair-queue.ts',
-        find: '      queues.delete(owner);\n      queues.set(owner, others);\n',
+        find: 'queues.delete(owner);\n      queues.set(owner, others);',
         replace: '',
       },
     ],
@@ -247,10 +228,19 @@ export const writes: readonly Mutation[] = [
     fault: 'passwords are still hashed after the client disconnects',
     edits: [
       {
-        file: 'plugins/auth/passwords/fair-queue.ts',
-        find: `        abandoned?.addEventListener('abort', leave);
-`,
+        find: "abandoned?.addEventListener('abort', leave);",
         replace: '',
+      },
+    ],
+    tests: ['test/auth/passwords/service.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the hash queue accepts passwords that would wait too long',
+    edits: [
+      {
+        find: 'Math.min(capacity, Math.floor(maxWaitMs / pace.interval()))',
+        replace: 'Math.min(capacity, Math.max(capacity, maxWaitMs))',
       },
     ],
     tests: ['test/auth/passwords/service.test.ts'],
@@ -260,8 +250,7 @@ export const writes: readonly Mutation[] = [
     fault: 'a caller keeps more than their share of the hash queue when others arrive',
     edits: [
       {
-        file: 'plugins/auth/passwords/fair-queue.ts',
-        find: 'return tasks.length > share ? owner : undefined;',
+        find: 'return tasks.length > limit && !tasks.at(-1)?.isPatient ? owner : undefined;',
         replace: 'return undefined;',
       },
     ],
@@ -272,7 +261,6 @@ export const writes: readonly Mutation[] = [
     fault: 'callers do not take turns when passwords are evaluated',
     edits: [
       {
-        file: 'plugins/auth/password-rules/strength.ts',
         find: 'queue.push(from, () => thread.run(task))',
         replace: 'queue.push(undefined, () => thread.run(task))',
       },
@@ -284,8 +272,7 @@ export const writes: readonly Mutation[] = [
     fault: 'a registration hashes the password even when registration is turned off',
     edits: [
       {
-        file: 'plugins/registration/service.ts',
-        find: "      if (!settings.public_registration) throw new Refusal('registration is turned off');\n",
+        find: "if (!settings.public_registration) throw new Refusal('registration is turned off');",
         replace: '',
       },
     ],
@@ -296,7 +283,6 @@ export const writes: readonly Mutation[] = [
     fault: 'one caller’s queries can use more than half of the connections',
     edits: [
       {
-        file: 'plugins/platform/database.ts',
         find: 'connection.dbOf(userId ?? client.network)',
         replace: '(userId ?? client.network) && connection.db',
       },
@@ -309,7 +295,6 @@ export const writes: readonly Mutation[] = [
     fault: 'the error for a forbidden update does not name the field',
     edits: [
       {
-        file: 'plugins/items/write-engine.ts',
         find: 'forbidden(`You are not allowed to write ${withheld} of ${name}`)',
         replace: "forbidden('You are not allowed to write all of these fields')",
       },

@@ -126,6 +126,18 @@ t.test('the OpenAPI document', async (t) => {
       'POST /users/me/tfa/recovery-codes',
       'POST /users/{id}/tfa/disable',
       'POST /users/{id}/unlock',
+      'POST /auth/passkey/options',
+      'POST /auth/passkey',
+      'POST /users/me/passkeys/options',
+      'POST /users/me/passkeys',
+      'GET /users/me/passkeys',
+      'PATCH /users/me/passkeys/{id}',
+      'DELETE /users/me/passkeys/{id}',
+      'GET /users/{id}/passkeys',
+      'DELETE /users/{id}/passkeys/{passkey}',
+      'GET /.well-known/webauthn',
+      'POST /auth/email',
+      'POST /auth/email/request',
       'POST /auth/login',
       'GET /auth',
       'GET /auth/oauth',
@@ -212,14 +224,18 @@ t.test('the OpenAPI document', async (t) => {
       'POST /users/me/email/cancel',
       'POST /users/me/email/confirm',
       'POST /users/me/password',
+      'POST /auth/passkey',
+      'POST /users/me/passkeys',
+      'PATCH /users/me/passkeys/{id}',
     ];
     t.strictSame(required.sort(), [...collections, ...others].sort());
     for (const { what, operation } of operations) {
       const method = what.split(' ', 1)[0] ?? '';
       if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
-      const isCommand = ['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable', 'POST /users/{id}/unlock'].includes(
-        what,
-      );
+      const isCommand = [
+        ...['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable', 'POST /users/{id}/unlock'],
+        ...['POST /auth/passkey/options', 'POST /users/me/passkeys/options'],
+      ].includes(what);
       if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
   });
@@ -309,6 +325,9 @@ t.test('the OpenAPI document', async (t) => {
         'login',
         'logout',
         'refresh',
+        'requestEmailLogin',
+        'loginWithEmail',
+        'loginWithPasskey',
         'serverHealth',
         'completeProviderLogin',
         'deleteMe',

@@ -4,11 +4,12 @@ import { startTestApp, type TestApp } from '../helpers/app.js';
 import { committedDocument } from '../helpers/document.js';
 import type { Known } from '../helpers/fuzz/draw.js';
 import { createRequestDraw, curlLine, type WireRequest } from '../helpers/fuzz/requests.js';
+import { amountOf } from '../helpers/long.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
 
 /** The total number of requests, and the number per world. Each world starts with fresh data. */
-const runs = Number(process.env.FUZZ_RUNS ?? 800);
+const runs = amountOf('FUZZ_RUNS', { short: 400, long: 10_000 });
 const runsInWorld = 400;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const drawRequest = createRequestDraw(committedDocument());

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 
 t.test('with AUTH_DISABLE_DEFAULT, the login page does not mention passwords', async (t) => {
@@ -7,6 +8,15 @@ t.test('with AUTH_DISABLE_DEFAULT, the login page does not mention passwords', a
   t.equal(statusCode, 200);
   t.notMatch(body, 'type="password"');
   t.notMatch(body, '/forgot-password');
+});
+
+t.test('with AUTH_DISABLE_DEFAULT, the login page offers sign-in by email if the setting is on', async (t) => {
+  const { app, get } = await startTestApp(t, { AUTH_DISABLE_DEFAULT: 'true' });
+  t.notMatch((await get('/account/login')).body, 'id="email"');
+  await app.db.update(settings).set({ emailLogin: true });
+  const { body } = await get('/account/login');
+  t.match(body, '<form id="email-only"');
+  t.notMatch(body, 'type="password"');
 });
 
 t.test('with a path in PUBLIC_URL, all links and assets of the pages are under that path', async (t) => {

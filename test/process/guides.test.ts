@@ -12,7 +12,7 @@ const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name
   (name) => name.endsWith('.md'),
 );
 /** Other languages that a guide may contain. They are checked elsewhere, or contain no commands. */
-const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql']);
+const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql', 'yaml', 'haproxy']);
 const configuration = readFileSync('docs/configuration.md', 'utf8');
 
 for (const guide of guides) {
@@ -20,7 +20,8 @@ for (const guide of guides) {
     const blocks = readGuide(guide);
     for (const block of blocks) checkForm(t, block);
     const mine = blocks.filter((block) => block.engine === undefined || block.engine === engine);
-    const isRun = ({ language, notRun }: Block) => (language === 'sh' || language === 'ts') && notRun === undefined;
+    const isRun = ({ language, notRun, file }: Block) =>
+      (language === 'sh' || language === 'ts') && notRun === undefined && file === undefined;
     // A guide without commands for PostgreSQL is the same on both engines, so it runs only once.
     const isForThisEngine = engine === 'embedded' || blocks.some((block) => block.engine === engine);
     if (isForThisEngine && mine.some(isRun))
@@ -32,8 +33,10 @@ for (const guide of guides) {
 }
 
 /** Checks a block without running it. */
-function checkForm(t: Test, { language, text, place, restart, sample }: Block): void {
-  if (language === 'sh') {
+function checkForm(t: Test, { language, text, place, restart, sample, file }: Block): void {
+  if (file !== undefined) {
+    t.ok(readFileSync(file, 'utf8').includes(text), `${place}: the block is identical to ${file}`);
+  } else if (language === 'sh') {
     const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
     t.equal(status, 0, `${place}: ${stderr}`);
   } else if (language === 'dotenv') {

@@ -5,6 +5,7 @@ import { createConnection } from '../helpers/hostile/connection.js';
 import { type MemorySample, memoryGrowth } from '../helpers/hostile/memory.js';
 import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
 import { renewWorld } from '../helpers/hostile/world.js';
+import { amountOf } from '../helpers/long.js';
 import { variables } from '../helpers/people.js';
 import { memoryOf, processorTime } from '../helpers/proc.js';
 import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
@@ -17,7 +18,7 @@ import { createHome, engine, logLines, startQuietService } from '../helpers/serv
  * a million requests.
  */
 
-const amount = Number(process.env.HOSTILE_REQUESTS ?? 2_000);
+const amount = amountOf('HOSTILE_REQUESTS', { short: 1_000, long: 20_000 });
 const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
 const connections = 24;
 /**

@@ -2,8 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';
-import { databaseUrl, password, recovers, startBehindProxy } from '../helpers/outage.js';
-import { administrator, engine, logIn } from '../helpers/service.js';
+import { metricsOf } from '../helpers/metrics.js';
+import { databaseUrl, password, recovers, startBehindProxy, variables } from '../helpers/outage.js';
+import { startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
+import { administrator, createHome, engine, logIn, startService } from '../helpers/service.js';
+import { slowness } from '../helpers/slowness.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 
@@ -41,6 +44,54 @@ t.test('the service handles a database that hangs', { skip }, async (t) => {
       t.strictSame(await service.stop(), { code: 0, signal: null });
     });
   }
+
+  t.test('metrics and health respond while the server hangs', { skip: withoutPrograms }, async (t) => {
+    const METRICS_TOKEN = 'the-token-that-prometheus-has';
+    const cluster = await startCluster(t);
+    const home = await createHome(t, { databaseUrl: `postgres://postgres@127.0.0.1:${cluster.port}/postgres` });
+    const service = await startService(home, { ...variables, METRICS_TOKEN });
+    const admin = bearer((await logIn(service, password)).body.data.access_token);
+    const monitor = bearer(METRICS_TOKEN);
+    const before = metricsOf(await (await service.get('/metrics', monitor)).text());
+    t.equal(before.value('gatehouse_database_up'), 1);
+
+    cluster.freeze();
+    const end = performance.now() + 12_000;
+    let slowest = 0;
+    const timed = async (path: string) => {
+      const start = performance.now();
+      const response = await service.get(path, monitor);
+      slowest = Math.max(slowest, performance.now() - start);
+      return response;
+    };
+    // Requests of users occupy all connections in the meantime.
+    const users = Array.from({ length: 20 }, () => service.get('/users/me', admin));
+    while (performance.now() < end) {
+      const response = await timed('/metrics');
+      t.equal(response.status, 200);
+      const metrics = metricsOf(await response.text());
+      const lost = [...before.names()].filter((name) => !metrics.names().has(name));
+      if (lost.length > 0) t.fail(`these metrics are lost: ${lost}`);
+      t.match(await (await timed('/server/health')).json(), { checks: { database: {} } });
+      await sleep(200);
+    }
+    t.comment(`the slowest response took ${Math.round(slowest)} ms`);
+    t.ok(slowest < 1_000 * slowness());
+
+    const metrics = metricsOf(await (await timed('/metrics')).text());
+    t.equal(metrics.value('gatehouse_database_up'), 0);
+    const health = await timed('/server/health');
+    t.equal(health.status, 503);
+    t.match(await health.json(), { status: 'error', checks: { database: { status: 'error' } } });
+
+    const start = performance.now();
+    const seen = await service.get('/server/health', admin);
+    t.ok(performance.now() - start < 5_000);
+    t.equal(seen.status, 503);
+    t.match(await seen.json(), { status: 'error', checks: { database: { status: 'error' } } }, 'as an administrator');
+    await Promise.all(users);
+    await service.stop('SIGKILL');
+  });
 
   t.test('no request waits forever for a locked table', async (t) => {
     const { home, service } = await startBehindProxy(t);

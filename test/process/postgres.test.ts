@@ -78,7 +78,7 @@ t.test('a database or a role that does not exist is reported with a message', { 
       change: url((u) => {
         u.pathname = '/no_such_database';
       }),
-      says: 'The database does not exist',
+      says: 'does not have this database',
     },
     {
       change: url((u) => {

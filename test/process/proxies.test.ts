@@ -56,8 +56,9 @@ for (const name of ['nginx', 'caddy'] as const) {
         let isOver = false;
         const logInRepeatedly = async () => {
           while (!isOver) {
-            const { status } = await ask(port, 'POST', '/auth/login', {}, credentials);
+            const { status, text } = await ask(port, 'POST', '/auth/login', {}, credentials);
             statuses.set(status, (statuses.get(status) ?? 0) + 1);
+            if (status !== 200) t.comment(`${status} ${text}`);
           }
         };
         const clients = [logInRepeatedly(), logInRepeatedly(), logInRepeatedly()];

@@ -2,45 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { databaseUrl, password, startBehindProxy, variables } from '../helpers/outage.js';
-import { createHome, engine, freePort, logIn, type Service, startService } from '../helpers/service.js';
-import { claimsOf } from '../helpers/sessions.js';
+import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
+import { startSession } from '../helpers/session-client.js';
+import { modes } from '../helpers/sessions.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
-
-/** Starts a session, with a client that retries as the responses request. */
-async function startSession(service: Pick<Service, 'post'>) {
-  const { data } = (await logIn(service as Service, password)).body;
-  const session = String(claimsOf(data.access_token).session);
-  let { refresh_token: token } = data;
-  const ask = (from = service) => from.post('/auth/refresh', { refresh_token: token });
-  /** @returns the statuses of all attempts; the last is not 503 */
-  const refresh = async (from = service): Promise<number[]> => {
-    const statuses: number[] = [];
-    for (;;) {
-      const answer = await ask(from).catch(() => undefined);
-      statuses.push(answer?.status ?? 0);
-      if (answer?.status === 200) token = ((await answer.json()) as { data: typeof data }).data.refresh_token;
-      if (answer && answer.status !== 503) return statuses;
-      const pause = Number(answer?.headers.get('retry-after') ?? 1);
-      if (pause > 5) throw new Error(`Retry-After is ${pause} s, more than half of the grace period.`);
-      await sleep(Math.max(pause * 1_000, 100));
-    }
-  };
-  return { session, ask, refresh, current: () => token as string };
-}
 
 /** Like `startSession`, for a service whose connection to PostgreSQL can be lost. */
 async function startOnProxy(t: Test) {
   const { home, proxy, service } = await startBehindProxy(t);
   const sql = postgres(databaseUrl(home).href, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
-  const client = await startSession(service);
+  const client = await startSession(service, password);
   const continues = async (t: Test) => {
     t.strictSame(await client.refresh(), [200], 'the session continues');
     const [{ count } = { count: 0 }] = await sql`select count(*)::int as count from sessions`;
     t.equal(count, 1, 'there is one session');
   };
-  return { home, proxy, service, sql, continues, ...client };
+  return { home, proxy, service, sql, client, session: client.id, refresh: client.refresh, continues };
 }
 
 t.test('a client that retries keeps its session, whatever happens to the database', { skip }, async (t) => {
@@ -114,13 +93,54 @@ t.test('a client that retries keeps its session, whatever happens to the databas
     await continues(t);
   });
 
+  t.test('if the first response was lost, and the retries reach other instances', async (t) => {
+    const home = await createHome(t);
+    const start = () =>
+      startService(home, { ...variables, SESSION_REFRESH_GRACE_PERIOD: '4s', DATABASE_POOL_MAX: '2' });
+    const one = await start();
+    const last = await start();
+    const instances = [one, last];
+    const sql = postgres(databaseUrl(home).href, { max: 1, onnotice: () => {} });
+    // A request waits for at most 2 s, so the fourth one is sent after 9 s, when the table is no longer locked.
+    const stallMs = 8_500;
+    const patterns = [
+      (attempt: number) => instances[attempt % instances.length] as Service,
+      (attempt: number) => (attempt < 3 ? one : last),
+    ];
+    const clients = await Promise.all(
+      patterns.flatMap((choose) =>
+        modes.map(async (mode) => ({ choose, client: await startSession(one, password, { mode, maxRetryAfter: 2 }) })),
+      ),
+    );
+    // Each instance has to have probed the database.
+    await sleep(1_000);
+    for (const { client } of clients) {
+      const { token } = client;
+      t.strictSame(await client.refresh(one), [200]);
+      client.token = token;
+    }
+    const results = await sql.begin(async (tx) => {
+      await tx`lock table sessions in access exclusive mode`;
+      const results = Promise.all(clients.map(({ choose, client }) => client.refresh(choose)));
+      await sleep(stallMs);
+      return [results] as const;
+    });
+    for (const statuses of await results[0]) {
+      t.ok(statuses.length > 2, `${statuses.length} attempts`);
+      t.equal(statuses.at(-1), 200, `${statuses}`);
+    }
+    await sleep(4_500);
+    for (const { client } of clients) t.strictSame(await client.refresh(last), [200], 'the session continues');
+    await sql.end();
+  });
+
   t.test('but a replaced token sent after the grace period still ends the session', async (t) => {
-    const { service, sql, ask, refresh, current } = await startOnProxy(t);
-    const replaced = current();
+    const { service, sql, client, refresh } = await startOnProxy(t);
+    const replaced = client.token;
     t.strictSame(await refresh(), [200]);
     await sql`update sessions set replaced_at = clock_timestamp() - interval '11 seconds'`;
     t.equal((await service.post('/auth/refresh', { refresh_token: replaced })).status, 401);
-    t.equal((await ask()).status, 401, 'the successor');
+    t.equal((await client.ask()).status, 401, 'the successor');
     t.equal((await sql`select from sessions`).length, 0);
   });
 });
@@ -130,7 +150,7 @@ t.test('an instance killed before it responds signs no user out', async (t) => {
   const PORT = String(await freePort());
   let service = await startService(home, { ...variables, PORT, SESSION_REFRESH_GRACE_PERIOD: '60s' });
   const post: Service['post'] = (...request) => service.post(...request);
-  const client = await startSession({ post });
+  const client = await startSession({ post }, password);
   for (let kill = 0; kill < 3; kill++) {
     // One of several pauses should fall between the commit and the response.
     const pending = client.refresh();

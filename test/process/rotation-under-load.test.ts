@@ -118,6 +118,7 @@ function createLoad(ports: readonly number[]) {
 
   const logIn = async (mode: 'json' | 'session') => {
     const answer = await ask('POST', '/auth/login', {}, { email: 'admin@example.com', password, mode });
+    if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
     const [cookie = ''] = answer.headers['set-cookie'] ?? [];
     const token: string =
       mode === 'json' ? JSON.parse(answer.text).data.access_token : (/=([^;]+)/.exec(cookie)?.[1] ?? '');

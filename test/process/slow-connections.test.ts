@@ -4,6 +4,7 @@ import t from 'tap';
 import { administrator, variables } from '../helpers/people.js';
 import { memoryOf } from '../helpers/proc.js';
 import { createHome, startQuietService } from '../helpers/service.js';
+import { slowness } from '../helpers/slowness.js';
 
 /**
  * Clients that hold connections open and send almost nothing (Slowloris, RFC 9110 section 15.5.9). `npm run test:soak`
@@ -74,7 +75,9 @@ t.test(`${amount} slow connections do not keep other clients waiting, and are cl
   t.teardown(() => clearInterval(trickle));
 
   const waits: number[] = [];
-  for (let round = 0; round < 40; round++) {
+  // On a slow machine, fewer rounds fit into the time in which the connections are open.
+  const end = start + requestTimeoutMs - 5_000;
+  for (let round = 0; round < 40 && (round < 5 || performance.now() < end); round++) {
     const asked = performance.now();
     const login = await service.post('/auth/login', administrator);
     waits.push(performance.now() - asked);
@@ -84,7 +87,7 @@ t.test(`${amount} slow connections do not keep other clients waiting, and are cl
   t.ok(openedAfter < requestTimeoutMs / 2 && connections.every(({ isClosed }) => !isClosed), 'all were open meanwhile');
   const growth = memoryOf(service.pid).now - memoryBefore;
   t.comment(`slowest login ${Math.max(...waits).toFixed(0)} ms, memory +${growth.toFixed(0)} MB`);
-  t.ok(Math.max(...waits) < 1_000, 'no login took a second');
+  t.ok(Math.max(...waits) < 1_000 * slowness(), 'no login took a second');
   t.ok(growth < 128, `memory grew by less than 128 MB: ${growth.toFixed(0)}`);
 
   if (!isSoak) return;

@@ -97,7 +97,7 @@ t.test('an unavailable database is reported quickly with a message, without the 
     { name: 'nothing listens', port: await freePort(), says: 'PostgreSQL cannot be reached' },
     { name: 'wrong password', port: await refusing('28P01', 'wrong'), says: 'rejects this password' },
     { name: 'unknown user', port: await refusing('28000', 'who?'), says: 'rejects this user' },
-    { name: 'no such database', port: await refusing('3D000', 'none'), says: 'The database does not exist' },
+    { name: 'no such database', port: await refusing('3D000', 'none'), says: 'does not have this database' },
     { name: 'it is starting up', port: await refusing('57P03', 'wait'), says: 'PostgreSQL cannot be reached' },
     { name: 'full', port: await refusing('53300', 'full'), says: 'PostgreSQL cannot be reached' },
     { name: 'it never responds', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },
@@ -115,12 +115,13 @@ t.test('an unavailable database is reported quickly with a message, without the 
   for (let first = 0; first < cases.length; first += 3) {
     outcomes.push(...(await Promise.all(cases.slice(first, first + 3).map(({ port }) => start(port)))));
   }
-  for (const [index, { name, says }] of cases.entries()) {
+  for (const [index, { name, port, says }] of cases.entries()) {
     const outcome = outcomes[index];
     t.equal(outcome?.code, 1, name);
     t.match(outcome?.stderr, says, name);
     t.notMatch(outcome?.stderr, /^\s+at /m, name);
     t.notOk(`${outcome?.stderr}${outcome?.stdout}`.includes(secret), name);
+    t.match(outcome?.stderr, `127.0.0.1:${port}`, `${name}: the message names the server`);
     t.ok((outcome?.ms ?? 0) < 20_000, `${name}: within 20 seconds`);
   }
 });

@@ -37,7 +37,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await openIdleConnections(t, idle);
     const start = performance.now();
     t.strictSame(await idle.stop(signal), { code: 0, signal: null });
-    t.ok(performance.now() - start < 2_000, 'an idle service ends immediately, even with open connections');
+    const took = performance.now() - start;
+    t.ok(took < 5_000, `an idle service ends immediately, even with open connections: ${Math.round(took)} ms`);
   });
 }
 
@@ -106,3 +107,15 @@ const everythingFrom = (socket: Socket) =>
       })
       .on('close', () => resolve(text));
   });
+
+t.test('SIGHUP, SIGUSR1, and SIGUSR2 have no effect', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const service = await startService(home);
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
+    process.kill(service.pid, signal);
+    await sleep(100);
+    t.equal((await service.get('/server/ping')).status, 200, signal);
+  }
+  t.strictSame(await service.stop(), { code: 0, signal: null });
+  t.notMatch(service.stderr, 'Debugger', 'SIGUSR1 opens no debugger');
+});

@@ -378,7 +378,7 @@ t.test('expired registrations are removed', async (t) => {
 
 t.test('opening the page of the link shows what a confirmation requires, and changes nothing', async (t) => {
   const dataIn = ({ body }: LightMyRequestResponse) =>
-    JSON.parse(/id="page-data">([^<]*)</.exec(body)?.[1] ?? '{}').confirmation;
+    JSON.parse(/id="page-data">([^<]*)</.exec(body)?.[1] ?? '{}').link;
   const email = address();
   const own = browser();
   const token = await registered(own, { email, ...mine });

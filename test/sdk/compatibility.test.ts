@@ -4,7 +4,7 @@ import t from 'tap';
 import { adminToken, startWithAdmin } from '../helpers/writing.js';
 
 const document = 'docs/directus-compatibility.md';
-const verdicts = ['same', 'differs', 'not there', 'client-side helper'] as const;
+const verdicts = ['same', 'differs', 'not available', 'client-side helper'] as const;
 
 interface Row {
   names: string[];
@@ -16,7 +16,7 @@ const rows = readFileSync(document, 'utf8')
   .split('\n')
   .flatMap((line): Row[] => {
     const [, cell = '', verdict] =
-      /^\| (`\w+`(?:, `\w+`)*) \| (same|differs|not there|client-side helper) \|/.exec(line) ?? [];
+      /^\| (`\w+`(?:, `\w+`)*) \| (same|differs|not available|client-side helper) \|/.exec(line) ?? [];
     const known = verdicts.find((one) => one === verdict);
     return known ? [{ names: [...cell.matchAll(/\w+/g)].map(([name]) => name), verdict: known }] : [];
   });
@@ -38,7 +38,7 @@ t.test('a test calls every function that is the same or differs', async (t) => {
   for (const name of namesOf('same', 'differs')) t.match(tests, new RegExp(`\\b${name}\\(`), name);
 });
 
-t.test('a function that is not there returns ROUTE_NOT_FOUND', async (t) => {
+t.test('a function that is not available returns ROUTE_NOT_FOUND', async (t) => {
   const { app } = await startWithAdmin(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = sdk.createDirectus(url).with(sdk.staticToken(adminToken)).with(sdk.rest());
@@ -67,9 +67,9 @@ t.test('a function that is not there returns ROUTE_NOT_FOUND', async (t) => {
     schemaSnapshot: sdk.schemaSnapshot(),
     readItems: sdk.readItems('articles' as never),
   };
-  const absent = new Set(namesOf('not there'));
+  const absent = new Set(namesOf('not available'));
   for (const [name, command] of Object.entries(commands)) {
-    t.ok(absent.has(name), `${name} is documented as not there`);
+    t.ok(absent.has(name), `${name} is documented as not available`);
     const failure = await client.request(command as never).catch((error: unknown) => error);
     t.match(failure, { errors: [{ extensions: { code: 'ROUTE_NOT_FOUND' } }] }, name);
   }

@@ -3,6 +3,7 @@ import t from 'tap';
 import { admin, bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
 import { isContractError } from '../helpers/contract-error.js';
 import { clearedCookies, sessionCookie } from '../helpers/cookies.js';
+import { hearStatements } from '../helpers/statements.js';
 
 async function logIn({ post }: TestApp): Promise<Record<string, string>> {
   return bearer((await post('/auth/login', admin)).json().data.access_token);
@@ -39,7 +40,8 @@ t.test('the service itself', async (t) => {
     t.strictSame(rest, {});
     t.equal(status, 'ok');
     t.match(version, /^\d+\.\d+\.\d+$/);
-    t.strictSame(Object.keys(checks), ['database']);
+    t.strictSame(Object.keys(checks), ['database', 'writes']);
+    t.strictSame(checks.writes, { status: 'ok' });
     t.equal(checks.database.status, 'ok');
     t.type(checks.database.latency_ms, 'number');
     t.ok(checks.database.latency_ms >= 0 && checks.database.latency_ms < 2_000);
@@ -92,6 +94,52 @@ t.test('the service itself', async (t) => {
   });
 });
 
+t.test('health with METRICS_TOKEN', async (t) => {
+  const METRICS_TOKEN = 'the-token-that-prometheus-has';
+  const testApp = await startTestApp(t, { METRICS_TOKEN });
+  const { app, get } = testApp;
+  await app.health.check();
+
+  t.test('the checks are returned without a database query', async (t) => {
+    let asked = 0;
+    const stop = hearStatements(app, () => {
+      asked++;
+    });
+    const response = await get('/server/health', bearer(METRICS_TOKEN));
+    stop();
+    t.equal(asked, 0);
+    t.equal(response.statusCode, 200);
+    t.match(response.json(), { status: 'ok', version: /^\d/, checks: { database: { status: 'ok' } } });
+  });
+
+  t.test('the token is accepted nowhere else, and no other token is accepted', async (t) => {
+    for (const url of ['/server/ping', '/server/info', '/users/me'])
+      isContractError(t, await get(url, bearer(METRICS_TOKEN)), 'INVALID_CREDENTIALS', url);
+    isContractError(
+      t,
+      await get('/server/health', bearer(`${METRICS_TOKEN}x`)),
+      'INVALID_CREDENTIALS',
+      'another token',
+    );
+  });
+
+  t.test('the checks are returned while the database is unavailable', async (t) => {
+    await cutDatabase(testApp);
+    // The result of a check is reused for a second.
+    await sleep(1_100);
+    await app.health.check();
+    const response = await get('/server/health', bearer(METRICS_TOKEN));
+    t.equal(response.statusCode, 503);
+    t.match(response.json(), { status: 'error', checks: { database: { status: 'error' } } });
+  });
+});
+
+t.test('without METRICS_TOKEN, no such token is accepted by the health check', async (t) => {
+  const { get } = await startTestApp(t);
+  for (const token of ['undefined', 'null', 'x'])
+    isContractError(t, await get('/server/health', bearer(token)), 'INVALID_CREDENTIALS', token);
+});
+
 t.test('many simultaneous health checks cause one database query (GHSA-6q22-g298-grjh)', async (t) => {
   const { app, get } = await startTestApp(t);
   let asked = 0;
@@ -121,9 +169,12 @@ t.test('if the database is unavailable, only ping still succeeds', async (t) => 
   t.equal(String(response.headers['content-type']).split(';')[0], 'application/health+json');
   t.strictSame(response.json(), { status: 'error' });
 
+  const detailed = await get('/server/health', authorization);
+  t.equal(detailed.statusCode, 503);
+  t.match(detailed.json(), { status: 'error', checks: { database: { status: 'error' } } }, 'an administrator sees why');
+
   for (const answer of [
     await get('/server/info'),
-    await get('/server/health', authorization),
     await get('/users/me', authorization),
     await post('/auth/login', admin),
     await post('/auth/refresh', { refresh_token: 'x'.repeat(64) }).then(() => get('/server/info')),

@@ -141,7 +141,7 @@ async function prepare() {
     if (tries > 600 || service.exitCode !== null) throw new Error('The service does not start.');
     await sleep(100);
   }
-  await call('PATCH', '/settings', { public_registration: true, auth_login_attempts: null });
+  await call('PATCH', '/settings', { public_registration: true, email_login: true, auth_login_attempts: null });
   const { id: role } = await call('POST', '/roles', { name: 'Members' });
   const [email, emailOfProvider] = ['known@example.com', 'of-a-provider@example.com'];
   const { id } = await call('POST', '/users', { email, password: 'the password of who is known', role });

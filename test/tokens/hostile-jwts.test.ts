@@ -4,6 +4,7 @@ import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { createAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
+import { sampleOf } from '../helpers/long.js';
 import { tokenFor } from '../helpers/mails.js';
 import { leavesAlone } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
@@ -91,7 +92,7 @@ t.test('more than five hundred invalid JWTs are rejected', async (t) => {
   t.ok(corpus.size >= 500, `${corpus.size} JWTs`);
   t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'a valid JWT is accepted');
   await leavesAlone(t, app, 'hostile JWTs', async () => {
-    for (const [index, [what, token]] of [...corpus].entries()) {
+    for (const [index, [what, token]] of sampleOf([...corpus], 3).entries()) {
       const elsewhere = places[index % places.length] as (typeof places)[number];
       for (const { statusCode, body } of [await get('/users/me', bearer(token)), await elsewhere(token)]) {
         if (![401, 403].includes(statusCode)) t.fail(`${what}: ${statusCode} ${body}`);
@@ -101,8 +102,11 @@ t.test('more than five hundred invalid JWTs are rejected', async (t) => {
 });
 
 t.test('no token is mistaken for an earlier one (CVE-2026-35039)', async (t) => {
-  const people = await Promise.all(Array.from({ length: 12 }, () => createAccount(app)));
-  const held = await Promise.all(people.map((person) => logIn(service, 'session', person)));
+  // One after the other: on a busy machine, the hash queue rejects so many at the same time.
+  const people: Awaited<ReturnType<typeof createAccount>>[] = [];
+  while (people.length < 12) people.push(await createAccount(app));
+  const held: Awaited<ReturnType<typeof logIn>>[] = [];
+  for (const person of people) held.push(await logIn(service, 'session', person));
   for (const round of [1, 5, 7]) {
     for (let index = 0; index < people.length; index++) {
       const at = (index * round) % people.length;

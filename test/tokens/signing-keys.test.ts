@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { signingKeys } from '../../db/schema.js';
+import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { leadTime, revoke, rotate } from '../../plugins/tokens/signing-keys/rotation.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { admin, bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
@@ -195,7 +196,8 @@ t.test('stored keys survive a change of SECRET if the previous one is configured
   t.equal(await errorFor(later, token), undefined, 'its tokens are accepted');
   t.equal(kidOf(await tokenOf(later)), kid);
 
-  const stranger = await start({ ...variables, SECRET: 'a secret that has nothing to do with it' });
+  const other = { SECRET: 'a secret that has nothing to do with it', LOST_SECRET_ID: secretIdOf(after) };
+  const stranger = await start({ ...variables, ...other });
   const [own, ...others] = await kidsOf(stranger);
   t.not(own, kid, 'a key that cannot be decrypted is replaced');
   t.strictSame(others, []);

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/auth/last-used.js';
-import { sessions, users } from '../../db/schema.js';
+import { sessions, userUses } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { watchPlans } from '../helpers/plans.js';
-import { changeUser, createUser } from '../helpers/records.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
 import { logIn, refresh } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
 
@@ -16,10 +16,7 @@ const service = await startTestApp(t);
 const { app, clock } = service;
 const minute = 60_000;
 
-const lastAccess = async (id: string) => {
-  const [row] = await app.db.select({ at: users.lastAccess }).from(users).where(eq(users.id, id));
-  return row?.at?.getTime() ?? null;
-};
+const lastAccess = async (id: string) => (await lastAccessOf(app, id))?.getTime() ?? null;
 
 t.test('simultaneous refreshes are stored in few statements, each with its own time', async (t) => {
   const people = await Promise.all(Array.from({ length: 30 }, () => createUser(app)));
@@ -39,7 +36,7 @@ t.test('simultaneous refreshes are stored in few statements, each with its own t
   stop();
   const now = clock.now().getTime();
   t.ok((await noted()).every((at) => at >= before && at <= now));
-  const writings = sent.filter((text) => /update "users"[^;]*last_access/.test(text)).length;
+  const writings = sent.filter((text) => /update "user_uses"[^;]*last_access/.test(text)).length;
   t.ok(writings > 0 && writings <= 10, `${writings} statements for 29 refreshes`);
 });
 
@@ -108,7 +105,7 @@ t.test('a user that another transaction has locked delays nothing, and is stored
   await changeUser(app, held.id, { lastAccess: null });
   const use = { now: clock.now(), before: clock.now() };
   await app.db.transaction(async (tx) => {
-    await tx.update(users).set({ title: 'held' }).where(eq(users.id, held.id));
+    await tx.select().from(userUses).where(eq(userUses.user, held.id)).for('update');
     const left = await writeUsesOfUsers(app.db, new Map([held, free].map(({ id }) => [id, use])));
     t.strictSame(left, [held.id]);
     t.equal(await lastAccess(free.id), use.now.getTime(), 'the other users are stored');

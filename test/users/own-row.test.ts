@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { users } from '../../db/schema.js';
 import { updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
+import { setLastAccess } from '../helpers/records.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
@@ -116,7 +116,7 @@ t.test('reading the row needs one SQL statement, and one more for fields of rela
     t.equal((await get(url, headers)).statusCode, 200);
     return count() - before;
   };
-  await app.db.update(users).set({ lastAccess: app.clock() });
+  await setLastAccess(app, app.clock());
   t.equal(await statementsOf('/users/me'), 1);
   t.equal(await statementsOf('/users/me?fields=id,email'), 1);
   t.equal(await statementsOf('/users/me?fields=role.name'), 2);

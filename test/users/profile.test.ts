@@ -121,6 +121,8 @@ t.test('an export contains all stored data, and no secret', async (t) => {
   await app.db.insert(knownNetworks).values({ user: member.id, network: '192.0.2.7', lastLoginAt: clock.now() });
   await send('PATCH', '/users/me/profile', member.headers, { last_name: 'Lovelace' });
   const other = await newMember({ firstName: 'Eve' });
+  await send('PATCH', `/users/${member.id}`, asAdmin, { title: 'Countess' });
+  await service.post('/auth/login', { email: member.email, password: 'a wrong guess' });
 
   const response = await get('/users/me/export', member.headers);
   t.equal(response.statusCode, 200);
@@ -138,7 +140,15 @@ t.test('an export contains all stored data, and no secret', async (t) => {
   t.match(sessions, [{ ip: '127.0.0.1' }]);
   t.ok(networks.some(({ network }: { network: string }) => network === '192.0.2.7'));
   const actions = activity.map(({ action }: { action: string }) => action);
-  t.strictSame(actions, ['update', 'login'], 'their actions, latest first');
+  t.strictSame(
+    actions,
+    ['login', 'update', 'update', 'login'],
+    'what they did and what was done to them, latest first',
+  );
+  t.match(activity.slice(0, 2), [
+    { outcome: 'failure', ip: '127.0.0.1' },
+    { changed: ['title'], ip: null, user_agent: null },
+  ]);
   t.equal(rest.pending_email_change, null);
   const { password, tokenHash } = await storedUser(app, member.id);
   for (const secret of [password, tokenHash, token, other.id, other.email, member.accessToken, member.token]) {

@@ -3,7 +3,17 @@ import { createBoundedCache } from '../../bounded-cache.js';
 import { type Executor, rows } from '../../client.js';
 import { type FixedStatement, fixedStatement } from '../../fixed-statement.js';
 import { collections } from '../../query-language/collections.js';
-import { permissions, policies, rolePolicies, roles, sessions, settings, userPolicies, users } from '../../schema.js';
+import {
+  permissions,
+  policies,
+  rolePolicies,
+  roles,
+  sessions,
+  settings,
+  userPolicies,
+  users,
+  userUses,
+} from '../../schema.js';
 import { itemAsJson } from '../items/item-columns.js';
 import type { Item } from '../items/items.js';
 
@@ -30,6 +40,7 @@ export interface PrincipalRecord {
   id: string;
   status: string;
   role: string | null;
+  /** Whether the user has two-factor authentication, or the session began with a passkey that counts as two factors. */
   has_tfa: boolean;
   last_access: number | null;
   /** The role and its ancestors. */
@@ -54,6 +65,8 @@ export interface SessionPrincipalRecord extends PrincipalRecord {
 
 const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::float8`;
 
+const lastAccess = milliseconds(sql`(select used.last_access from ${userUses} used where used."user" = u.id)`);
+
 /** The policies `p`, with their permissions, as JSON. */
 const policyList = sql`coalesce(json_agg(json_build_object(
       'id', p.id, 'ip_access', p.ip_access, 'enforce_tfa', p.enforce_tfa,
@@ -66,9 +79,17 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       )
     )), '[]')`;
 
-/** The user `u`, the chain of roles and the policies, in one statement. `union` ends the chain even if it is circular. */
-export const principalFrom = (source: SQL, condition: SQL, columns: SQL = sql``) => sql`
-  select u.id, u.status, u.role, u.tfa_secret is not null as has_tfa, ${milliseconds(sql`u.last_access`)} as last_access,
+/**
+ * The user `u`, the chain of roles and the policies, in one statement. `union` ends the chain even if it is circular.
+ * @param isVerifiedByPasskey whether the session began with a passkey that counts as two factors
+ */
+export const principalFrom = (
+  source: SQL,
+  condition: SQL,
+  columns: SQL = sql``,
+  isVerifiedByPasskey: SQL = sql`false`,
+) => sql`
+  select u.id, u.status, u.role, u.tfa_secret is not null or ${isVerifiedByPasskey} as has_tfa, ${lastAccess} as last_access,
     to_json(chain.ids) as roles, attached.list as policies ${columns}
   from ${source}
   cross join lateral (
@@ -103,6 +124,7 @@ const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQ
         'authenticated_at', ${milliseconds(sql`s.authenticated_at`)},
         'replaced_ago', ${replacedAgo}
       ) as session ${columns}`,
+    sql`s.verified_by_passkey`,
   );
 
 const principalOfToken = (value: (name: 'hash') => Placeholder, own: SQL) =>
@@ -185,12 +207,13 @@ const advance = fixedStatement<
       last_used_at = ${value('now')}, ip = ${value('ip')}, user_agent = ${value('userAgent')},
       replaced_at = clock_timestamp() + ${value('shift')}::float8 * interval '1 millisecond'
     from held where s.id = held.id
-    returning s."user", s.expires_at, s.created_at
+    returning s."user", s.expires_at, s.created_at, s.verified_by_passkey
   ) ${principalFrom(
     sql`(values (true)) attempt left join moved on true left join ${users} u on u.id = moved."user"`,
     sql`true`,
     sql`, ${milliseconds(sql`moved.expires_at`)} as expires_at, ${milliseconds(sql`moved.created_at`)} as created_at,
       case when u.id is null then exists (select from ${sessions} s where ${isAt(value)}) else true end as was_current`,
+    sql`moved.verified_by_passkey`,
   )}`,
 );
 
@@ -273,7 +296,7 @@ export async function findPrincipalsAmong(executor: Executor, userIds: readonly 
 /** A hypothetical new user with this role, who is not stored. @returns undefined when the role does not exist */
 export async function findPrincipalOfRole(executor: Executor, role: string): Promise<PrincipalRecord | undefined> {
   const source = sql`(
-    select gen_random_uuid() as id, 'invited' as status, r.id as role, null::text as tfa_secret, null::timestamptz as last_access
+    select gen_random_uuid() as id, 'invited' as status, r.id as role, null::text as tfa_secret
     from ${roles} r where r.id = ${role}
   ) u`;
   const [found] = await rows<PrincipalRecord>(executor, principalFrom(source, sql`true`));

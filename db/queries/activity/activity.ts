@@ -75,11 +75,27 @@ export async function hasUnlinked(executor: Executor): Promise<boolean> {
   return found.length === 1;
 }
 
+/**
+ * Whether the database has one of the functions that `db/grants.sql` defines. They link and remove rows for a role that may only read
+ * and insert them.
+ */
+async function hasFunction(
+  tx: Executor,
+  signature: 'link_activity(jsonb)' | 'remove_activity(bigint)',
+): Promise<boolean> {
+  const [found] = await rows<{ exists: boolean }>(tx, sql`select to_regprocedure(${signature}) is not null as exists`);
+  return found?.exists === true;
+}
+
 /** Assigns positions in the chain to rows. */
 export async function writeLinks(
   tx: Executor,
   links: readonly { id: string; position: number; hash: string }[],
 ): Promise<void> {
+  if (await hasFunction(tx, 'link_activity(jsonb)')) {
+    await rows(tx, sql`select link_activity(${JSON.stringify(links)}::jsonb)`);
+    return;
+  }
   await rows(
     tx,
     sql`update ${activity} a set position = r.position, hash = r.hash
@@ -153,7 +169,8 @@ export async function hashAt(tx: Executor, position: number): Promise<string | n
 
 /** Deletes the rows of the chain up to and including a position. */
 export async function deleteLinkedUpTo(tx: Executor, position: number): Promise<void> {
-  await tx.delete(activity).where(lte(activity.position, position));
+  if (await hasFunction(tx, 'remove_activity(bigint)')) await rows(tx, sql`select remove_activity(${position})`);
+  else await tx.delete(activity).where(lte(activity.position, position));
 }
 
 /** The position of the newest row that has one; null when none has. */

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Executor } from '../../client.js';
 import { fixedStatement } from '../../fixed-statement.js';
-import { sessions, users } from '../../schema.js';
+import { sessions, userUses } from '../../schema.js';
 
 /** When something was used. It is stored unless the stored time is later than `before`. */
 export interface Use {
@@ -21,7 +21,7 @@ export interface SessionUse extends Use {
  */
 type WriteUses<Entry extends Use> = (executor: Executor, uses: ReadonlyMap<string, Entry>) => Promise<string[]>;
 
-function writing<Entry extends Use>(table: PgTable, time: SQL, changes: SQL): WriteUses<Entry> {
+function writing<Entry extends Use>(table: PgTable, key: SQL, time: SQL, changes: SQL): WriteUses<Entry> {
   const isDue = sql`(r.${time} is null or r.${time} < used.before)`;
   const statement = fixedStatement<{ uses: string }, { id: string }>(
     (value) => sql`
@@ -29,12 +29,12 @@ function writing<Entry extends Use>(table: PgTable, time: SQL, changes: SQL): Wr
         select * from jsonb_to_recordset(${value('uses')}::jsonb)
           as used(id uuid, now timestamptz, before timestamptz, ip text, "userAgent" text)
       ), free as (
-        select used.* from ${table} r join used on used.id = r.id where ${isDue} for no key update of r skip locked
+        select used.* from ${table} r join used on used.id = r.${key} where ${isDue} for no key update of r skip locked
       ), written as (
-        update ${table} r set ${changes} from free where free.id = r.id returning r.id
+        update ${table} r set ${changes} from free where free.id = r.${key} returning free.id
       )
-      select r.id from ${table} r join used on used.id = r.id
-      where ${isDue} and r.id not in (select written.id from written)`,
+      select used.id from ${table} r join used on used.id = r.${key}
+      where ${isDue} and used.id not in (select written.id from written)`,
   );
   return async (executor, uses) => {
     const listed = JSON.stringify([...uses].map(([id, use]) => ({ id, ...use })));
@@ -43,11 +43,12 @@ function writing<Entry extends Use>(table: PgTable, time: SQL, changes: SQL): Wr
 }
 
 /** When users last used the API. */
-export const writeUsesOfUsers = writing<Use>(users, sql`last_access`, sql`last_access = free.now`);
+export const writeUsesOfUsers = writing<Use>(userUses, sql`"user"`, sql`last_access`, sql`last_access = free.now`);
 
 /** When, and from where, sessions were last used. */
 export const writeUsesOfSessions = writing<SessionUse>(
   sessions,
+  sql`id`,
   sql`last_used_at`,
   sql`last_used_at = free.now, ip = free.ip, user_agent = free."userAgent"`,
 );

@@ -1,12 +1,10 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, lte, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { fixedStatement } from '../../fixed-statement.js';
 import { inLowerCase } from '../../lower-case.js';
-import { sessions, settings, users } from '../../schema.js';
-import { retryOnDeadlock } from '../../transact.js';
+import { knownNetworks, sessions, settings, users, userUses } from '../../schema.js';
 import { findPrincipalBySession, type PrincipalRecord, principalFrom } from '../access/principals.js';
 import { insertingActivity, type NewActivity, recordsOf } from '../activity/activity.js';
-import { notingNetwork, valuesOfNetworkUse } from './known-networks.js';
 import {
   type AttemptKeyPair,
   type AttemptKeys,
@@ -52,6 +50,63 @@ export async function findLoginCandidate(
   return { user: found?.id ? (user as LoginCandidate) : undefined, attempts };
 }
 
+/** Maximum number of networks stored for each user; the most recent ones are kept. */
+const maxNetworks = 20;
+/** Milliseconds that must pass before another login from the same network is recorded. */
+const noteAfter = 3_600_000;
+
+/** The values that record a login from a network. */
+type NetworkUse = 'network' | 'now' | 'notedBefore';
+
+const valuesOfNetworkUse = (network: string, now: Date): Record<NetworkUse, string> => ({
+  network,
+  now: now.toISOString(),
+  notedBefore: new Date(now.getTime() - noteAfter).toISOString(),
+});
+
+/**
+ * Parts of a `with` clause that record a user's login from a network.
+ * @param user yields the user's `id`, or no row; then nothing is recorded
+ */
+const notingNetwork = (user: SQL, value: (name: NetworkUse) => Placeholder): SQL => sql`
+  noted as (
+    insert into ${knownNetworks} ("user", network, last_login_at)
+    select id, ${value('network')}::varchar, ${value('now')}::timestamptz from ${user} login
+    on conflict ("user", network) do update set last_login_at = excluded.last_login_at
+      where known_networks.last_login_at <= ${value('notedBefore')}::timestamptz
+    returning "user", network, xmax = 0 as is_new
+  ), outnumbered as (
+    delete from ${knownNetworks} k using noted cross join lateral (
+      select network from ${knownNetworks}
+      where "user" = noted."user" and network <> noted.network order by last_login_at desc offset ${sql.raw(`${maxNetworks - 1}`)}
+    ) oldest
+    where k."user" = noted."user" and k.network = oldest.network
+  )`;
+
+const noting = fixedStatement<Record<NetworkUse | 'user', string>, Record<never, never>>(
+  (value) => sql`with ${notingNetwork(sql`(select ${value('user')}::uuid as id)`, value)} select`,
+);
+
+/** Records that a user has logged in from a network. */
+export async function rememberNetwork(tx: Executor, user: string, network: string, now: Date): Promise<void> {
+  await noting(tx, { user, ...valuesOfNetworkUse(network, now) });
+}
+
+/** Whether the user with this email address, in any letter case, has logged in from a network before. */
+export async function logsInFrom(executor: Executor, email: string, network: string): Promise<boolean> {
+  const found = await executor
+    .select({ user: knownNetworks.user })
+    .from(knownNetworks)
+    .innerJoin(users, eq(users.id, knownNetworks.user))
+    .where(and(eq(inLowerCase(users.email), email.toLowerCase()), eq(knownNetworks.network, network)));
+  return found.length > 0;
+}
+
+/** Deletes networks without a login since `before`. */
+export async function deleteOldNetworks(executor: Executor, before: Date): Promise<void> {
+  await executor.delete(knownNetworks).where(lte(knownNetworks.lastLoginAt, before));
+}
+
 /** The state of a user at the time of the check. */
 export interface CheckedUser {
   id: string;
@@ -60,42 +115,9 @@ export interface CheckedUser {
   password?: string | null;
 }
 
-type Recording = Record<'user' | 'now', string> & Record<'tfaSecret' | 'password' | 'newPassword', string | null>;
-
-const recording = (value: (name: keyof Recording) => Placeholder): SQL => sql`
-    update ${users} set last_access = ${value('now')}, password = coalesce(${value('newPassword')}::text, password)
-    where id = ${value('user')} and status = 'active' and tfa_secret is not distinct from ${value('tfaSecret')}::text
-      and (${value('password')}::text is null or password = ${value('password')}::text)
-    returning id`;
-
-const recordingAlone = fixedStatement<Recording, { id: string }>(recording);
-
-const valuesOf = (
-  { id, tfaSecret, password = null }: CheckedUser,
-  newPassword: string | null,
-  now: Date,
-): Recording => ({ user: id, tfaSecret, password, newPassword, now: now.toISOString() });
-
-/**
- * Stores what a login changes, if the user is still as they were when they were checked: active, with the same second factor and,
- * if a password was checked, the same password. The row stays locked until the transaction ends, so that nothing can end the
- * user's sessions in between.
- * @param newPassword a new hash of the same password, to replace the stored one; null: there is none
- * @returns whether the login is still valid
- */
-export async function recordLogin(
-  tx: Executor,
-  user: CheckedUser,
-  newPassword: string | null,
-  now: Date,
-): Promise<boolean> {
-  return (await recordingAlone(tx, valuesOf(user, newPassword, now))).length === 1;
-}
-
 /** A session to create, and everything that is stored with it. */
 export interface NewSession {
   id: string;
-  user: string;
   /** Hash of the refresh token; null in mode `session`. */
   tokenHash: string | null;
   expiresAt: Date;
@@ -105,84 +127,74 @@ export interface NewSession {
   activity: readonly NewActivity[];
   /** Maximum number of sessions of the user. */
   limit: number;
+  isVerifiedByPasskey: boolean;
 }
 
-type Beginning = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'notedBefore' | 'activity', string> &
-  Record<'tokenHash' | 'ip' | 'userAgent', string | null> &
-  Record<'limit', number>;
+type Values = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'notedBefore' | 'activity', string> &
+  Record<'tokenHash' | 'ip' | 'userAgent' | 'tfaSecret' | 'password' | 'newPassword', string | null> &
+  Record<'limit', number> &
+  Record<'isVerifiedByPasskey', boolean> &
+  AttemptKeyPair;
 
-/**
- * A single statement, so that it needs no surrounding transaction and only one round trip.
- * @param holder yields the `id` of the user and has locked their row; if it yields no row, nothing is done
- */
-const beginning = (
-  value: (name: keyof Beginning) => Placeholder,
-  holder: SQL,
-  moreParts = sql``,
-  columns = sql``,
-): SQL => sql`
-  with held as (${holder}), begun as (
-    insert into ${sessions} (id, "user", token_hash, created_at, authenticated_at, last_used_at, expires_at, ip, user_agent)
+const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; is_new_network: boolean }>(
+  (value) => sql`
+  with held as materialized (
+    select id from ${users}
+    where id = ${value('user')} and status = 'active' and tfa_secret is not distinct from ${value('tfaSecret')}::text
+      and (${value('password')}::text is null or password = ${value('password')}::text)
+    for no key update
+  ), used as (
+    update ${userUses} u set last_access = ${value('now')} from held where u."user" = held.id
+  ), rehashed as (
+    update ${users} u set password = ${value('newPassword')}::text
+    from held where u.id = held.id and ${value('newPassword')}::text is not null
+  ), begun as (
+    insert into ${sessions} (id, "user", token_hash, created_at, authenticated_at, last_used_at, expires_at, ip, user_agent,
+      verified_by_passkey)
     select ${value('id')}::uuid, held.id, ${value('tokenHash')}::varchar, ${value('now')}::timestamptz, ${value('now')}::timestamptz,
-      ${value('now')}::timestamptz, ${value('expiresAt')}::timestamptz, ${value('ip')}::varchar, ${value('userAgent')}::varchar from held
+      ${value('now')}::timestamptz, ${value('expiresAt')}::timestamptz, ${value('ip')}::varchar, ${value('userAgent')}::varchar,
+      ${value('isVerifiedByPasskey')}::boolean from held
     returning id, "user"
-  ), ${notingNetwork(sql`held`, value)}, recorded as (${insertingActivity(value('activity'), sql`where exists (select from held)`)})
-  ${moreParts} ${principalFrom(
+  ), ${notingNetwork(sql`held`, value)},
+  recorded as (${insertingActivity(value('activity'), sql`where exists (select from held)`)}),
+  forgotten as (${forgettingAttempts(value, sql`and exists (select from held)`)})
+  ${principalFrom(
     sql`held join ${users} u on u.id = held.id`,
     sql`true`,
-    sql`, (select end_unused_sessions("user", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended ${columns}`,
-  )}`;
-
-const beginningOfRecorded = fixedStatement<Beginning, PrincipalRecord>((value) =>
-  beginning(value, sql`select id from ${users} where id = ${value('user')} and status = 'active'`),
+    sql`, (select end_unused_sessions("user", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended,
+      clock_timestamp() - statement_timestamp() > interval '5 milliseconds' as is_late,
+      exists (select from noted where is_new) and exists (select from ${knownNetworks} k where k."user" = u.id) as is_new_network`,
+    sql`${value('isVerifiedByPasskey')}::boolean`,
+  )}`,
 );
-
-const recordingAndBeginning = fixedStatement<
-  Beginning & Recording & AttemptKeyPair,
-  PrincipalRecord & { is_late: boolean }
->((value) =>
-  beginning(
-    value,
-    recording(value),
-    sql`, forgotten as (${forgettingAttempts(value, sql`and exists (select from held)`)})`,
-    sql`, clock_timestamp() - statement_timestamp() > interval '5 milliseconds' as is_late`,
-  ),
-);
-
-const valuesOfBeginning = (
-  { id, user, tokenHash, expiresAt, ip, userAgent, network, activity, limit }: NewSession,
-  now: Date,
-): Beginning => ({
-  ...{ id, user, tokenHash, expiresAt: expiresAt.toISOString(), ip, userAgent, limit },
-  ...valuesOfNetworkUse(network, now),
-  activity: recordsOf(activity),
-});
-
-/** Creates a session for a user whose login was recorded in the same transaction. @returns undefined when the user is not active */
-export async function beginSession(tx: Executor, session: NewSession, now: Date): Promise<PrincipalRecord | undefined> {
-  return (await beginningOfRecorded(tx, valuesOfBeginning(session, now)))[0];
-}
 
 /**
- * Combines {@link recordLogin} and {@link beginSession} in one statement.
- * @param counted keys of login attempts to delete
- * @returns undefined when the login is no longer valid; then nothing was written
+ * Stores what a login changes, and creates its session, if the user is still as they were when they were checked: active, with the
+ * same second factor and, if a password was checked, the same password. In a transaction, the row stays locked until its end, so
+ * that nothing can end the user's sessions in between. This is a single statement, so it needs no transaction of its own and only one
+ * round trip.
+ * @param changes.newPassword a new hash of the same password, to replace the stored one; null: there is none
+ * @param changes.counted keys of login attempts to delete
+ * @returns `isNewNetwork`: whether the user has never logged in from this network, but has from others; undefined when the login is
+ *   no longer valid, and then nothing was written
  */
-export async function recordLoginAndBeginSession(
+export async function recordLogin(
   executor: Executor,
-  user: CheckedUser,
+  { id: user, tfaSecret, password = null }: CheckedUser,
   { newPassword, counted }: { newPassword: string | null; counted: readonly string[] },
-  session: NewSession,
+  { id, tokenHash, expiresAt, ip, userAgent, network, activity, limit, isVerifiedByPasskey }: NewSession,
   now: Date,
-): Promise<PrincipalRecord | undefined> {
-  const values = {
-    ...valuesOf(user, newPassword, now),
-    ...valuesOfBeginning(session, now),
+): Promise<{ principal: PrincipalRecord; isNewNetwork: boolean } | undefined> {
+  const [begun] = await recording(executor, {
+    ...{ user, tfaSecret, password, newPassword, id, tokenHash, ip, userAgent, limit, isVerifiedByPasskey },
+    expiresAt: expiresAt.toISOString(),
+    ...valuesOfNetworkUse(network, now),
+    activity: recordsOf(activity),
     ...attemptKeyPair(counted),
-  };
-  const [begun] = await retryOnDeadlock(() => recordingAndBeginning(executor, values));
+  });
   if (!begun) return undefined;
-  const { is_late: isLate, ...principal } = begun;
+  const { is_late: isLate, is_new_network: isNewNetwork, ...record } = begun;
   // The statement returns the user as of its start. If it had to wait for their row, their rights may have changed since.
-  return isLate ? findPrincipalBySession(executor, session.id) : principal;
+  const principal = isLate ? await findPrincipalBySession(executor, id) : record;
+  return principal && { principal, isNewNetwork };
 }

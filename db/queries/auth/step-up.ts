@@ -1,11 +1,13 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { type Executor, rows } from '../../client.js';
-import { identities, sessions, users } from '../../schema.js';
+import { identities, passkeys, sessions, users } from '../../schema.js';
 
 /** The ways in which a user can prove their identity. */
 export interface ProofRecord {
   has_password: boolean;
   has_tfa: boolean;
+  has_email: boolean;
+  has_passkey: boolean;
   /** The providers where the user has a linked account. */
   providers: string[];
 }
@@ -14,6 +16,7 @@ export async function findProofs(executor: Executor, user: string): Promise<Proo
   const [found] = await rows<ProofRecord>(
     executor,
     sql`select u.provider = 'default' and u.password is not null as has_password, u.tfa_secret is not null as has_tfa,
+        u.email is not null as has_email, exists (select from ${passkeys} p where p."user" = u.id) as has_passkey,
         to_json(array(select distinct i.provider from ${identities} i where i."user" = u.id)) as providers
       from ${users} u where u.id = ${user}`,
   );

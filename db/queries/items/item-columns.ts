@@ -44,14 +44,21 @@ export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, o
 
 const written = createBoundedCache<SQL>(200);
 
-/** The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields. */
-export const writtenColumns = (collection: Collection, fields: FieldTree, options: ColumnOptions): SQL =>
-  written(`${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId}`, () => {
-    const compiler = createCompiler(seesAll);
-    const query = writeStatement(selectColumns(compiler, compiler.row(collection), fields, options));
+/**
+ * The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields.
+ * @param row the first row of a statement
+ */
+export function writtenColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions): SQL {
+  const { collection } = row;
+  // Makes their tables part of the source.
+  for (const name of fields.keys()) if (collection.fields.get(name)?.kind === 'value') compiler.column(row, name);
+  return written(`${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId}`, () => {
+    const writer = createCompiler(seesAll);
+    const query = writeStatement(selectColumns(writer, writer.row(collection), fields, options));
     if (query.params.length > 0) throw new Error('The columns must not contain values.');
     return sql.raw(query.sql);
   });
+}
 
 /** A name for a set of fields. For a relation that is followed, the statement contains only the keys. */
 const nameOf = ({ fields }: Collection, tree: FieldTree): string =>

@@ -126,7 +126,9 @@ export async function readItems(
       descending,
       value: valueAt(compiler, row, path),
     }));
-    const order = sorted.map(({ value, descending }) => sql`${value} ${descending ? sql`desc` : sql`asc`}`);
+    const order = sorted.flatMap((key, index) =>
+      orderOf(compiler, row, key, index === sorted.length - 1 && !query.keys),
+    );
     // Items that were requested by key are returned in the order of the keys.
     if (query.keys) order.push(sql`array_position(${keyList(collection, query.keys)}, ${compiler.column(row, 'id')})`);
     order.push(compiler.column(row, 'id'));
@@ -153,6 +155,27 @@ export async function readItems(
   return found;
 }
 
+/**
+ * The order by one sort key. If the value is indexed approximately, it begins with the columns of that index, which changes nothing
+ * about the order: the database then sorts only rows with the same approximate value, and stops after the page.
+ * @param isLast whether only the key of the row follows
+ */
+function orderOf(
+  compiler: Compiler,
+  row: Row,
+  { path, descending, value }: SortKey & { value: SQL },
+  isLast: boolean,
+): SQL[] {
+  const direction = descending ? sql`desc` : sql`asc`;
+  const exact = sql`${value} ${direction}`;
+  const coarse = coarseAt(compiler, row, path);
+  if (!coarse) return [exact];
+  return [sql`${coarse.value} ${direction}`, ...(isLast ? [coarse.keyIfNull] : []), exact];
+}
+
+const coarseAt = (compiler: Compiler, row: Row, [name = '', ...rest]: readonly string[]) =>
+  rest.length === 0 && row.collection.fields.get(name)?.kind === 'value' ? compiler.coarse(row, name) : undefined;
+
 const positionColumn = ' position';
 
 /** Removes the position from an item. @returns the position */
@@ -177,8 +200,10 @@ function isAfter(
         return descending ? sql`(${value} is not null or ${rest})` : sql`(${value} is null and ${rest})`;
       const last = sql`${text}::text::${typeName(typeAt(row.collection, path))}`;
       // The first condition follows from the second. It lets the database use an index.
-      if (descending) return sql`(${value} <= ${last} and (${value} < ${last} or ${rest}))`;
-      const greater = sql`(${value} >= ${last} and (${value} > ${last} or ${rest}))`;
+      const coarse = coarseAt(compiler, row, path);
+      const [indexed, bound] = coarse ? [coarse.value, coarse.round(last)] : [value, last];
+      if (descending) return sql`(${indexed} <= ${bound} and (${value} < ${last} or (${value} = ${last} and ${rest})))`;
+      const greater = sql`(${indexed} >= ${bound} and (${value} > ${last} or (${value} = ${last} and ${rest})))`;
       return isNeverNull(compiler, row, path, value) ? greater : sql`(${greater} or ${value} is null)`;
     },
     sql`${compiler.column(row, 'id')} > ${id}::text::${type}`,
@@ -220,7 +245,9 @@ async function readRows(
     const row = compiler.row(collection);
     const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
     const columns =
-      access === seesAll ? writtenColumns(collection, fields, options) : selectColumns(compiler, row, fields, options);
+      access === seesAll
+        ? writtenColumns(compiler, row, fields, options)
+        : selectColumns(compiler, row, fields, options);
     return sql`select ${columns} ${rest(compiler, row)}`;
   };
   // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { isAmong } from '../../among.js';
 import { type Executor, rows } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
@@ -22,19 +23,31 @@ const identifiers = (names: readonly string[], prefix?: string): SQL =>
 const recordset = (collection: Collection, records: readonly Columns[]): SQL =>
   sql`jsonb_populate_recordset(null::${collection.table}, ${JSON.stringify(records)}::jsonb)`;
 
+/** The columns that are stored beside the table of a collection. */
+const columnsBeside = ({ fields }: Collection): ReadonlySet<string> =>
+  new Set([...fields.values()].flatMap((field) => (field.kind === 'value' && field.beside ? [field.column] : [])));
+
 /** Inserts records that all have the same columns, and returns their keys in the same order. */
 export async function insertRecords(
   executor: Executor,
   collection: Collection,
   records: readonly Columns[],
 ): Promise<Key[]> {
+  const beside = columnsBeside(collection);
   const columns = Object.keys(records[0] ?? {});
+  const own = columns.filter((column) => !beside.has(column));
   const inserted = await rows<{ id: Key }>(
     executor,
-    sql`insert into ${collection.table} (${identifiers(columns)})
-      select ${identifiers(columns, 'r')} from ${recordset(collection, records)} r returning id`,
+    sql`insert into ${collection.table} (${identifiers(own)})
+      select ${identifiers(own, 'r')} from ${recordset(collection, records)} r returning id`,
   );
-  return inserted.map(({ id }) => id);
+  const keys = inserted.map(({ id }) => id);
+  if (own.length < columns.length) {
+    // A trigger has inserted the rows beside them.
+    const others = records.map((record, index) => ({ ...record, id: keys[index] as Key }));
+    await updateBeside(executor, collection, others);
+  }
+  return keys;
 }
 
 /** Updates records, each in the columns that it contains; `id` identifies the row. Uses one statement for any combination of columns. */
@@ -43,7 +56,37 @@ export async function updateRecords(
   collection: Collection,
   records: readonly (Columns & { id: Key })[],
 ): Promise<void> {
-  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].filter((column) => column !== 'id');
+  const beside = columnsBeside(collection);
+  await updateTable(
+    executor,
+    collection,
+    { table: collection.table, key: 'id' },
+    records,
+    (column) => !beside.has(column),
+  );
+  await updateBeside(executor, collection, records);
+}
+
+async function updateBeside(
+  executor: Executor,
+  collection: Collection,
+  records: readonly (Columns & { id: Key })[],
+): Promise<void> {
+  const beside = columnsBeside(collection);
+  if (!collection.beside) return;
+  await updateTable(executor, collection, collection.beside, records, (column) => beside.has(column));
+}
+
+async function updateTable(
+  executor: Executor,
+  { keyType }: Collection,
+  { table, key }: { table: PgTable; key: string },
+  records: readonly (Columns & { id: Key })[],
+  isIncluded: (column: string) => boolean,
+): Promise<void> {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].filter(
+    (column) => column !== 'id' && isIncluded(column),
+  );
   if (columns.length === 0) return;
   const assignments = columns.map((column) => {
     const name = sql.identifier(column);
@@ -54,10 +97,10 @@ export async function updateRecords(
   });
   await rows(
     executor,
-    sql`update ${collection.table} t set ${sql.join(assignments, sql`, `)}
+    sql`update ${table} t set ${sql.join(assignments, sql`, `)}
       from jsonb_array_elements(${JSON.stringify(records)}::jsonb) as given(record)
-      cross join lateral jsonb_populate_record(null::${collection.table}, given.record) r
-      where t.id = r.id`,
+      cross join lateral jsonb_populate_record(null::${table}, given.record) r
+      where t.${sql.identifier(key)} = (given.record ->> 'id')::${sql.raw(keyType)}`,
   );
 }
 

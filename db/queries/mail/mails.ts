@@ -3,7 +3,16 @@ import { type Executor, rows } from '../../client.js';
 
 export interface QueuedMail {
   id: string;
-  kind: 'invite' | 'registration' | 'account_exists' | 'reset' | 'notice' | 'email_change' | 'email_change_notice';
+  kind:
+    | 'invite'
+    | 'registration'
+    | 'account_exists'
+    | 'reset'
+    | 'notice'
+    | 'email_change'
+    | 'email_change_notice'
+    | 'email_login'
+    | 'email_code';
   state: 'waiting' | 'sending' | 'failed' | 'sent';
   user: string | null;
   email: string | null;
@@ -17,14 +26,21 @@ export interface QueuedMail {
 const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
   when state = 'completed' then 'sent' else 'failed' end as state`);
 
-/** The number of emails in each state except `sent`. */
-export async function countWaitingMails(executor: Executor): Promise<Record<string, number>> {
-  const found = await rows<{ state: string; count: number }>(
+/** The number of emails in each state except `sent`, and when the oldest one was queued that is still to be sent. */
+export async function countQueuedMails(
+  executor: Executor,
+): Promise<{ states: Record<string, number>; oldest: Date | null }> {
+  const found = await rows<{ state: string; count: number; oldest: number }>(
     executor,
-    sql`select ${stateName}, count(*)::int as count
+    sql`select ${stateName}, count(*)::int as count, (extract(epoch from min(created_on)) * 1000)::float8 as oldest
     from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
   );
-  return { waiting: 0, sending: 0, failed: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) };
+  const counts = Object.fromEntries(found.map(({ state, count }) => [state, count]));
+  const unsent = found.filter(({ state }) => state !== 'failed').map(({ oldest }) => oldest);
+  return {
+    states: { waiting: 0, sending: 0, failed: 0, ...counts },
+    oldest: unsent.length > 0 ? new Date(Math.min(...unsent)) : null,
+  };
 }
 
 /** Emails in the queue, newest first. @param state null: all states */
@@ -40,7 +56,8 @@ export async function readQueuedMails(
     sql`select * from (
       select id, data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email,
         ${stateName},
-        retry_count + (state = 'failed')::int as attempts,
+        -- The queue increments its count only when the next attempt starts.
+        retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
         (extract(epoch from created_on) * 1000)::float8 as created,
         case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::float8 end as next,
         case when state <> 'completed' then output ->> 'reason' end as reason

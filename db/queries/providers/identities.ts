@@ -1,8 +1,8 @@
-import { and, asc, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
-import { identities, spentStates, users } from '../../schema.js';
+import { identities, users } from '../../schema.js';
 import type { Key } from '../items/writes.js';
 
 /** The user behind an account at a provider, with the data that a login through the provider is checked against. */
@@ -223,19 +223,4 @@ export async function followPrimaryIdentities(
     insert into ${identities} ("user", provider, identifier, email, is_primary, created_at)
     select u.id, u.provider, u.external_identifier, u.email, true, ${now.toISOString()}::timestamptz from ${users} u
     where ${isAmong(sql`u.id`, named)} and u.provider <> 'default' and u.external_identifier is not null`);
-}
-
-/** Records that a login through a provider has returned. @returns whether it was the first time */
-export async function spendState(executor: Executor, id: string, expiresAt: Date): Promise<boolean> {
-  const noted = await executor
-    .insert(spentStates)
-    .values({ id, expiresAt })
-    .onConflictDoNothing()
-    .returning({ id: spentStates.id });
-  return noted.length === 1;
-}
-
-/** Deletes states that would be rejected because of their age. */
-export async function deleteExpiredStates(executor: Executor, now: Date): Promise<void> {
-  await executor.delete(spentStates).where(lt(spentStates.expiresAt, now));
 }

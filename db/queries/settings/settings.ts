@@ -17,6 +17,7 @@ const columns = {
   auth_login_attempts: settings.authLoginAttempts,
   self_service: settings.selfService,
   self_deletion: settings.selfDeletion,
+  email_login: settings.emailLogin,
 } satisfies Record<SettingName, unknown>;
 
 export async function readSettings(executor: Executor) {
@@ -54,6 +55,7 @@ export async function writeSettings(executor: Executor, changes: SettingsInput):
     authLoginAttempts: changes.auth_login_attempts,
     selfService: changes.self_service,
     selfDeletion: changes.self_deletion,
+    emailLogin: changes.email_login,
   };
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length > 0) await executor.update(settings).set(given);

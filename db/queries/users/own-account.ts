@@ -1,4 +1,4 @@
-import { and, count, desc, eq, gt } from 'drizzle-orm';
+import { and, count, desc, eq, gt, or, sql } from 'drizzle-orm';
 import type { AccountExport, Profile } from '../../../schemas/own-account.js';
 import type { Executor } from '../../client.js';
 import {
@@ -12,7 +12,9 @@ import {
   sessions,
   userPolicies,
   users,
+  userUses,
 } from '../../schema.js';
+import { countPasskeys, listPasskeys } from '../auth/passkeys.js';
 import { listIdentities } from '../providers/identities.js';
 
 /** Maximum number of rows of each kind in an export. */
@@ -28,13 +30,19 @@ async function countRecoveryCodes(executor: Executor, user: string): Promise<num
 /** @returns undefined when there is no such user */
 export async function readProfile(executor: Executor, id: string, now: Date): Promise<Profile | undefined> {
   const [found] = await executor
-    .select({ user: users, role: { id: roles.id, name: roles.name }, pending: emailChanges.email })
+    .select({
+      user: users,
+      lastAccess: userUses.lastAccess,
+      role: { id: roles.id, name: roles.name },
+      pending: emailChanges.email,
+    })
     .from(users)
+    .innerJoin(userUses, eq(userUses.user, users.id))
     .leftJoin(roles, eq(roles.id, users.role))
     .leftJoin(emailChanges, and(eq(emailChanges.user, users.id), gt(emailChanges.expiresAt, now)))
     .where(isOf(id));
   if (!found) return undefined;
-  const { user, role, pending } = found;
+  const { user, lastAccess, role, pending } = found;
   const linked = await executor
     .selectDistinct({ provider: identities.provider })
     .from(identities)
@@ -51,11 +59,11 @@ export async function readProfile(executor: Executor, id: string, now: Date): Pr
     language: user.language,
     role,
     created_at: user.createdAt,
-    last_access: user.lastAccess,
+    last_access: lastAccess,
     has_password: user.password !== null && user.provider === 'default',
     tfa_enabled: user.tfaSecret !== null,
     recovery_codes_left: await countRecoveryCodes(executor, id),
-    passkeys: 0,
+    passkeys: await countPasskeys(executor, id),
     providers: linked.map(({ provider }) => provider),
   };
 }
@@ -75,12 +83,13 @@ export async function writeProfile(tx: Executor, id: string, columns: ProfileCol
 /** All data that is stored about a user, without secrets. @returns undefined when there is no such user */
 export async function readExport(executor: Executor, id: string, now: Date): Promise<AccountExport | undefined> {
   const [found] = await executor
-    .select({ user: users, role: { id: roles.id, name: roles.name } })
+    .select({ user: users, lastAccess: userUses.lastAccess, role: { id: roles.id, name: roles.name } })
     .from(users)
+    .innerJoin(userUses, eq(userUses.user, users.id))
     .leftJoin(roles, eq(roles.id, users.role))
     .where(isOf(id));
   if (!found) return undefined;
-  const { user, role } = found;
+  const { user, lastAccess, role } = found;
   const [pending] = await executor
     .select({ email: emailChanges.email, created_at: emailChanges.createdAt, expires_at: emailChanges.expiresAt })
     .from(emailChanges)
@@ -108,7 +117,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         .where(eq(userPolicies.user, id))
         .orderBy(policies.name, policies.id),
       created_at: user.createdAt,
-      last_access: user.lastAccess,
+      last_access: lastAccess,
       last_page: user.lastPage,
       provider: user.provider,
       external_identifier: user.externalIdentifier,
@@ -127,6 +136,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
     },
     pending_email_change: pending ?? null,
     identities: await listIdentities(executor, id),
+    passkeys: await listPasskeys(executor, id),
     sessions: await executor
       .select({
         id: sessions.id,
@@ -156,12 +166,15 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         code: activity.code,
         collection: activity.collection,
         item: activity.item,
-        ip: activity.ip,
-        user_agent: activity.userAgent,
+        // Where an administrator was is not the data of this user.
+        ip: sql<string | null>`case when ${activity.user} is null or ${activity.user} = ${id} then ${activity.ip} end`,
+        user_agent: sql<
+          string | null
+        >`case when ${activity.user} is null or ${activity.user} = ${id} then ${activity.userAgent} end`,
         changed: activity.changed,
       })
       .from(activity)
-      .where(eq(activity.user, id))
+      .where(or(eq(activity.user, id), and(eq(activity.collection, 'users'), eq(activity.item, id))))
       .orderBy(desc(activity.id))
       .limit(maxExported),
   };

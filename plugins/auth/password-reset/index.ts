@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { createRequestMail } from '../requested-mails.js';
 import { createPasswordReset, type PasswordReset } from './service.js';
 
 declare module 'fastify' {
@@ -10,7 +11,7 @@ declare module 'fastify' {
 /** `app.passwordReset`: lets users set a new password with a link from an email. */
 export const passwordResetPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity, config } = app;
+    const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity, config } = app;
     const reset = createPasswordReset({
       db,
       clock,
@@ -18,14 +19,18 @@ export const passwordResetPlugin = plugin(
       linkTokens,
       passwords,
       passwordRules,
-      passwordChecks,
-      rateLimits,
+      lockouts,
+      requestMail: createRequestMail({
+        db,
+        rateLimits,
+        answerAfter: config.REGISTRATION_ANSWER_TIME,
+        onTooMany: () => app.log.info('a link to reset a password was not sent: too many were requested'),
+      }),
       activity,
-      onTooMany: () => app.log.info('a link to reset a password was not sent: too many were requested'),
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
       allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
-      answerAfter: config.REGISTRATION_ANSWER_TIME,
       lookback: config.PASSWORD_RESET_LOOKBACK,
+      acceptsPasskeys: config.AUTH_PASSKEYS,
     });
     app.decorate('passwordReset', reset);
   },

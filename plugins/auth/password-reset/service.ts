@@ -1,6 +1,6 @@
 import type { Executor } from '../../../db/client.js';
 import { deleteEmailChange } from '../../../db/queries/auth/email-changes.js';
-import { logsInFrom } from '../../../db/queries/auth/known-networks.js';
+import { countPasskeys, deletePasskeysSince } from '../../../db/queries/auth/passkeys.js';
 import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
 import {
   findRecipient,
@@ -11,20 +11,20 @@ import {
   resetPassword,
 } from '../../../db/queries/mail/recipients.js';
 import { deleteIdentitiesSince, listIdentities } from '../../../db/queries/providers/identities.js';
+import { reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../../schemas/link-tokens.js';
 import type { Activity, ResetReport } from '../../activity/service.js';
 import type { Mail } from '../../mail/index.js';
-import { isDue, scopeOf, stateOf } from '../../mail/recipients.js';
+import { isDue, notMeStateOf, scopeOf, stateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
-import { padResponseTime } from '../../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../../platform/urls.js';
 import type { Client } from '../../server/client-info.js';
-import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
-import type { PasswordChecks } from '../password-checks/service.js';
+import type { Lockouts } from '../password-checks/lockouts.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
+import type { RequestMail } from '../requested-mails.js';
 
 export interface PasswordReset {
   /**
@@ -35,6 +35,16 @@ export interface PasswordReset {
    * @throws {ApiError} INVALID_PAYLOAD if the URL is not allow-listed
    */
   request(email: string, url: string | undefined, client: Client): Promise<void>;
+  /** Sends a new link to the stored address of the user whose link was used or has expired. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
+  sendAgain(token: string, client: Client): Promise<void>;
+  /**
+   * For the link in a security notice: ends all sessions, withdraws a pending change of address, and requests a link to reset the
+   * password, which goes to the stored address.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN if the user no longer exists
+   */
+  secureAccount(token: string, client: Client): Promise<void>;
+  /** Returns whose link this is, without changing anything. @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, FORBIDDEN */
+  inspect(token: string): Promise<{ email: string }>;
   /**
    * Sets a new password, ends all sessions, and removes credentials that were recently added to the account. Attempts to guess
    * the old password no longer count.
@@ -50,23 +60,23 @@ export function createPasswordReset(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
-  passwordChecks: Pick<PasswordChecks, 'forgive'>;
-  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
+  lockouts: Pick<Lockouts, 'forgive'>;
+  requestMail: RequestMail;
   activity: Pick<Activity, 'record'>;
-  onTooMany(): void;
   defaultUrl: string;
   allowList: readonly string[];
-  /** Milliseconds. */
-  answerAfter: number;
   /** Milliseconds. A reset removes what was added to the account within this time. 0 means that it removes nothing. */
   lookback: number;
+  acceptsPasskeys: boolean;
 }): PasswordReset {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, passwordChecks, rateLimits, activity } = deps;
-  const { onTooMany, defaultUrl, allowList, answerAfter, lookback } = deps;
+  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, requestMail, activity } = deps;
+  const { defaultUrl, allowList, lookback, acceptsPasskeys } = deps;
 
   const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) {
-      throw new ApiError('FORBIDDEN').concerning(claims.id);
+      const isInactive = user !== undefined && user.status !== 'active';
+      const reason = !user ? 'unknown_user' : isInactive ? reasonOfStatus(user.status) : 'void_link';
+      throw new ApiError('FORBIDDEN').concerning(claims.id).because(reason);
     }
     return user;
   };
@@ -80,38 +90,71 @@ export function createPasswordReset(deps: {
     const since = lookback === 0 ? null : new Date(clock().getTime() - lookback);
     const hadToken = since !== null && (await removeTokenSetSince(tx, userId, since));
     const unlinked = since === null ? [] : await deleteIdentitiesSince(tx, userId, since);
+    const hadPasskeys = since !== null && (await deletePasskeysSince(tx, userId, since));
+    const hasPasskeys = acceptsPasskeys && (await countPasskeys(tx, userId)) > 0;
     const [state] = await readAccountStates(tx, [userId]);
     const linked = await listIdentities(tx, userId);
     return {
       removed: [
         ...(hadChange ? (['email_change'] as const) : []),
         ...(hadToken ? (['token'] as const) : []),
+        ...(hadPasskeys ? (['passkey'] as const) : []),
         ...unlinked.map((provider) => ({ provider })),
       ],
       remaining: [
         'password',
         ...(state?.hasToken ? (['token'] as const) : []),
+        ...(hasPasskeys ? (['passkey'] as const) : []),
         ...linked.map(({ provider }) => ({ provider })),
       ],
     };
   };
 
+  const request: PasswordReset['request'] = async (email, url, client) => {
+    requireAllowedUrl('reset_url', url, allowList);
+    await requestMail(email, client, () =>
+      db.transaction(async (tx) => {
+        await mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl, requestedFrom: client.network });
+        // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
+        await activity.record(tx, { userId: null, client }, [
+          { action: 'password_reset_request', collection: 'users' },
+        ]);
+      }),
+    );
+  };
+
   return {
-    request: async (email, url, client) => {
-      requireAllowedUrl('reset_url', url, allowList);
-      const enqueue = () =>
-        db.transaction(async (tx) => {
-          await mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl, requestedFrom: client.network });
-          // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
-          await activity.record(tx, { userId: null, client }, [
-            { action: 'password_reset_request', collection: 'users' },
-          ]);
-        });
-      if (await rateLimits.mayRequestMail(client.network)) return enqueue();
-      // Only this branch depends on the user, so its response time must be constant.
-      await padResponseTime(answerAfter, async () =>
-        (await logsInFrom(db, email, client.network)) ? enqueue() : onTooMany(),
-      );
+    request,
+
+    sendAgain: async (token, client) => {
+      const claims = linkTokens.readExpired(token, scopeOf.reset);
+      const user = await findRecipient(db, claims.id);
+      if (user?.email && isDue.reset(user)) await request(user.email, undefined, client);
+    },
+
+    secureAccount: async (token, client) => {
+      const claims = linkTokens.read(token, 'not-me');
+      const user = await db.transaction(async (tx) => {
+        const user = await lockRecipient(tx, claims.id);
+        if (!user || !linkTokens.isFor(claims, notMeStateOf(user))) {
+          throw new ApiError('FORBIDDEN').concerning(claims.id).because('unknown_user');
+        }
+        await deleteSessionsOf(tx, [claims.id], null);
+        const hadChange = await deleteEmailChange(tx, user.id);
+        const common = { collection: 'users', item: user.id } as const;
+        await activity.record(tx, { userId: user.id, client }, [
+          { action: 'session_end', ...common },
+          ...(hadChange ? [{ action: 'email_change_cancel', ...common } as const] : []),
+        ]);
+        return user;
+      });
+      if (user.email && isDue.reset(user)) await request(user.email, undefined, client);
+    },
+
+    inspect: async (token) => {
+      const claims = linkTokens.read(token, scopeOf.reset);
+      const { email } = requireUsable(claims, await findRecipient(db, claims.id));
+      return { email: email ?? '' };
     },
 
     reset: async (token, password, client) => {
@@ -126,7 +169,7 @@ export function createPasswordReset(deps: {
         await resetPassword(tx, user.id, hash, clock());
         await deleteSessionsOf(tx, [user.id], null);
         const reset = await removeRecent(tx, user.id);
-        await passwordChecks.forgive(tx, user, client);
+        await lockouts.forgive(tx, user, client);
         const events = [{ action: 'password_reset', collection: 'users', item: user.id, aside: { reset } } as const];
         await activity.record(tx, { userId: user.id, client }, events);
       });

@@ -1,10 +1,11 @@
-import { ApiError } from '../../../schemas/errors.js';
+import { unavailable } from '../../../schemas/errors.js';
 import type { Origin } from '../../server/client-info.js';
 
 /** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
 export type From = Pick<Origin, 'userId' | 'client'>;
 
 interface Task {
+  isPatient: boolean;
   start(): void;
   drop(reason: unknown): void;
 }
@@ -15,35 +16,48 @@ export interface FairQueue {
   readonly share: number;
   /**
    * Runs a task when its turn comes. If the client disconnects before that, the task never starts.
+   * @param options.isPatient the task may wait for longer than `maxWaitMs`, and is not dropped: it belongs to a batch or, by default,
+   *   to the service itself
    * @throws {ApiError} SERVICE_UNAVAILABLE if there is no room for the task, or another owner needs its place
    */
-  push<T>(from: From | undefined, task: () => Promise<T>): Promise<T>;
+  push<T>(from: From | undefined, task: () => Promise<T>, options?: { isPatient: boolean }): Promise<T>;
   /** @throws {ApiError} SERVICE_UNAVAILABLE if a task from there would be rejected */
   requireRoom(from: From | undefined): void;
   /** The number of running tasks, and of waiting tasks. */
   load(): { started: number; waiting: number };
 }
 
-export const queueFull = () =>
-  new ApiError('SERVICE_UNAVAILABLE', {
-    service: 'passwords',
-    reason: 'Too many passwords are waiting to be processed.',
-  });
+/** @param waitMs the time after which there will be room */
+export const queueFull = (waitMs = 0) =>
+  unavailable('password_queue_full', { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
 
 const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 
 /**
  * The owners take turns, so no owner has to wait for all the work of another. An owner may fill the queue while no other owner
  * waits. Otherwise, it gets a quarter of the queue, and loses further places as soon as other owners need them.
+ *
+ * A response that comes too late is useless, and the work for it is lost. So the queue never holds more tasks than can start within
+ * `maxWaitMs`, at the rate at which tasks have recently been completed. Under any overload, therefore, almost all of the work
+ * serves clients that are still waiting for it, and the other clients are told immediately when to retry.
  * @param atOnce how many tasks may run at the same time
  * @param capacity how many tasks may wait
  */
-export function createFairQueue(atOnce: number, capacity: number): FairQueue {
+export function createFairQueue(
+  atOnce: number,
+  capacity: number,
+  { maxWaitMs = Number.POSITIVE_INFINITY }: { maxWaitMs?: number } = {},
+): FairQueue {
   /** Waiting tasks by owner. The first owner has the next turn. */
   const queues = new Map<string, Task[]>();
-  const share = Math.max(1, Math.floor(capacity / 4));
+  const share = shareOf(capacity);
+  const pace = createPace(atOnce);
   let started = 0;
   let waiting = 0;
+
+  /** How many tasks may wait now. */
+  const room = () => Math.max(Math.min(capacity, Math.floor(maxWaitMs / pace.interval())), 1);
+  const full = () => queueFull(waiting * pace.interval());
 
   const take = (owner: string, index: number): Task | undefined => {
     const own = queues.get(owner) ?? [];
@@ -67,47 +81,52 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
     task?.start();
   };
 
-  /** The owner with the most waiting tasks, if it has more than its share. */
-  const greediest = (): string | undefined => {
+  /** The owner with the most waiting tasks, if it has more than its share, and the last task can be dropped. */
+  const greediest = (limit: number): string | undefined => {
     const [[owner, tasks] = ['', []]] = [...queues].sort(([, a], [, b]) => b.length - a.length);
-    return tasks.length > share ? owner : undefined;
+    return tasks.length > limit && !tasks.at(-1)?.isPatient ? owner : undefined;
   };
 
-  const requireRoom = (from: From | undefined) => {
+  const requireRoomIn = (space: number, from: From | undefined) => {
     if (started < atOnce) return;
     const owner = ownerOf(from);
     const own = queues.get(owner)?.length ?? 0;
-    if (own < waiting && own >= share) throw queueFull();
-    const canGetPlace = waiting < capacity || (own < waiting && greediest() !== undefined);
-    if (!canGetPlace) throw queueFull();
+    const limit = shareOf(space);
+    if (own < waiting && own >= limit) throw full();
+    const canGetPlace = waiting < space || (own < waiting && greediest(limit) !== undefined);
+    if (!canGetPlace) throw full();
   };
 
-  /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoom`. */
-  const makeRoom = () => {
-    const loser = started >= atOnce && waiting >= capacity ? greediest() : undefined;
-    if (loser !== undefined) take(loser, -1)?.drop(queueFull());
+  /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoomIn`. */
+  const makeRoomIn = (space: number) => {
+    const loser = started >= atOnce && waiting >= space ? greediest(shareOf(space)) : undefined;
+    if (loser !== undefined) take(loser, -1)?.drop(full());
   };
 
   return {
     share,
-    requireRoom,
+    requireRoom: (from) => requireRoomIn(room(), from),
     load: () => ({ started, waiting }),
 
-    push: async (from, work) => {
+    push: async (from, work, { isPatient } = { isPatient: !from }) => {
       const owner = ownerOf(from);
       const abandoned = from?.client.abandoned;
       abandoned?.throwIfAborted();
-      requireRoom(from);
-      makeRoom();
+      const space = isPatient ? capacity : room();
+      requireRoomIn(space, from);
+      makeRoomIn(space);
       return new Promise((resolve, reject) => {
         const leave = () => {
           const index = queues.get(owner)?.indexOf(task) ?? -1;
           if (index >= 0) take(owner, index)?.drop(abandoned?.reason);
         };
         const task: Task = {
+          isPatient,
           start: async () => {
             abandoned?.removeEventListener('abort', leave);
+            const done = pace.start(started);
             const [outcome] = await Promise.allSettled([work()]);
+            done();
             // The next task starts before the owner of this one can add another.
             started--;
             startNext();
@@ -126,6 +145,31 @@ export function createFairQueue(atOnce: number, capacity: number): FairQueue {
         waiting++;
         startNext();
       });
+    },
+  };
+}
+
+const shareOf = (space: number) => Math.max(1, Math.floor(space / 4));
+
+/**
+ * Measures how often a task is completed while there are always tasks to run.
+ * @param cold how many tasks are not measured: the first ones also wait for their threads to start
+ */
+function createPace(cold: number) {
+  /** Moving average, in milliseconds. */
+  let average: number | undefined;
+  let skipped = 0;
+  return {
+    /** Milliseconds between two completions; 0 until the first one. */
+    interval: () => average ?? 0,
+    /** @param running how many tasks run, including this one. Each of them slows the others down, or runs beside them. */
+    start: (running: number) => {
+      const begun = performance.now();
+      return () => {
+        if (skipped++ < cold) return;
+        const sample = (performance.now() - begun) / running;
+        average = average === undefined ? sample : average + (sample - average) / 10;
+      };
     },
   };
 }

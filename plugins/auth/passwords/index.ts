@@ -17,6 +17,7 @@ export const passwordsPlugin = plugin(
       parallelism: config.PASSWORD_HASH_PARALLELISM,
       concurrency: config.PASSWORD_HASH_CONCURRENCY,
       queue: config.PASSWORD_HASH_QUEUE,
+      maxWaitMs: config.PASSWORD_HASH_MAX_WAIT,
     });
     app.decorate('passwords', passwords);
     app.addHook('onClose', () => passwords.close());

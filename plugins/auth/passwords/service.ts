@@ -24,6 +24,8 @@ export interface PasswordOptions {
   concurrency: number;
   /** Hashes that may wait. */
   queue: number;
+  /** Milliseconds that a hash may wait, except in a batch. A caller who would have to wait longer is rejected immediately. */
+  maxWaitMs: number;
 }
 
 export interface Passwords {
@@ -66,6 +68,7 @@ export async function createPasswords({
   parallelism,
   concurrency,
   queue: capacity,
+  maxWaitMs,
 }: PasswordOptions): Promise<Passwords> {
   // Argon2id is the library's default algorithm.
   const parameters: HashingParameters = { memoryCost: memory, timeCost: time, parallelism };
@@ -76,21 +79,21 @@ export async function createPasswords({
   });
   // Each thread has a current and a next task, which also counts as waiting.
   const next = Math.min(concurrency, capacity);
-  const queue = createFairQueue(concurrency + next, capacity - next);
+  const queue = createFairQueue(concurrency + next, capacity - next, { maxWaitMs });
   // Hashed without the threads, so that they start only when a request needs them. It also loads the library on the main thread: if
   // only threads loaded its binary, it would be unloaded when the last of them ends.
   const dummyHash = await hash('nobody’s password', parameters);
-  const hashOne = (password: string, from: From | undefined) =>
-    queue.push(from, async () => String(await threads.run({ password })));
+  const hashOne = (password: string, from: From | undefined, options?: { isPatient: boolean }) =>
+    queue.push(from, async () => String(await threads.run({ password })), options);
 
   return {
-    hash: hashOne,
+    hash: (password, from) => hashOne(password, from),
     hashMany: async (passwords, from) => {
       const hashes: string[] = [];
       let next = 0;
       const lane = async () => {
         for (let index = next++; index < passwords.length; index = next++) {
-          hashes[index] = await hashOne(passwords[index] as string, from);
+          hashes[index] = await hashOne(passwords[index] as string, from, { isPatient: true });
         }
       };
       // As many at a time as the threads accept, but no more than the share, so that a batch is not rejected because others wait.

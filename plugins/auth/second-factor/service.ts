@@ -46,9 +46,10 @@ export interface SecondFactor {
    */
   judge(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
   /**
-   * Consumes a code. If this fails, the caller must roll back the transaction.
+   * Consumes a code.
    * @param purpose further events for the audit log, if the code is not for a login
-   * @returns false if the code was used or the secret was changed since the check
+   * @throws {ApiError} INVALID_OTP if the code was used or the secret was changed since the check; the caller must roll back the
+   *   transaction
    */
   use(
     tx: Executor,
@@ -56,7 +57,7 @@ export interface SecondFactor {
     code: AcceptedCode,
     origin: Origin,
     purpose?: readonly ActivityEvent[],
-  ): Promise<boolean>;
+  ): Promise<void>;
 }
 
 const second = 1_000;
@@ -83,7 +84,7 @@ export function createSecondFactor(deps: {
     if (found !== until) await shortenLock(db, userId, latest);
     // The lock may have ended between the two statements. In that case, the client can retry after a second.
     const wait = until !== null && until > now ? until.getTime() - now.getTime() : second;
-    throw requestsExceeded(attemptRules.limit, wait, now);
+    throw requestsExceeded(attemptRules.limit, wait, now).concerning(userId).because('locked');
   };
 
   const look = async (
@@ -120,7 +121,10 @@ export function createSecondFactor(deps: {
       if (holder.tfaSecret === null) return null;
       // Without a code, this is the first step of a two-step login, and does not count as an attempt.
       const accepted = otp === undefined ? undefined : await judge(holder, otp, 'any', client);
-      if (!accepted) throw new ApiError('INVALID_OTP').concerning(holder.id);
+      if (!accepted) {
+        const reason = otp === undefined ? 'missing_code' : 'wrong_code';
+        throw new ApiError('INVALID_OTP').concerning(holder.id).because(reason);
+      }
       return accepted;
     },
 
@@ -130,11 +134,10 @@ export function createSecondFactor(deps: {
           ? // Encrypts the secret again with the current SECRET, so that a previous one can be removed eventually.
             await useStep(tx, userId, { checked: code.sealed, kept: box.renew(code.sealed, userId) }, code.step)
           : await useRecoveryCode(tx, userId, code.sealed, code.hash);
-      if (!isUsed) return false;
+      if (!isUsed) throw new ApiError('INVALID_OTP').concerning(userId).because('wrong_code');
       const use = { action: 'recovery_code_used', collection: 'users', item: userId } as const;
       const events = code.kind === 'recovery' ? [use, ...purpose] : purpose;
       if (events.length > 0) await activity.record(tx, origin, events);
-      return true;
     },
   };
 }

@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
 import type { PrincipalRecord } from '../../../db/queries/access/principals.js';
-import {
-  beginSession,
-  type CheckedUser,
-  type NewSession,
-  recordLoginAndBeginSession,
-} from '../../../db/queries/auth/logins.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { type CheckedUser, recordLogin } from '../../../db/queries/auth/logins.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
-import type { Activity } from '../../activity/service.js';
+import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { rightsOf } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
@@ -35,30 +29,28 @@ interface Position {
   createdAt: Date;
 }
 
-/** The user whose session begins, and how its tokens travel. */
-export interface NewLogin {
-  userId: string;
-  mode: SessionMode;
+/** What a login changes, in addition to creating a session. */
+export interface LoginChanges {
+  /** A new hash of the same password, which replaces the stored one. */
+  newPassword?: string | null;
+  /** Keys of the login attempts to clear. */
+  counted?: readonly string[];
+  /** Whether the session begins with a passkey that verified the user, which counts as two factors. */
+  isVerifiedByPasskey?: boolean;
 }
 
 export interface Issuing {
   /**
-   * Creates a session for a user, in the transaction of their login.
-   * @throws {ApiError} INVALID_CREDENTIALS if the user is not active
+   * Records a login and creates its session, for every login method, in a single statement.
+   * @param user as read when the proof of their identity was checked
+   * @returns undefined if the user has changed since, or is not active; in that case, nothing is written
    */
-  begin(tx: Executor, login: NewLogin, client: Client): Promise<IssuedSession>;
-  /**
-   * Records a login and creates its session in a single statement. Without further changes, a login needs no transaction.
-   * @param user as read when the password was checked
-   * @param changes.newPassword a new hash of the same password, which replaces the stored one
-   * @param changes.counted keys of the attempts to clear
-   * @returns undefined if the user has changed since the check; in that case, nothing is written
-   */
-  recordAndBegin(
+  begin(
+    executor: Executor,
     user: CheckedUser,
-    changes: { newPassword: string | null; counted: readonly string[] },
     mode: SessionMode,
     client: Client,
+    changes?: LoginChanges,
   ): Promise<IssuedSession | undefined>;
   /** The next generation of a session, with its refresh token and its expiry. The session may end earlier. */
   next(
@@ -78,7 +70,6 @@ export interface Issuing {
 export interface IssuingDependencies {
   accessTokens: AccessTokens;
   refreshTokens: RefreshTokens;
-  db: Executor;
   clock: Clock;
   activity: Pick<Activity, 'record' | 'recordAlong'>;
   /** All in milliseconds. */
@@ -96,7 +87,6 @@ export interface IssuingDependencies {
 export function createIssuing({
   accessTokens,
   refreshTokens,
-  db,
   clock,
   activity,
   lifetimes,
@@ -134,44 +124,31 @@ export function createIssuing({
     return { mode, accessToken, refreshToken, expires, sessionExpires: Math.min(lifetimeOf(mode), left) };
   };
 
-  /** @param write creates the session and returns its user, or undefined if it did not create one */
-  const beginBy = async (
-    executor: Executor,
-    { userId, mode }: NewLogin,
-    client: Client,
-    write: (session: NewSession, now: Date) => Promise<PrincipalRecord | undefined>,
-  ): Promise<IssuedSession | undefined> => {
-    const { refreshToken, ...first } = place(randomUUID(), 0, mode);
-    const now = clock();
-    const expiresAt = new Date(Math.min(first.expiresAt.getTime(), now.getTime() + maxAge));
-    const position = { ...first, expiresAt, createdAt: now };
-    const { id } = position;
-    const { ip, userAgent, network } = client;
-    const tokenHash = refreshToken && hashToken(refreshToken);
-    const event = { action: 'login', collection: 'users', item: userId } as const;
-    const principal = await activity.recordAlong(executor, { userId, client }, [event], (rows) =>
-      write(
-        { id, user: userId, tokenHash, expiresAt, ip, userAgent, network, activity: rows, limit: sessionsPerUser },
-        now,
-      ),
-    );
-    return principal && issue(mode, principal, position, refreshToken, client);
-  };
-
   return {
-    issue,
-
-    next: ({ id, generation }, mode) => place(id, generation + 1, mode),
-
-    begin: async (tx, login, client) => {
-      const issued = await beginBy(tx, login, client, (session, now) => beginSession(tx, session, now));
-      if (!issued) throw new ApiError('INVALID_CREDENTIALS');
-      return issued;
+    begin: async (executor, user, mode, client, changes = {}) => {
+      const { newPassword = null, counted = [], isVerifiedByPasskey = false } = changes;
+      const now = clock();
+      const { refreshToken, ...first } = place(randomUUID(), 0, mode);
+      const expiresAt = new Date(Math.min(first.expiresAt.getTime(), now.getTime() + maxAge));
+      const position = { ...first, expiresAt, createdAt: now };
+      const { ip, userAgent, network } = client;
+      const session = {
+        ...{ id: position.id, user: user.id, expiresAt, ip, userAgent, network, limit: sessionsPerUser },
+        tokenHash: refreshToken && hashToken(refreshToken),
+        isVerifiedByPasskey,
+      };
+      const aside: NonNullable<ActivityEvent['aside']> = {};
+      const event = { action: 'login', collection: 'users', item: user.id, aside } as const;
+      const principal = await activity.recordAlong(executor, { userId: user.id, client }, [event], async (rows) => {
+        const all = { ...session, activity: rows };
+        const begun = await recordLogin(executor, user, { newPassword, counted }, all, now);
+        aside.isNewNetwork = begun?.isNewNetwork === true;
+        return begun?.principal;
+      });
+      return principal && issue(mode, principal, position, refreshToken, client);
     },
 
-    recordAndBegin: (user, changes, mode, client) =>
-      beginBy(db, { userId: user.id, mode }, client, (session, now) =>
-        recordLoginAndBeginSession(db, user, changes, session, now),
-      ),
+    next: ({ id, generation }, mode) => place(id, generation + 1, mode),
+    issue,
   };
 }

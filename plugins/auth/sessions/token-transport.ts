@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../../schemas/sessions.js';
-import type { IssuedSession, SessionCredential } from './service.js';
+import type { IssuedSession } from './issuing.js';
+import type { SessionCredential } from './refresh.js';
 
 declare module 'fastify' {
   interface FastifyReply {

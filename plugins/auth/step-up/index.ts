@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { createEmailProofs } from '../email-login/proofs.js';
 import { createOwnPassword, type OwnPassword } from './own-password.js';
 import { createReauthenticate, type Reauthenticate } from './reauthentication.js';
 import { createStepUp, type StepUp } from './service.js';
@@ -23,7 +24,8 @@ declare module 'fastify' {
  */
 export const stepUpPlugin = plugin(
   async (app) => {
-    const { config, db, clock, passwordChecks, secondFactor, activity } = app;
+    const { config, db, clock, emailCodes, passwordChecks, secondFactor, passkeyProofs, activity } = app;
+    const emailProofs = createEmailProofs({ db, clock, emailCodes });
     const ownPassword = createOwnPassword({ db, passwordChecks });
     const keys = new Set(config.PROVIDERS.map(({ key }) => key));
     const stepUp = createStepUp({
@@ -31,11 +33,21 @@ export const stepUpPlugin = plugin(
       clock,
       ownPassword,
       period: config.REAUTHENTICATION_PERIOD,
+      acceptsPasskeys: config.AUTH_PASSKEYS,
       isConfigured: (key) => keys.has(key),
     });
     app.decorate('ownPassword', ownPassword);
     app.decorate('stepUp', stepUp);
-    app.decorate('reauthenticate', createReauthenticate({ db, ownPassword, secondFactor, stepUp, activity }));
+    app.decorate(
+      'reauthenticate',
+      createReauthenticate({
+        ...{ db, ownPassword, secondFactor, passwordChecks, emailProofs, stepUp, activity },
+        passkeyProofs: config.AUTH_PASSKEYS ? passkeyProofs : null,
+      }),
+    );
   },
-  { name: 'step-up', dependencies: ['config', 'database', 'clock', 'password-checks', 'second-factor', 'activity'] },
+  {
+    name: 'step-up',
+    dependencies: ['config', 'database', 'clock', 'tokens', 'password-checks', 'second-factor', 'webauthn', 'activity'],
+  },
 );

@@ -17,7 +17,10 @@ export interface OwnPassword {
   require(caller: Caller, user: OwnCredentials, password: string): Promise<void>;
 }
 
-export function createOwnPassword(deps: { db: Executor; passwordChecks: Pick<PasswordChecks, 'check'> }): OwnPassword {
+export function createOwnPassword(deps: {
+  db: Executor;
+  passwordChecks: Pick<PasswordChecks, 'require'>;
+}): OwnPassword {
   const { db, passwordChecks } = deps;
   return {
     read: async ({ userId }) => {
@@ -26,9 +29,6 @@ export function createOwnPassword(deps: { db: Executor; passwordChecks: Pick<Pas
       return { ...user, password: user.provider === 'default' ? user.password : null };
     },
 
-    require: async ({ client }, user, password) => {
-      if (await passwordChecks.check(user, password, client)) return;
-      throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
-    },
+    require: ({ client }, user, password) => passwordChecks.require(user, password, client),
   };
 }

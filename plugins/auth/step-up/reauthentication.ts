@@ -1,10 +1,14 @@
 import type { Executor } from '../../../db/client.js';
 import { lockTwoFactorUser } from '../../../db/queries/tfa/two-factor.js';
 import { ApiError } from '../../../schemas/errors.js';
+import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { Activity } from '../../activity/service.js';
 import type { Principal } from '../../server/caller.js';
+import type { EmailProofs } from '../email-login/proofs.js';
+import type { PasswordChecks } from '../password-checks/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
-import type { OwnPassword } from './own-password.js';
+import type { PasskeyProof, PasskeyProofs } from '../webauthn/proofs.js';
+import type { OwnCredentials, OwnPassword } from './own-password.js';
 import type { StepUp } from './service.js';
 
 /** The credentials with which a user proves their identity. */
@@ -12,10 +16,15 @@ export interface Proof {
   password?: string | undefined;
   /** A one-time password or a recovery code. */
   otp?: string | undefined;
+  /** A code from an email, for users who have neither a password nor a passkey. */
+  code?: string | undefined;
+  /** A response of a passkey to a challenge for signing in. */
+  credential?: PasskeyCredential | undefined;
 }
 
 /**
- * Makes the caller's session fresh. Users with two-factor authentication must send a code, and may also send the password.
+ * Makes the caller's session fresh. Users with two-factor authentication must send a one-time password, or use a passkey that
+ * verifies them, and may also send the password.
  * Each credential in the request is checked, and counted like a login attempt.
  * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
  */
@@ -25,20 +34,58 @@ export function createReauthenticate(deps: {
   db: Executor;
   ownPassword: OwnPassword;
   secondFactor: SecondFactor;
-  stepUp: Pick<StepUp, 'markFresh'>;
+  passwordChecks: Pick<PasswordChecks, 'requireBy'>;
+  emailProofs: Pick<EmailProofs, 'check' | 'use'>;
+  /** Null if passkeys are turned off. */
+  passkeyProofs: PasskeyProofs | null;
+  stepUp: Pick<StepUp, 'markFresh' | 'methodsOf'>;
   activity: Pick<Activity, 'record'>;
 }): Reauthenticate {
-  const { db, ownPassword, secondFactor, stepUp, activity } = deps;
+  const { db, ownPassword, secondFactor, passwordChecks, emailProofs, passkeyProofs, stepUp, activity } = deps;
 
-  return async (caller, { password, otp }) => {
-    if (password === undefined && otp === undefined) {
-      throw new ApiError('INVALID_PAYLOAD', { reason: 'password or otp is required' });
+  /** @returns the request that the code from an email belongs to */
+  const requireEmailCode = (
+    { client, sessionId }: Principal,
+    user: Pick<OwnCredentials, 'id' | 'email'>,
+    code: string,
+  ): Promise<string> =>
+    passwordChecks.requireBy(
+      user,
+      client,
+      async () => {
+        const methods = await stepUp.methodsOf(user.id);
+        if (!methods.includes('email') || sessionId === null) return undefined;
+        return emailProofs.check(user.id, 'reauthentication', code, [['session', sessionId]]);
+      },
+      'wrong_code',
+    );
+
+  const requirePasskey = (
+    { client }: Principal,
+    user: Pick<OwnCredentials, 'id' | 'email'>,
+    credential: PasskeyCredential,
+  ): Promise<PasskeyProof> => {
+    if (!passkeyProofs) throw new ApiError('INVALID_PAYLOAD', { reason: 'Passkeys are turned off' });
+    const check = async () => {
+      const { holder, proof } = await passkeyProofs.check(credential);
+      return holder?.id === user.id ? proof : undefined;
+    };
+    return passwordChecks.requireBy(user, client, check, 'wrong_passkey');
+  };
+
+  return async (caller, { password, otp, code: emailCode, credential }) => {
+    if (password === undefined && otp === undefined && emailCode === undefined && credential === undefined) {
+      throw new ApiError('INVALID_PAYLOAD', { reason: 'password, otp, code, or credential is required' });
     }
     const user = await ownPassword.read(caller);
     if (password !== undefined) await ownPassword.require(caller, user, password);
-    const code = await secondFactor.require(user, otp, caller.client);
+    const request = emailCode === undefined ? undefined : await requireEmailCode(caller, user, emailCode);
+    const passkey = credential === undefined ? undefined : await requirePasskey(caller, user, credential);
+    const needsCode = otp !== undefined || !passkey?.isUserVerified;
+    const code = needsCode ? await secondFactor.require(user, otp, caller.client) : null;
     // Without two-factor authentication a code proves nothing.
-    if (code === null && password === undefined) throw new ApiError('INVALID_OTP').concerning(user.id);
+    if (code === null && password === undefined && request === undefined && passkey === undefined)
+      throw new ApiError('INVALID_OTP').concerning(user.id);
 
     const event = { action: 'reauthenticate', collection: 'users', item: user.id } as const;
     await db.transaction(async (tx) => {
@@ -46,10 +93,12 @@ export function createReauthenticate(deps: {
       const current = await lockTwoFactorUser(tx, user.id);
       const isSame =
         current?.tfaSecret === user.tfaSecret && (password === undefined || current.password === user.password);
-      if (!isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
-      if (code && !(await secondFactor.use(tx, user.id, code, caller))) {
-        throw new ApiError('INVALID_OTP').concerning(user.id);
-      }
+      if (!isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('user_changed');
+      const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
+      if (!isUsed) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('wrong_code');
+      const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey));
+      if (!isSigned) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('wrong_passkey');
+      if (code) await secondFactor.use(tx, user.id, code, caller);
       if (!(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
       await activity.record(tx, caller, [event]);
     });

@@ -36,6 +36,8 @@ export interface StepUp {
    * @throws {ApiError} REAUTHENTICATION_REQUIRED
    */
   requireFreshOfAdministrator(caller: Caller, executor?: Executor): Promise<void>;
+  /** The ways in which a user can prove their identity. @throws {ApiError} INVALID_CREDENTIALS when the user no longer exists */
+  methodsOf(userId: string, executor?: Executor): Promise<ProofMethod[]>;
   /** Whether {@link requireFreshOfAdministrator} would reject this caller. Runs no database query. */
   isStale(caller: Caller): boolean;
   /**
@@ -51,26 +53,36 @@ export function createStepUp(deps: {
   ownPassword: OwnPassword;
   /** Milliseconds. 0 means that a fresh session is never required. */
   period: number;
+  acceptsPasskeys: boolean;
   /** Whether users can sign in through this provider. */
   isConfigured(provider: string): boolean;
 }): StepUp {
-  const { db, clock, ownPassword, period, isConfigured } = deps;
+  const { db, clock, ownPassword, period, acceptsPasskeys, isConfigured } = deps;
 
   const isFresh = ({ authenticatedAt }: Caller): boolean =>
     // A time in the future comes from a clock that was ahead. `Math.abs` keeps such a proof from being valid for longer.
     period === 0 || (authenticatedAt !== null && Math.abs(clock().getTime() - authenticatedAt) < period);
 
-  const refusal = async (executor: Executor, userId: string | null) => {
+  const methodsOf = async (userId: string | null, executor: Executor = db): Promise<ProofMethod[]> => {
     const proofs = userId === null ? undefined : await findProofs(executor, userId);
-    if (!proofs) return new ApiError('INVALID_CREDENTIALS');
-    const { has_password: hasPassword, has_tfa: hasTfa, providers } = proofs;
+    if (!proofs) throw new ApiError('INVALID_CREDENTIALS');
+    const { has_password: hasPassword, has_tfa: hasTfa, has_email: hasEmail, providers } = proofs;
+    const hasPasskey = acceptsPasskeys && proofs.has_passkey;
     const methods: ProofMethod[] = [];
     // For users with two-factor authentication, the code is sufficient, and the password alone is not.
     if (hasTfa) methods.push('otp');
     else if (hasPassword) methods.push('password');
+    else if (hasEmail && !hasPasskey) methods.push('email');
+    if (hasPasskey) methods.push('passkey');
     if (providers.some(isConfigured)) methods.push('provider');
-    return new ApiError('REAUTHENTICATION_REQUIRED', { max_age: Math.ceil(period / 1000), methods });
+    return methods;
   };
+
+  const refusal = async (executor: Executor, userId: string | null) =>
+    new ApiError('REAUTHENTICATION_REQUIRED', {
+      max_age: Math.ceil(period / 1000),
+      methods: await methodsOf(userId, executor),
+    });
 
   const requireSession: StepUp['requireSession'] = ({ sessionId }) => {
     if (sessionId === null)
@@ -85,6 +97,7 @@ export function createStepUp(deps: {
   const isStale: StepUp['isStale'] = (caller) => caller.sessionId !== null && !isFresh(caller);
 
   return {
+    methodsOf,
     requireSession,
     requireFresh,
     isStale,

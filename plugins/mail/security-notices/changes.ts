@@ -31,17 +31,22 @@ const readings: Partial<Record<ActivityAction, Reading>> = {
   tfa_disable: (_event, former) => (former.hasTfa ? ['tfa_disabled'] : []),
   recovery_code_used: always('recovery_code_used'),
   recovery_codes: always('recovery_codes_made'),
+  passkey_add: always('passkey_added'),
+  passkey_remove: always('passkey_removed'),
   identity_link: always('provider_linked'),
   identity_unlink: always('provider_unlinked'),
 };
 
+/** The events that can change credentials. */
+export const actions: ReadonlySet<ActivityAction> = new Set(Object.keys(readings) as ActivityAction[]);
+
 const credentials = new Set(['password', 'email', 'token', 'provider', 'external_identifier']);
 
 /** The user whose credentials an event may have changed; undefined: it changed no credentials. */
-export function userOf({ action, collection, item, changed }: ActivityEvent, origin: Origin): string | undefined {
-  if (!Object.hasOwn(readings, action)) return undefined;
+export function userOf({ collection, item, changed, aside }: ActivityEvent, origin: Origin): string | undefined {
   if (changed && !changed.some((field) => credentials.has(field))) return undefined;
   if (collection === 'users') return typeof item === 'string' ? item : undefined;
+  if (collection === 'passkeys') return aside?.owner;
   // Users can link accounts only for themselves.
   return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
 }

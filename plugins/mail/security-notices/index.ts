@@ -1,22 +1,27 @@
 import plugin from 'fastify-plugin';
+import { actions } from './changes.js';
 import { createSecurityNotices } from './service.js';
+import { notifyOfSignIns } from './sign-ins.js';
 
-/** Notifies users by email when their credentials change, unless the configuration turns this off. */
+/** Notifies users by email when their credentials change and of suspicious sign-ins, unless the configuration turns this off. */
 export const securityNoticesPlugin = plugin(
   async (app) => {
-    const { config, clock, mail, rateLimits, activity } = app;
+    const { config, db, clock, mail, rateLimits, activity } = app;
     if (!config.EMAIL_SECURITY_NOTICES) return;
+    const notMeUrl = `${config.PUBLIC_URL}/account/not-me`;
+    notifyOfSignIns({ db, clock, mail, activity, notMeUrl });
     const labels = new Map(config.PROVIDERS.map(({ key, LABEL }) => [key, LABEL ?? key]));
     activity.onRecord(
+      actions,
       createSecurityNotices({
         clock,
         mail,
         rateLimits,
         labelOf: (provider) => labels.get(provider) ?? provider,
-        resetUrl: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
+        notMeUrl,
         onTooMany: () => app.log.info('a security notice was not sent: there were too many'),
       }),
     );
   },
-  { name: 'security-notices', dependencies: ['config', 'clock', 'rate-limits', 'activity', 'mail'] },
+  { name: 'security-notices', dependencies: ['config', 'database', 'clock', 'rate-limits', 'activity', 'mail'] },
 );

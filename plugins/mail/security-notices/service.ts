@@ -15,8 +15,8 @@ interface Dependencies {
   rateLimits: Pick<RateLimits, 'mayNotify'>;
   /** The display name of a provider. */
   labelOf(provider: string): string;
-  /** The page where users can request a new password; null: there is none. */
-  resetUrl: string | null;
+  /** The page where users can end all sessions and request a new password. */
+  notMeUrl: string;
   onTooMany(): void;
 }
 
@@ -25,7 +25,7 @@ interface Dependencies {
  * user in that transaction. It is sent only to active users, at the address that they had before the change.
  */
 export function createSecurityNotices(deps: Dependencies): ActivityListener {
-  const { clock, mail, rateLimits, labelOf, resetUrl, onTooMany } = deps;
+  const { clock, mail, rateLimits, labelOf, notMeUrl, onTooMany } = deps;
 
   const labeled = (item: SignInMethod): SignInMethod =>
     typeof item === 'string' ? item : { provider: labelOf(item.provider) };
@@ -57,8 +57,7 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
       device: isOwn ? deviceOf(client.userAgent) : null,
       provider: provider === undefined ? null : labelOf(provider),
       ...(reset && { reset: { removed: reset.removed.map(labeled), remaining: reset.remaining.map(labeled) } }),
-      // A reset link would go to the current address, and only to users who log in with a password of this service.
-      url: now.provider === 'default' && !changes.includes('email_changed') ? resetUrl : null,
+      url: notMeUrl,
     };
   };
 

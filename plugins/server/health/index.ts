@@ -8,11 +8,27 @@ declare module 'fastify' {
   }
 }
 
+/** Milliseconds between the checks whose results are reported to clients with METRICS_TOKEN. */
+const checkInterval = 2_000;
+
 /** `app.health`: health checks, and the public settings of the project. */
 export const healthPlugin = plugin<{ version: string }>(
   async (app, { version }) => {
+    const { db, redis, outages, log, config } = app;
+    const health = createHealthChecks({
+      db,
+      redis,
+      outages,
+      onChange: (component, status) => {
+        if (status === 'error') log.error({ component }, 'a health check failed');
+        else log.info({ component }, 'a health check succeeds again');
+      },
+    });
     app.decorate('serviceVersion', version);
-    app.decorate('health', createHealthChecks({ db: app.db, redis: app.redis }));
+    app.decorate('health', health);
+    if (config.METRICS_TOKEN === undefined) return;
+    app.addHook('onListen', async () => void health.check());
+    app.every(checkInterval, health.check, 'the health could not be checked');
   },
-  { name: 'health', dependencies: ['database', 'redis'] },
+  { name: 'health', dependencies: ['config', 'database', 'redis', 'outages', 'scheduler'] },
 );

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import plugin from 'fastify-plugin';
-import { countWaitingMails } from '../../../db/queries/mail/mails.js';
-import { createMetrics, type Metrics } from './service.js';
+import { countQueuedMails } from '../../../db/queries/mail/mails.js';
+import { createMetrics, type Metrics, type QueuedMails } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -9,25 +10,59 @@ declare module 'fastify' {
   }
 }
 
+/** Milliseconds that a response waits for the database. After that, it contains the numbers that were read last. */
+const maxWait = 250;
+
 /** `app.metrics`: metrics for Prometheus. Measures every response. */
 export const metricsPlugin = plugin(
   async (app) => {
-    const { config, db, passwords, databaseConnection, log } = app;
+    const { config, db, clock, passwords, databaseConnection, outages, health, signingKeys, log } = app;
     if (config.METRICS_TOKEN === undefined) {
       app.decorate('metrics', null);
       return;
     }
+
+    let mails: QueuedMails | undefined;
+    let counting: Promise<void> | undefined;
+    let isFailing = false;
+    const count = async () => {
+      try {
+        mails = await countQueuedMails(db);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) log.warn({ err: error }, 'the queued emails could not be counted');
+        isFailing = true;
+      } finally {
+        counting = undefined;
+      }
+    };
+    const countInTime = () => {
+      // If the database does not respond, the requests for the metrics share one statement.
+      counting ??= count();
+      return Promise.race([counting, sleep(maxWait)]);
+    };
+
     const metrics = createMetrics({
+      version: app.serviceVersion,
+      now: clock,
       passwords: () => passwords.load(),
       connections: () => databaseConnection.load(),
-      mails: () =>
-        countWaitingMails(db).catch((error: unknown) => {
-          // The other metrics are even more important while the database is unavailable.
-          log.warn({ err: error }, 'the queued emails could not be counted');
-          return {};
-        }),
+      isUp: health.isUp,
+      writesFailingSince: outages.writesFailingSince,
+      mails: () => mails,
+      signingKey: signingKeys.signer,
+      outcomes: () => app.recordedOutcomes,
     });
-    app.decorate('metrics', metrics);
+    app.decorate('metrics', {
+      ...metrics,
+      text: async () => {
+        await countInTime();
+        return metrics.text();
+      },
+    });
+    app.activity.onOutcome(metrics.happened);
+    outages.onOutage(metrics.unavailable);
+    app.onRefusedConnection(metrics.refusedConnection);
     app.addHook('onResponse', async (request, reply) => {
       const { method, routeOptions, is404 } = request;
       // The pattern, never the path: paths contain IDs, and would create an unlimited number of labels.
@@ -36,5 +71,8 @@ export const metricsPlugin = plugin(
     });
     app.addHook('onClose', () => metrics.stop());
   },
-  { name: 'metrics', dependencies: ['config', 'database', 'passwords'] },
+  {
+    name: 'metrics',
+    dependencies: ['config', 'database', 'clock', 'passwords', 'activity', 'outages', 'health', 'signing-keys'],
+  },
 );

@@ -15,21 +15,21 @@ import {
 /** Headers that routes do not declare themselves, because they apply to every response of a kind. */
 const headers = {
   RequestId: {
-    description: 'The ID with which the request is logged: the ID that the client sent, or a new one.',
+    description: 'The ID under which the request is logged: either the ID that the client sent or a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['5e2f0c1a-8d47-4b0e-9c39-2f6a1d7b8e90'] },
   },
   RetryAfter: {
-    description: 'The number of seconds after which to try again.',
+    description: 'The number of seconds to wait before you try again.',
     required: true,
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   RetryAfterIfUnavailable: {
-    description: 'The number of seconds after which to try again. Sent with `SERVICE_UNAVAILABLE`.',
+    description: 'The number of seconds to wait before you try again. Sent only with `SERVICE_UNAVAILABLE`.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   DeadCookie: {
-    description: 'Clears the session cookie if it is invalid, or the cookies of a failed login through a provider.',
+    description: 'Clears the session cookie if it is invalid, or the cookies of a provider login that failed.',
     schema: { type: 'string', examples: ['gatehouse_session_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'] },
   },
 } satisfies Record<string, Header>;
@@ -109,7 +109,7 @@ function nameSearch(url: string, path: PathItem, document: Document): void {
   if (!get) return;
   get.description = [
     ...(get.description ? [get.description] : []),
-    `You can also send the query as JSON in the body of a request with the method \`SEARCH\`, for example when it is too long for a URL:`,
+    `If the query is too long for a URL, send it as JSON in the body of a \`SEARCH\` request instead:`,
     `\`\`\`http\nSEARCH ${url}\nContent-Type: application/json\n\n${JSON.stringify(schema?.examples?.[0], null, 2)}\n\`\`\``,
   ].join('\n\n');
 }

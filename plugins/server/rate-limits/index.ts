@@ -5,13 +5,17 @@ import type { Config } from '../../../schemas/config.js';
 import { networkOf } from '../client-info.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import { type Counters, createCounters, createOwnCounters, createSharedCounters } from './counters.js';
-import { createRateLimits, type RateLimits, type Rules } from './service.js';
+import { createRateLimits, type RateClass, type RateLimits, type Rules } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     rateLimits: RateLimits;
     /** Counts a request for its address. @throws {ApiError} REQUESTS_EXCEEDED */
     requireRequest(request: FastifyRequest): Promise<void>;
+  }
+  interface FastifyContextConfig {
+    /** The route has its own limit: its valid requests are counted for their address. */
+    rateClass?: RateClass;
   }
 }
 
@@ -37,6 +41,13 @@ export const rateLimitsPlugin = plugin(
       const counted = await limit(request);
       if (!counted.isAllowed && counted.isExceeded) throw requestsExceeded(counted.max, counted.ttl, clock());
     });
+    app.addHook('onRoute', (route) => {
+      const { rateClass } = route.config ?? {};
+      if (!rateClass) return;
+      const requireWithin = async ({ client }: FastifyRequest) =>
+        app.rateLimits.requireWithin(rateClass, client.network);
+      route.preHandler = [...[route.preHandler ?? []].flat(), requireWithin];
+    });
     app.addHook('onRequest', async (request) => {
       if (!isProbe(request)) await app.requireRequest(request);
     });
@@ -48,8 +59,10 @@ const minute = 60_000;
 
 /** All limits except the one on requests, whose numbers are in the configuration. */
 const rulesOf = (config: Config): Rules => ({
-  registrations: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
-  passwordChecks: config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,
+  routes: {
+    registration: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
+    'password check': config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,
+  },
   addressLogins: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
   mails: config.RATE_LIMITER_MAIL_ENABLED
     ? {
@@ -59,6 +72,7 @@ const rulesOf = (config: Config): Rules => ({
       }
     : null,
   notices: config.RATE_LIMITER_MAIL_ENABLED ? { points: 20, window: 15 * minute } : null,
+  alerts: { points: 1, window: 60 * minute },
   recordedRefusals: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
 });
 

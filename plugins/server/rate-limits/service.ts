@@ -11,27 +11,28 @@ export interface Rule {
   window: number;
 }
 
+/** A group of routes that have their own limit, in addition to the general one on requests. */
+export type RateClass = 'registration' | 'password check';
+
 /** All limits except the general one on requests. Null means that the limit is off. */
 export interface Rules {
-  /** By address. */
-  registrations: Rule | null;
-  /** Checks of whether a new password would be accepted, by address. */
-  passwordChecks: Rule | null;
+  /** Requests to the routes of a class, by address. */
+  routes: Record<RateClass, Rule | null>;
   /** Wrong passwords, and any password for an account that has not logged in from there before: by address, for all accounts. */
   addressLogins: Rule | null;
   /** Emails that anyone can request: requests by network; emails sent, by kind and network, and by kind and stored address. */
   mails: { requests: Rule; fromNetwork: Rule; toMailbox: Rule } | null;
   /** Emails that notify users of their own changes to their account: by mailbox. */
   notices: Rule | null;
+  /** Emails that notify a user of a suspicious sign-in: by kind and user. */
+  alerts: Rule;
   /** Refusals that are recorded individually in the audit log: by address. */
   recordedRefusals: Rule | null;
 }
 
 export interface RateLimits {
-  /** Counts a registration. @throws {ApiError} REQUESTS_EXCEEDED */
-  requireRegistration(network: string): Promise<void>;
-  /** Counts a check of a password. @throws {ApiError} REQUESTS_EXCEEDED */
-  requirePasswordCheck(network: string): Promise<void>;
+  /** Counts a request to a route of this class. @throws {ApiError} REQUESTS_EXCEEDED */
+  requireWithin(rateClass: RateClass, network: string): Promise<void>;
   /**
    * Counts a login attempt for its address.
    * @returns REQUESTS_EXCEEDED, identical for every attempt from this address, once there are too many; otherwise null
@@ -54,6 +55,8 @@ export interface RateLimits {
    * emails, so that these cannot be used to suppress a notice.
    */
   mayNotify(mailbox: string): Promise<boolean>;
+  /** Counts an email about a suspicious sign-in, which attackers can cause, and says whether it may be sent. */
+  mayAlert(kind: string, user: string): Promise<boolean>;
   /**
    * Counts a refusal before it is recorded, so that a flood of refusals does not fill the disk.
    * @returns 'first omitted' for the first refusal over the limit, which the caller records as such
@@ -68,15 +71,11 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
     return isExceeded(taken, rule) ? requestsExceeded(rule.points, taken.ttl, clock()) : null;
   };
 
-  const requireWithin = async (kind: string, key: string, rule: Rule | null) => {
-    const exceeded = await exceededBy(kind, key, rule);
-    if (exceeded) throw exceeded;
-  };
-
   return {
-    requireRegistration: (network) => requireWithin('registrations', network, rules.registrations),
-
-    requirePasswordCheck: (network) => requireWithin('password-checks', network, rules.passwordChecks),
+    requireWithin: async (rateClass, network) => {
+      const exceeded = await exceededBy(rateClass, network, rules.routes[rateClass]);
+      if (exceeded) throw exceeded;
+    },
 
     countLogin: (network) => exceededBy('logins', network, rules.addressLogins),
 
@@ -100,6 +99,8 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
       const rule = rules.notices;
       return rule === null || !isExceeded(await count('notices', addressKey(mailbox), rule.window), rule);
     },
+
+    mayAlert: async (kind, user) => !isExceeded(await count(`${kind}-alerts`, user, rules.alerts.window), rules.alerts),
 
     mayRecordRefusal: async (network) => {
       const rule = rules.recordedRefusals;

@@ -8,7 +8,10 @@ import type { KeyStore, SigningKey } from './store.js';
 
 /** The access token keys, cached in the memory of this instance. */
 export interface SigningKeys {
-  /** The current signing key; undefined if access tokens are signed with the key derived from SECRET. */
+  /**
+   * The current signing key; undefined if access tokens are signed with the key derived from SECRET.
+   * @throws if there is no key, because all of them have been deleted
+   */
   signer(): SigningKey | undefined;
   /** The key with this ID. If it is not in memory, the keys are reloaded first, because another instance may have created it. */
   find(kid: string): Promise<SigningKey | undefined>;

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { createOwnAccount, type OwnAccount } from './service.js';
 
@@ -18,8 +19,10 @@ export const ownAccountPlugin = plugin(
     const ownAccount = createOwnAccount({ db, clock, activity });
     app.decorate('ownAccount', ownAccount);
     // Runs before the body is read, so that callers who may not use the operation are rejected first.
-    app.addHook('onRequest', async (request) => {
-      if (request.routeOptions.config.isSelfService) await ownAccount.requireSelfService(request.currentUser);
+    const requireSelfService = async ({ currentUser }: FastifyRequest) => ownAccount.requireSelfService(currentUser);
+    app.addHook('onRoute', (route) => {
+      if (!route.config?.isSelfService) return;
+      route.onRequest = [...[route.onRequest ?? []].flat(), requireSelfService];
     });
   },
   { name: 'own-account', dependencies: ['database', 'clock', 'activity', 'access'] },

@@ -8,7 +8,11 @@ import { startTestApp } from '../../helpers/app.js';
 import { refused } from '../../helpers/refusals.js';
 import { countStatements } from '../../helpers/statements.js';
 
-const cheap: PasswordOptions = { memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 };
+const cheap: PasswordOptions = {
+  ...{ memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 },
+  // Tests of the number of waiting tasks do not depend on the speed of the machine.
+  maxWaitMs: Number.POSITIVE_INFINITY,
+};
 const make = (options: Partial<PasswordOptions> = {}) => createPasswords({ ...cheap, ...options });
 
 /** How many milliseconds some work takes. */
@@ -204,6 +208,39 @@ t.test('work of a client that has disconnected is dropped before it starts', asy
   t.equal(await staying, false);
   await t.rejects(passwords.hash('x', ada), /the client disconnected/, 'no further work is accepted');
   t.strictSame(passwords.load(), { running: 0, waiting: 0 });
+});
+
+t.test('a task that would wait too long is rejected immediately, with the time until there is room', async (t) => {
+  const maxWaitMs = 500;
+  const passwords = await make({ concurrency: 1, queue: 1_000, time: 4, maxWaitMs });
+  // How long a hash takes is known after the first ones.
+  for (let count = 0; count < 5; count++) await passwords.hash('x');
+  const taken: number[] = [];
+  const refused: { code: string; retryAfter: number; after: number }[] = [];
+  const start = performance.now();
+  const outcomes = Array.from({ length: 400 }, () =>
+    passwords.hash('x', someone('many')).then(
+      () => taken.push(performance.now() - start),
+      ({ code, retryAfter }) => refused.push({ code, retryAfter, after: performance.now() - start }),
+    ),
+  );
+  const { waiting } = passwords.load();
+  const batch = passwords.hashMany(['x', 'x'], someone('ada'));
+  await Promise.all(outcomes);
+  t.equal((await batch).length, 2, 'a batch may wait longer');
+  t.ok(
+    waiting < 390 && refused.length === 400 - taken.length,
+    `${waiting} were waiting, ${refused.length} were refused`,
+  );
+  t.strictSame([...new Set(refused.map(({ code }) => code))], ['SERVICE_UNAVAILABLE']);
+  t.ok(Math.max(...refused.map(({ after }) => after)) < maxWaitMs, 'immediately');
+  // All 400 would take much longer. On a busy machine, hashing becomes slower while the tasks wait.
+  const last = taken.at(-1) ?? 0;
+  t.ok(last < 10_000, `the last one took ${last} ms`);
+  for (const { retryAfter } of refused) {
+    if (retryAfter < 1 || retryAfter * 1_000 > 2 * last + 1_000) t.fail(`Retry-After is ${retryAfter} s`);
+  }
+  await passwords.close();
 });
 
 t.test('a failed verification frees its slot', async (t) => {

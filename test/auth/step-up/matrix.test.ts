@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { identities } from '../../../db/schema.js';
+import { identities, sessions } from '../../../db/schema.js';
 import { codeOf } from '../../helpers/app.js';
+import { createAuthenticator } from '../../helpers/authenticator.js';
+import { addPasskeyTo, creationOptions } from '../../helpers/passkeys.js';
 import { createPolicy, createRole } from '../../helpers/records.js';
 import { everyPermission, policyWith } from '../../helpers/rights.js';
-import { makeStale } from '../../helpers/sessions.js';
+import { claimsOf, makeStale, openSession } from '../../helpers/sessions.js';
 import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
 import { newHolder, newPerson, nextStep, type Person } from '../../helpers/two-factor.js';
 import { refusedUnchanged, startWithAdmin } from '../../helpers/writing.js';
@@ -30,6 +33,8 @@ type Headers = Record<string, string>;
 type Operation = (person: Person, headers: Headers) => Promise<LightMyRequestResponse>;
 
 const patch = (url: string, payload: object, headers: Headers) => request({ method: 'PATCH', url, payload, headers });
+/** The session of a token. */
+const idOf = ({ authorization = '' }: Headers) => String(claimsOf(authorization).session);
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
 
 /** Changes to the user’s own row, in each form of the request. */
@@ -68,6 +73,7 @@ const link = async ({ id }: Person, identifier = randomUUID()) => {
 const ofOwnAccount: Record<string, Operation> = {
   'POST /users/me/password': (_person, headers) => post('/users/me/password', { password: newPassword() }, headers),
   'POST /users/me/identities/{id}': (_person, headers) => post('/users/me/identities/alpha', {}, headers),
+  'POST /users/me/passkeys/options': (_person, headers) => post('/users/me/passkeys/options', {}, headers),
   'DELETE /users/me/identities/{id}': async (person, headers) =>
     request({ method: 'DELETE', url: `/users/me/identities/${await link(person)}`, headers }),
 };
@@ -101,7 +107,16 @@ const callers = {
   },
   'a user of a provider': {
     make: newProviderUser,
-    methods: ['provider'],
+    methods: ['email', 'provider'],
+    operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa, ...withoutPassword },
+  },
+  'a user who has only a passkey': {
+    make: async () => {
+      const person = await newPerson(service, { policies: [everything], password: null });
+      await addPasskeyTo(service, person.id);
+      return person;
+    },
+    methods: ['passkey'],
     operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa, ...withoutPassword },
   },
   'a user with TFA': {
@@ -140,6 +155,30 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
     }
   });
 }
+
+t.test('adding and removing a passkey requires a fresh session of the user', async (t) => {
+  for (const [who, { make }] of Object.entries(callers)) {
+    const person = await make();
+    const { id } = await addPasskeyTo(service, person.id);
+    const options = await creationOptions(service, person.headers);
+    const add = (headers: Headers) =>
+      post('/users/me/passkeys', { credential: createAuthenticator().create(options) }, headers);
+    const remove = (headers: Headers) => request({ method: 'DELETE', url: `/users/me/passkeys/${id}`, headers });
+    const fresh = await openSession(app, person.id);
+    await app.db
+      .update(sessions)
+      .set({ authenticatedAt: new Date(0) })
+      .where(eq(sessions.id, idOf(person.headers)));
+    for (const [what, operation] of Object.entries({ add, remove })) {
+      const send = (headers: Headers) => () => operation(headers);
+      await refusedUnchanged(t, service, send(person.headers), ['REAUTHENTICATION_REQUIRED'], `${who}: ${what}, stale`);
+      await refusedUnchanged(t, service, send(person.tokenHeaders), ['FORBIDDEN'], `${who}: ${what}, static token`);
+      await refusedUnchanged(t, service, send({}), ['INVALID_CREDENTIALS'], `${who}: ${what}, anonymous`);
+      const { statusCode, body } = await operation(fresh);
+      t.ok(statusCode === 200 || statusCode === 204, `${who}: ${what}, fresh: ${statusCode} ${body}`);
+    }
+  }
+});
 
 t.test(
   'with REAUTHENTICATION_PERIOD=0, a static token can change its user’s row, but no other credentials',

@@ -14,15 +14,20 @@ export interface Letters {
    * `timeoutMs`.
    */
   takeToken(address: string, timeoutMs: number): Promise<string | undefined>;
+  /** Stops the server. Emails have to wait until it is started again. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
 }
 
 export async function startLetters(t: Test): Promise<Letters> {
   const port = await freePort();
-  const { mails } = await startSmtp(t, port);
+  /** The server, and those that it replaced. */
+  const servers = [await startSmtp(t, port)];
   const tokens = new Map<string, string>();
   let read = 0;
 
   const readOn = async () => {
+    const mails = servers.flatMap((server) => server.mails);
     while (read < mails.length) {
       const { raw = '', to = [] } = mails[read++] ?? {};
       const { text = '' } = await PostalMime.parse(raw);
@@ -39,6 +44,8 @@ export async function startLetters(t: Test): Promise<Letters> {
       EMAIL_SMTP_PORT: String(port),
       EMAIL_RETRY_DELAY: '1s',
     },
+    stop: async () => servers.at(-1)?.close(),
+    start: async () => void servers.push(await startSmtp(t, port)),
     takeToken: async (address, timeoutMs) => {
       for (const end = performance.now() + timeoutMs; ; await sleep(20)) {
         await readOn();

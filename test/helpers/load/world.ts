@@ -7,7 +7,7 @@ import { startLetters } from './letters.js';
 const token = 'the-static-token-of-the-administrator';
 
 /** Clients of a service that stops and restarts, and everything that the service has acknowledged to them. */
-export interface Load extends Pick<World, 'asking' | 'ledger' | 'authorization'> {
+export interface Load extends Pick<World, 'asking' | 'ledger' | 'letters' | 'authorization'> {
   /** The variables that the service requires. */
   variables: Record<string, string>;
   /** Creates the users that the clients require and starts the clients. */
@@ -37,6 +37,7 @@ export async function createLoad(t: Test, origin: () => string, crowd: Crowd, fr
   return {
     asking,
     ledger,
+    letters,
     authorization,
     variables: {
       ADMIN_TOKEN: token,
@@ -44,6 +45,8 @@ export async function createLoad(t: Test, origin: () => string, crowd: Crowd, fr
       PASSWORD_HASH_MEMORY: '8192',
       PASSWORD_HASH_TIME: '1',
       REGISTRATION_ANSWER_TIME: '5ms',
+      // In a long run, one user logs in hundreds of times, and the test expects all of these sessions.
+      SESSIONS_PER_USER: '10000',
       ...letters.variables,
     },
     begin: async () => {

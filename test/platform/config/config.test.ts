@@ -29,8 +29,13 @@ t.test('if only SECRET is set, all other variables have their defaults', async (
     PUBLIC_URL: 'http://localhost:8055',
     TRUST_PROXY: false,
     LOG_LEVEL: 'info',
+    SHUTDOWN_DELAY: 0,
+    SLOW_QUERY_MS: 0,
+    DATABASE_REQUEST_COMMENTS: false,
     MAX_PAYLOAD_SIZE: 1_048_576,
     DATABASE_POOL_MAX: 10,
+    MIGRATE: 'on',
+    START_TIMEOUT: 300_000,
     DATA_DIR: './data',
     PREVIOUS_SECRETS: [],
     AUDIT_RETENTION: null,
@@ -56,9 +61,13 @@ t.test('if only SECRET is set, all other variables have their defaults', async (
     PASSWORD_HASH_TIME: 2,
     PASSWORD_HASH_PARALLELISM: 1,
     PASSWORD_HASH_QUEUE: 250,
+    PASSWORD_HASH_MAX_WAIT: 2_000,
     PASSWORD_MIN_LENGTH: 8,
     PASSWORD_REJECT_COMMON: true,
     PASSWORD_BREACH_CHECK: 'off',
+    AUTH_PASSKEYS: true,
+    WEBAUTHN_RP_ID: 'localhost',
+    WEBAUTHN_ORIGINS: [],
     RATE_LIMITER_ENABLED: true,
     RATE_LIMITER_POINTS: 50,
     RATE_LIMITER_DURATION: 1,
@@ -77,6 +86,7 @@ t.test('if only SECRET is set, all other variables have their defaults', async (
     USER_REGISTER_URL_ALLOW_LIST: [],
     PASSWORD_RESET_URL_ALLOW_LIST: [],
     EMAIL_TRANSPORT: 'mailbox',
+    EMAIL_PAUSED: false,
     EMAIL_FROM: 'no-reply@example.com',
     EMAIL_SMTP_HOST: 'localhost',
     EMAIL_SMTP_PORT: 587,
@@ -150,6 +160,8 @@ t.test('valid values are accepted and converted', async (t) => {
   ] as const) {
     t.equal(loadConfig({ SECRET, [variable]: given })[variable], expected, `${variable}=${given}`);
   }
+  const origins = ['https://a.example', 'http://localhost:3000', `android:apk-key-hash:${'a'.repeat(43)}`];
+  t.strictSame(loadConfig({ SECRET, WEBAUTHN_ORIGINS: origins.join(', ') }).WEBAUTHN_ORIGINS, origins);
   const previous = ['a'.repeat(32), 'b'.repeat(99)];
   t.strictSame(loadConfig({ SECRET, PREVIOUS_SECRETS: ` ${previous.join(' , ')},` }).PREVIOUS_SECRETS, previous);
 });
@@ -164,10 +176,22 @@ const wrong: Record<string, string[]> = {
   REDIS_URL: ['http://hunter2', 'hunter2:6379', 'redis://a:hunter2@[/0'],
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
+  AUTH_PASSKEYS: ['maybe'],
+  WEBAUTHN_RP_ID: ['https://example.com', 'Example.com', 'example.com.', '.example.com', 'a b', 'example.com:443'],
+  WEBAUTHN_ORIGINS: [
+    ...['*', 'https://example.com/', 'http://example.com', 'example.com', 'https://Example.com', 'http://127.0.0.1'],
+    ...['android:apk-key-hash:short', 'https://a.example,ios:b', 'http://localhost.example.com'],
+  ],
+  MIGRATE: ['true', 'ON', 'check'],
+  START_TIMEOUT: ['5', '-1s', '1y', 'forever'],
+  EMAIL_PAUSED: ['yes', '2'],
   AUDIT_RETENTION: ['0d', '365', '12h', 'never', '1y', '99999d', '-1d'],
   ACCESS_TOKEN_ALGORITHM: ['none', 'RS256', 'eddsa', 'HS512'],
   LOG_LEVEL: ['loud', 'INFO', '1'],
   MAX_PAYLOAD_SIZE: ['0b', '1', '1gb', '-1mb', '1.5mb', 'mb'],
+  SHUTDOWN_DELAY: ['5', '-5s', '1d'],
+  SLOW_QUERY_MS: ['-1', '1.5', '1s'],
+  DATABASE_REQUEST_COMMENTS: ['yes'],
   ADMIN_EMAIL: ['admin', 'a@b@c', 'Admin <admin@example.com>'],
   ADMIN_PASSWORD: ['hunter2', '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g'],
   ADMIN_TOKEN: ['hunter2', 'hunter2'.padEnd(31, 'x'), `hunter2${'x'.repeat(250)}`],
@@ -213,6 +237,7 @@ const wrong: Record<string, string[]> = {
   PASSWORD_HASH_PARALLELISM: ['0', '17'],
   PASSWORD_HASH_CONCURRENCY: ['0', '65'],
   PASSWORD_HASH_QUEUE: ['0', '100001'],
+  PASSWORD_HASH_MAX_WAIT: ['0', '-1s', '2'],
   PASSWORD_MIN_LENGTH: ['0', '1025', 'eight'],
   PASSWORD_REJECT_COMMON: ['maybe'],
   PASSWORD_BREACH_CHECK: ['on', 'ftp://mirror.example'],
@@ -274,7 +299,14 @@ t.test('an invalid value is reported with its variable and what is expected', as
         );
     }
   }
-  const anything = ['HOST', 'DATA_DIR', 'NODE_ENV', 'EMAIL_TEMPLATES_PATH', 'EMAIL_SENDMAIL_PATH'].concat(
+  const anything = [
+    'HOST',
+    'DATA_DIR',
+    'LOST_SECRET_ID',
+    'NODE_ENV',
+    'EMAIL_TEMPLATES_PATH',
+    'EMAIL_SENDMAIL_PATH',
+  ].concat(
     ['HOST', 'USER', 'PASSWORD'].map((name) => `EMAIL_SMTP_${name}`),
     // Invalid values of these variables do not prevent a start.
     Object.keys(Config.properties).filter((name) => name.startsWith('OTEL_')),
@@ -284,6 +316,25 @@ t.test('an invalid value is reported with its variable and what is expected', as
     Object.keys(Config.properties).sort(),
     'this test covers all variables',
   );
+});
+
+t.test('the RP ID is the host of PUBLIC_URL, or a parent domain of it', async (t) => {
+  const read = (PUBLIC_URL: string, WEBAUTHN_RP_ID?: string) =>
+    loadConfig({ SECRET, PUBLIC_URL, ...(WEBAUTHN_RP_ID === undefined ? {} : { WEBAUTHN_RP_ID }) }).WEBAUTHN_RP_ID;
+  t.equal(read('https://accounts.example.com:8443/base'), 'accounts.example.com');
+  t.equal(read('https://accounts.example.com', 'accounts.example.com'), 'accounts.example.com');
+  t.equal(read('https://accounts.example.com', 'example.com'), 'example.com');
+  t.equal(read('http://localhost:8055', 'localhost'), 'localhost');
+  for (const [url, id] of [
+    ['https://accounts.example.com', 'com'],
+    ['https://accounts.example.com', 'login.accounts.example.com'],
+    ['https://accounts.example.com', 'ounts.example.com'],
+    ['https://accounts.example.com', 'example.org'],
+    ['http://10.0.0.1', '0.0.1'],
+  ] as const) {
+    const faults = faultsOf({ SECRET, PUBLIC_URL: url, WEBAUTHN_RP_ID: id });
+    t.strictSame(faults, ['WEBAUTHN_RP_ID: must be the host of PUBLIC_URL, or a parent domain of it'], id);
+  }
 });
 
 t.test('all faults are reported together', async (t) => {
@@ -304,6 +355,15 @@ t.test('all faults are reported together', async (t) => {
 t.test('invalid combinations of variables are reported', async (t) => {
   for (const [variables, fault] of [
     [{ DATABASE_URL, SECRET: '' }, /^SECRET: must be set when DATABASE_URL is set/],
+    [
+      { DATABASE_URL: `${DATABASE_URL}?sslmode=yes` },
+      /^DATABASE_URL: the parameter sslmode must be one of disable, allow,/,
+    ],
+    [{ DATABASE_URL: `${DATABASE_URL}?sslcert=package.json` }, /sslcert and sslkey must be set together/],
+    [
+      { DATABASE_URL: `${DATABASE_URL}?sslcrl=a.pem&channel_binding=require&sslrootcert=/missing.pem` },
+      /sslcrl is not supported; .*channel_binding is not supported; .*sslrootcert, \/missing.pem, cannot be read \(ENOENT\)/,
+    ],
     [{ REFRESH_TOKEN_COOKIE_NAME: 'a', SESSION_COOKIE_NAME: 'a' }, /^SESSION_COOKIE_NAME: must differ/],
     [{ REFRESH_TOKEN_COOKIE_NAME: 'gatehouse_session_token' }, /^SESSION_COOKIE_NAME: must differ/],
     [
@@ -335,6 +395,7 @@ t.test('invalid combinations of variables are reported', async (t) => {
   }
   for (const variables of [
     { DATABASE_URL },
+    { DATABASE_URL: `${DATABASE_URL}?sslmode=verify-full&sslrootcert=system&channel_binding=prefer&prepare=false` },
     { SESSION_COOKIE_SAME_SITE: 'none', SESSION_COOKIE_SECURE: 'true' },
     { SESSION_COOKIE_SAME_SITE: 'none', PUBLIC_URL: 'https://a.example' },
     { SESSION_COOKIE_NAME: '__Host-session', PUBLIC_URL: 'https://a.example' },
@@ -344,6 +405,62 @@ t.test('invalid combinations of variables are reported', async (t) => {
   ]) {
     t.strictSame(faultsOf({ SECRET, ...variables }), [], JSON.stringify(variables));
   }
+});
+
+t.test('every secret can be in a file', async (t) => {
+  const folder = t.testdir({ empty: ' \n' });
+  const inFile = (name: string, value: string) => {
+    writeFileSync(join(folder, name), `${value}\n`);
+    return join(folder, name);
+  };
+  const values: Record<string, string> = {
+    SECRET,
+    PREVIOUS_SECRETS: `${SECRET} of before, ${SECRET} of long before`,
+    DATABASE_URL,
+    REDIS_URL: 'redis://:password@cache.example:6379/0',
+    ADMIN_PASSWORD: 'chosen by the operator',
+    ADMIN_TOKEN: 'the-static-token-of-the-administrator',
+    EMAIL_SMTP_PASSWORD: 'mail password',
+    MAILBOX_KEY: 'key-of-the-mailbox',
+    METRICS_TOKEN: 'a-token-for-prometheus',
+  };
+  const secrets = Object.entries(Config.properties).filter(
+    ([name, about]) => 'secret' in about && !/^OTEL_/.test(name),
+  );
+  t.strictSame(Object.keys(values).sort(), secrets.map(([name]) => name).sort(), 'this test covers all secrets');
+  const files = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [`${name}_FILE`, inFile(name, value)]),
+  );
+  t.strictSame(loadConfig(files), loadConfig(values));
+
+  const provider = { AUTH_PROVIDERS: 'google', AUTH_GOOGLE_CLIENT_ID: 'gatehouse' };
+  const { PROVIDERS } = loadConfig({
+    SECRET,
+    ...provider,
+    AUTH_GOOGLE_CLIENT_SECRET_FILE: inFile('google', 'hunter2'),
+  });
+  t.equal(PROVIDERS[0]?.CLIENT_SECRET, 'hunter2');
+
+  t.strictSame(faultsOf({ SECRET, SECRET_FILE: files.SECRET_FILE, PORT: 'x' }), [
+    'SECRET: SECRET_FILE is also set; set only one of the two',
+    'PORT: expected an integer from 0 to 65535, got "x"',
+  ]);
+  const missing = join(folder, 'missing');
+  t.strictSame(
+    faultsOf({ SECRET_FILE: missing, DATABASE_URL_FILE: folder, METRICS_TOKEN_FILE: join(folder, 'empty') }),
+    [
+      `DATABASE_URL: the file in DATABASE_URL_FILE, ${folder}, cannot be read (EISDIR)`,
+      `SECRET: the file in SECRET_FILE, ${missing}, cannot be read (ENOENT)`,
+      `METRICS_TOKEN: the file in METRICS_TOKEN_FILE, ${join(folder, 'empty')}, is empty`,
+    ],
+  );
+  t.strictSame(faultsOf({ DATABASE_URL, SECRET_FILE: missing }).length, 1, 'SECRET is not also reported as missing');
+  const [short = ''] = faultsOf({ SECRET_FILE: inFile('short', 'too short') });
+  t.match(short, /^SECRET: expected at least 32 characters/);
+  t.notMatch(short, 'too short');
+  t.match(faultsOf({ SECRET, ...provider, AUTH_GOOGLE_CLIENT_SECRET_FILE: missing }), [
+    `AUTH_GOOGLE_CLIENT_SECRET: the file in AUTH_GOOGLE_CLIENT_SECRET_FILE, ${missing}, cannot be read (ENOENT)`,
+  ]);
 });
 
 t.test('cookies are Secure by default if PUBLIC_URL is https', async (t) => {

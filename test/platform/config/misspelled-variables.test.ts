@@ -34,6 +34,8 @@ t.test('a misspelled provider, or a misspelled variable of a provider, is found'
   for (const [name, intended] of [
     ['AUTH_GOGLE_CLIENT_ID', 'AUTH_GOOGLE_CLIENT_ID'],
     ['AUTH_GOOGLE_CLIENTID', 'AUTH_GOOGLE_CLIENT_ID'],
+    ['AUTH_GOOGLE_CLIENT_SECRETFILE', 'AUTH_GOOGLE_CLIENT_SECRET_FILE'],
+    ['PREVIOUS_SECRET_FILE', 'PREVIOUS_SECRETS_FILE'],
     ['AUTH_GOOGLE_Client_Secret', 'AUTH_GOOGLE_CLIENT_SECRET'],
     ['AUTH_MY-FORUM_DRIVER', 'AUTH_MY_FORUM_DRIVER'],
     ['AUTH_MYFORUM_DRIVER', 'AUTH_MY_FORUM_DRIVER'],
@@ -45,6 +47,10 @@ t.test('a misspelled provider, or a misspelled variable of a provider, is found'
 t.test('the variables of the service are known, and empty variables are ignored', async (t) => {
   t.strictSame(
     findMisspelledVariables(Object.fromEntries(Object.keys(Config.properties).map((name) => [name, 'x']))),
+    [],
+  );
+  t.strictSame(
+    findMisspelledVariables({ SECRET_FILE: '/run/secrets/secret', REDIS_URL_FILE: '/run/secrets/redis' }),
     [],
   );
   t.strictSame(findMisspelledVariables({ PUBLIC_URl: '' }), []);

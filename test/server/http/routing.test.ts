@@ -225,8 +225,11 @@ t.test('x-request-id', async (t) => {
 
   t.test('the id of any other client is replaced', async (t) => {
     const id = 'chosen-by-the-client';
+    const services = new Map<string, ReturnType<typeof startTestApp>>();
     const answered = async (TRUST_PROXY: string, remoteAddress: string) => {
-      const { request } = await startTestApp(t, { TRUST_PROXY });
+      const service = services.get(TRUST_PROXY) ?? startTestApp(t, { TRUST_PROXY });
+      services.set(TRUST_PROXY, service);
+      const { request } = await service;
       const headers = { 'x-request-id': id, 'x-forwarded-for': '10.0.0.1' };
       return (await request({ method: 'GET', url: '/server/ping', remoteAddress, headers })).headers['x-request-id'];
     };

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A migration of this build. */
+export interface BuildMigration {
+  tag: string;
+  /** Milliseconds since 1970: the order of migrations, and their key in the database. */
+  createdAt: number;
+  /** The migration since which builds work with the tables that this one leaves behind; null: no older build does. */
+  worksWith: string | null;
+}
+
+/**
+ * The migrations of a folder, oldest first. A migration that builds without it can work with says so in its first line, for example
+ * `-- Works with builds since 0013_attempts_by_account.`
+ */
+export function readBuildMigrations(folder: string): BuildMigration[] {
+  const { entries } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8')) as {
+    entries: { when: number; tag: string }[];
+  };
+  return entries.map(({ when, tag }) => {
+    const [, worksWith = null] =
+      /^-- Works with builds since (\w+)\.\n/.exec(readFileSync(join(folder, `${tag}.sql`), 'utf8')) ?? [];
+    return { tag, createdAt: when, worksWith };
+  });
+}

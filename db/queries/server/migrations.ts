@@ -1,0 +1,38 @@
+import { sql } from 'drizzle-orm';
+import { type Executor, rows } from '../../client.js';
+import type { BuildMigration } from '../../migration-journal.js';
+import { migrationCompatibility } from '../../schema.js';
+
+/** A migration that the database has, with what the build that applied it has declared about it, if it has. */
+export interface AppliedMigration {
+  createdAt: number;
+  tag: string | null;
+  worksWith: string | null;
+}
+
+/** The migrations that the database has, oldest first; empty if it is new. */
+export async function readAppliedMigrations(executor: Executor): Promise<AppliedMigration[]> {
+  const [found] = await rows<{ has_any: boolean; has_declarations: boolean }>(
+    executor,
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as has_any,
+      to_regclass('migration_compatibility') is not null as has_declarations`,
+  );
+  if (!found?.has_any) return [];
+  const declared = found.has_declarations
+    ? sql`left join ${migrationCompatibility} c on c.created_at = m.created_at`
+    : sql`cross join (select null as tag, null as works_with) c`;
+  const applied = await rows<{ created_at: number; tag: string | null; works_with: string | null }>(
+    executor,
+    sql`select m.created_at::float8 as created_at, c.tag, c.works_with
+      from drizzle.__drizzle_migrations m ${declared} order by m.created_at`,
+  );
+  return applied.map(({ created_at, tag, works_with }) => ({ createdAt: created_at, tag, worksWith: works_with }));
+}
+
+/** Stores what this build declares about its migrations, for older builds. */
+export async function recordCompatibility(executor: Executor, migrations: readonly BuildMigration[]): Promise<void> {
+  await executor
+    .insert(migrationCompatibility)
+    .values([...migrations])
+    .onConflictDoNothing();
+}

@@ -1,0 +1,127 @@
+import { ApiFailure } from './api-failure.js';
+import { ask } from './dialogs.js';
+import { find, itemOf, leaveTo, withQuery } from './dom.js';
+import { page } from './page-data.js';
+import { rememberAttempt } from './provider-attempt.js';
+import { iconHref, labelOf } from './providers.js';
+import { callSignedIn } from './signed-in-api.js';
+import { failureText, text } from './texts.js';
+import { pageAlert, toast } from './toast.js';
+
+interface Identity {
+  id: string;
+  provider: string;
+  external_identifier: string;
+  email: string | null;
+  primary: boolean;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+const readIdentities = async () => (await callSignedIn<{ data: Identity[] }>('GET', '/users/me/identities')).data;
+
+/** Lets the user connect and disconnect accounts at providers. @returns whether there is anything to show */
+export async function startConnections(): Promise<boolean> {
+  if (!page.offers.providers) return false;
+  const panel = find('[data-panel=connections]');
+  let identities: Identity[] = [];
+
+  const disconnect = async (identity: Identity): Promise<string | undefined> => {
+    try {
+      await callSignedIn('DELETE', `/users/me/identities/${identity.id}`);
+    } catch (failure) {
+      return failureText('link', failure);
+    }
+    // The user may now sign in with the password instead, so the page reloads the account.
+    if (identity.primary) return leaveTo(withQuery(connectionsUrl(), { notice: 'unlinked' }));
+    identities = await readIdentities().catch(() => identities.filter(({ id }) => id !== identity.id));
+    draw();
+    toast(text('status_unlinked'));
+    return undefined;
+  };
+  const draw = () => {
+    const free = page.providers.filter(
+      ({ name, session }) => session && !identities.some(({ provider }) => provider === name),
+    );
+    find('[data-connections]', panel).replaceChildren(
+      ...identities.map((identity, index) => connectedItem(identity, index, () => disconnect(identity))),
+      ...free.map(({ name }) => connectableItem(name)),
+    );
+  };
+
+  try {
+    identities = await readIdentities();
+    draw();
+    return identities.length > 0 || page.providers.some(({ session }) => session);
+  } catch (failure) {
+    if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') pageAlert(failureText('account', failure));
+    return false;
+  }
+}
+
+const connectionsUrl = () => find<HTMLAnchorElement>('[data-to=connections]').href;
+
+/** Displays the outcome of connecting or disconnecting an account just before. */
+export function showLinkOutcome(): void {
+  const notice = new URLSearchParams(location.search).get('notice');
+  if (page.reason !== undefined) pageAlert(failureText('link', new ApiFailure(page.reason)));
+  else if (notice === 'linked' || notice === 'unlinked') toast(text(`status_${notice}`));
+}
+
+function connectionItem(provider: string, id: string, action: string): HTMLElement {
+  const item = itemOf('[data-connection]');
+  const name = find('[data-name]', item);
+  const button = find<HTMLButtonElement>('[data-act]', item);
+  find('use', item).setAttribute('href', iconHref(provider));
+  name.id = `${id}-name`;
+  name.textContent = labelOf(provider);
+  button.id = `${id}-act`;
+  button.textContent = action;
+  button.setAttribute('aria-labelledby', `${button.id} ${name.id}`);
+  return item;
+}
+
+function connectedItem(identity: Identity, index: number, disconnect: () => Promise<string | undefined>): HTMLElement {
+  const { provider, email, external_identifier, created_at, last_used_at } = identity;
+  const item = connectionItem(provider, `connected-${index}`, text('choice_unlink_submit'));
+  find('[data-who]', item).textContent = email ?? external_identifier;
+  find('[data-when]', item).textContent = [
+    text('status_linked_on', { date: dateText(created_at) }),
+    last_used_at === null ? text('status_never_used') : text('status_used_on', { date: dateText(last_used_at) }),
+  ].join(' · ');
+  find('[data-act]', item).addEventListener('click', () =>
+    ask({
+      title: text('choice_unlink_title', { provider: labelOf(provider) }),
+      text: text('choice_unlink', { provider: labelOf(provider) }),
+      action: text('choice_unlink_submit'),
+      act: disconnect,
+    }),
+  );
+  return item;
+}
+
+function connectableItem(provider: string): HTMLElement {
+  const item = connectionItem(provider, `connectable-${provider}`, text('choice_link_submit'));
+  const button = find<HTMLButtonElement>('[data-act]', item);
+  find('[data-who]', item).textContent = text('status_not_linked');
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      const { data } = await callSignedIn<{ data: { url: string } }>(
+        'POST',
+        `/users/me/identities/${encodeURIComponent(provider)}`,
+        { redirect: withQuery(connectionsUrl(), { notice: 'linked' }) },
+      );
+      rememberAttempt(provider, 'link');
+      location.assign(data.url);
+    } catch (failure) {
+      pageAlert(failureText('link', failure));
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return item;
+}
+
+const dateText = (date: string) =>
+  new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' }).format(new Date(date));

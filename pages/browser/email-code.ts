@@ -1,0 +1,137 @@
+import { callWithCookie } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { codeOf, withoutSpaces } from './code-field.js';
+import { find, leaveTo } from './dom.js';
+import { handleForm, isFilledIn } from './form.js';
+import { page } from './page-data.js';
+import { showPart } from './parts.js';
+import { resendPause, startPause } from './resend-pause.js';
+import { failureText, text } from './texts.js';
+
+/** Milliseconds. The service forgets a code after this time. */
+const codeLifetime = 600_000;
+
+/** The code that was requested, kept in the history state, so that users who look at the email meanwhile can continue after a reload. */
+interface Request {
+  email: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/**
+ * Signing in with a code from an email. The service does not reveal whether the address belongs to a user, so the page continues in
+ * the same way for every address.
+ */
+export function startEmailCode(settled: Promise<void>): void {
+  const address = find<HTMLInputElement>('#email');
+  const part = find('[data-part=email-code]');
+  const resend = find<HTMLButtonElement>('[data-send-code]', part);
+  const code = find<HTMLInputElement>('[name=code]', part);
+  const otp = find<HTMLInputElement>('[name=otp]', part);
+  let email = '';
+  let stopPause = () => {};
+
+  const send = async (to: string) => {
+    await settled;
+    const redirect = page.redirect === page.links.account ? {} : { redirect: page.redirect };
+    await callWithCookie('POST', '/auth/email/request', { email: to, ...redirect });
+    remember({ email: to, at: Date.now() });
+    stopPause();
+    stopPause = startPause(resend);
+  };
+
+  const askForCode = (to: string) => {
+    email = to;
+    showPart('email-code', text('status_email_code_sent', { email }));
+    showStep(part, 'code');
+    code.value = '';
+    code.focus();
+  };
+
+  const form = handleForm('#email-code', 'email_code', async (values) => {
+    const oneTimeCode = codeOf(values);
+    try {
+      await callWithCookie('POST', '/auth/email', {
+        email,
+        code: withoutSpaces(code.value),
+        mode: 'session',
+        ...(oneTimeCode ? { otp: oneTimeCode } : {}),
+      });
+    } catch (failure) {
+      const { code: reason } = failure instanceof ApiFailure ? failure : { code: '' };
+      if (reason === 'INVALID_CREDENTIALS') showStep(part, 'code');
+      if (reason !== 'INVALID_OTP' || oneTimeCode) throw failure;
+      showStep(part, 'otp');
+      otp.value = '';
+      otp.focus();
+      return;
+    }
+    remember(undefined);
+    await leaveTo(page.redirect);
+  });
+
+  resend.addEventListener('click', async () => {
+    resend.disabled = true;
+    try {
+      await send(email);
+    } catch (failure) {
+      resend.disabled = false;
+      form.showFailure(failure);
+      return;
+    }
+    form.clear();
+    find('[data-status]', part).textContent = text('status_email_code_again');
+    code.focus();
+  });
+
+  find('[data-leave]', part).addEventListener('click', () => {
+    remember(undefined);
+    form.clear();
+    showPart('form');
+    address.focus();
+  });
+
+  const request = async () => {
+    await send(address.value);
+    askForCode(address.value);
+  };
+  if (page.offers.passwordLogin) requestWithButton(address, request);
+  else handleForm('#email-only', 'email_code', request);
+
+  const before = remembered();
+  if (before) {
+    stopPause = startPause(resend, resendPause - Math.floor((Date.now() - before.at) / 1000));
+    askForCode(before.email);
+  }
+}
+
+/** Beside the password, a button requests the code. It requires only the address. */
+function requestWithButton(address: HTMLInputElement, request: () => Promise<void>): void {
+  const alert = find('[data-part=form] [data-alert]');
+  const button = find<HTMLButtonElement>('[data-email-code]');
+  button.addEventListener('click', async () => {
+    if (!isFilledIn(address)) return address.focus();
+    button.disabled = true;
+    alert.textContent = '';
+    try {
+      await request();
+    } catch (failure) {
+      alert.textContent = failureText('email_code', failure);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+function showStep(part: HTMLElement, name: 'code' | 'otp'): void {
+  for (const step of part.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
+}
+
+function remember(request: Request | undefined): void {
+  history.replaceState({ ...history.state, emailCode: request }, '');
+}
+
+function remembered(): Request | undefined {
+  const request = (history.state as { emailCode?: Request } | null)?.emailCode;
+  return request && Date.now() - request.at < codeLifetime ? request : undefined;
+}

@@ -1,0 +1,28 @@
+import { callWithCookie, endSession } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { handleForm } from './form.js';
+import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
+import { page } from './page-data.js';
+import { signIn } from './sign-in.js';
+
+/** The page opened from the link in an email to sign in. It works in any browser, not only in the one that requested the email. */
+export function startEmailLogin(): void {
+  const link = takeLink('email_login');
+  if (!link) return;
+  const { token } = link;
+
+  const login = (otp?: string) =>
+    callWithCookie('POST', '/auth/email', { token, mode: 'session', ...(otp ? { otp } : {}) });
+  const isExplained = (failure: unknown) => {
+    const isUsed = failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS';
+    if (!isUsed && !isLinkFailure(failure)) return false;
+    showDeadLink('email_login', token, failure.code);
+    return true;
+  };
+
+  handleForm('#email-login', 'email_login', async () => {
+    // End an earlier session in this browser, which may be that of another user.
+    if (page.hasSession) await endSession().catch(() => {});
+    await signIn(login, page.redirect, isExplained);
+  });
+}

@@ -1,0 +1,78 @@
+import { callAnonymously } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { find } from './dom.js';
+import { takeLinkToken } from './link-token.js';
+import { type Link, page } from './page-data.js';
+import { showPart } from './parts.js';
+import { failureText, text } from './texts.js';
+
+/** Failures that are caused by the link, so trying again would not help. */
+const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN', 'INVALID_INVITE']);
+
+export const isLinkFailure = (failure: unknown): failure is ApiFailure =>
+  failure instanceof ApiFailure && linkFailures.has(failure.code);
+
+/** A link in an email that can be used. */
+export interface OpenLink {
+  token: string;
+  /** The address of the user; empty if it is not known. */
+  email: string;
+  proof: 'none' | 'password' | undefined;
+}
+
+/**
+ * Takes the link that opened the page and shows whose it is. If the link cannot be used, explains why and what to do.
+ * @param scope prefix of the texts about failures
+ */
+export function takeLink(scope: string): OpenLink | undefined {
+  const token = takeLinkToken();
+  const link = takeInspection();
+  if (token === null || (link && 'reason' in link && link.reason !== 'SERVICE_UNAVAILABLE')) {
+    const reason = token !== null && link && 'reason' in link ? link.reason : 'INVALID_TOKEN';
+    showDeadLink(scope, token ?? '', reason);
+    return undefined;
+  }
+  if (!link || !('email' in link)) return { token, email: '', proof: undefined };
+  for (const place of document.querySelectorAll<HTMLElement>('[data-whose]')) {
+    place.textContent = link.email;
+    place.hidden = false;
+  }
+  // Password managers store the new password for this address.
+  for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = link.email;
+  return { token, email: link.email, proof: link.proof };
+}
+
+/** Explains why a link cannot be used. A link that this service has issued can be sent again, to the stored address of the user. */
+export function showDeadLink(scope: string, token: string, code: string): void {
+  const part = showPart('dead', failureText(scope, new ApiFailure(code)));
+  const button = part.querySelector<HTMLButtonElement>('[data-send-again]');
+  if (!button) return;
+  const status = find('[data-sent]', part);
+  const signIn = find('[data-sign-in]', part);
+  // After a link was used, most users only have to sign in.
+  const [first, second] =
+    code === 'TOKEN_EXPIRED' && page.page !== 'verify-email' ? [button, signIn] : [signIn, button];
+  second.classList.replace('primary', 'secondary');
+  first.after(second);
+  // A registration expires together with its link, so there is nothing to send again.
+  button.hidden = code === 'INVALID_TOKEN' || (code === 'TOKEN_EXPIRED' && page.page === 'verify-email');
+  const again = part.querySelector<HTMLElement>('[data-register-again]');
+  if (again) again.hidden = code !== 'TOKEN_EXPIRED';
+  button.onclick = async () => {
+    button.disabled = true;
+    try {
+      await callAnonymously('POST', `/account/${page.page}/send-again`, { token });
+      status.textContent = text('status_link_sent');
+    } catch (failure) {
+      status.textContent = failureText(scope, failure);
+      button.disabled = false;
+    }
+  };
+}
+
+/** The service inspects the link only while the token is in the URL, so the result is stored in the history state for reloads. */
+function takeInspection(): Link | undefined {
+  const link = page.link ?? (history.state?.link as Link | undefined);
+  history.replaceState({ ...history.state, link }, '');
+  return link;
+}

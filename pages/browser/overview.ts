@@ -1,0 +1,68 @@
+import { find } from './dom.js';
+import type { OwnAccount } from './own-account.js';
+import { page } from './page-data.js';
+import { labelOf } from './providers.js';
+import { text } from './texts.js';
+
+/** Displays the state of the account: who the user is, and how the account is protected. */
+export function drawOverview({ me, mustSetUpTfa, hasSelfService }: OwnAccount): void {
+  const name = [me.first_name, me.last_name].filter(Boolean).join(' ');
+  const say = (selector: string, content: string) => {
+    for (const place of document.querySelectorAll(selector)) place.textContent = content;
+  };
+  const showIf = (selector: string, isShown: boolean) => {
+    for (const place of document.querySelectorAll<HTMLElement>(selector)) place.hidden = !isShown;
+  };
+
+  say('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
+  say('[data-full-name]', name || (me.email ?? ''));
+  say('[data-own-email]', name ? (me.email ?? '') : '');
+  say('[data-name-value]', name || text('status_not_set'));
+  say('[data-email-value]', me.email ?? text('status_not_set'));
+  showIf('[data-email-verified]', me.email !== null && me.email_verified);
+  showIf('[data-email-unverified]', me.email !== null && !me.email_verified);
+  showIf('[data-email-none]', me.email === null);
+  showIf('[data-pending]', me.pending_email !== null);
+  say(
+    '[data-pending-email]',
+    me.pending_email === null ? '' : text('status_email_pending', { email: me.pending_email }),
+  );
+  say('[data-language-value]', languageName(me.language));
+
+  showIf('[data-tfa-on]', me.tfa_enabled);
+  showIf('[data-tfa-off]', !me.tfa_enabled);
+  const left = find('[data-recovery-left]');
+  left.textContent = text('status_recovery_left', { count: String(me.recovery_codes_left) });
+  left.classList.toggle('badge-bad', me.recovery_codes_left <= 2);
+  showIf('[data-card=signing-in]', me.has_password && !mustSetUpTfa);
+  showIf('[data-must-set-up-tfa]', mustSetUpTfa);
+  showIf('[data-self-service]', hasSelfService);
+  for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email ?? '';
+
+  say('[data-summary=profile]', me.email ?? '');
+  say('[data-summary=security]', text(me.tfa_enabled ? 'status_summary_tfa_on' : 'status_summary_tfa_off'));
+  say('[data-summary=connections]', me.providers.map(labelOf).join(', '));
+}
+
+/** Up to two letters that stand for a person. Some letters consist of several code points. */
+function initialsOf(first: string | null, last: string | null, email: string | null): string {
+  const parts = [first, last].filter((part): part is string => Boolean(part?.trim()));
+  const sources = parts.length > 0 ? parts : [email ?? '?'];
+  const segmenter = new Intl.Segmenter(page.language);
+  return sources
+    .map((part) => [...segmenter.segment(part.trim())][0]?.segment ?? '')
+    .join('')
+    .toLocaleUpperCase(page.language);
+}
+
+/** The name of a language in the language of the page. */
+function languageName(tag: string | null): string {
+  if (!tag) return text('status_language_default');
+  const known = document.querySelector<HTMLOptionElement>(`#language-choice option[lang="${CSS.escape(tag)}"]`);
+  if (known) return known.text;
+  try {
+    return new Intl.DisplayNames(page.language, { type: 'language' }).of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
+}

@@ -1,0 +1,65 @@
+import { browserSupportsWebAuthnAutofill } from '@simplewebauthn/browser';
+import { callWithCookie } from './api.js';
+import { enableCodeFields } from './code-field.js';
+import { find } from './dom.js';
+import { page } from './page-data.js';
+import { canUsePasskeys, usePasskey } from './passkey.js';
+import { signIn } from './sign-in.js';
+import { failureText } from './texts.js';
+
+/** Milliseconds. A challenge is valid for a little longer. */
+const renewedAfter = 240_000;
+
+/** Signing in with a passkey: with a button, and from the suggestions of the browser in the field for the address. */
+export function startPasskeyLogin(settled: Promise<void>): void {
+  if (!canUsePasskeys()) return;
+  const button = find<HTMLButtonElement>('[data-passkey-sign-in]');
+  const alert = find('[data-part=form] [data-alert]');
+
+  const complete = async (credential: object) => {
+    await settled;
+    alert.textContent = '';
+    prepareCode();
+    const login = (otp?: string) =>
+      callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
+    await signIn(login, page.redirect);
+  };
+  const explain = (failure: unknown) => {
+    alert.textContent = failureText('passkey', failure);
+  };
+
+  /** The button ends the suggestions, so they start again after it. So they do with a new challenge, before the old one expires. */
+  const suggest = async () => {
+    const timer = setTimeout(suggest, renewedAfter);
+    const credential = await usePasskey(true).catch(() => undefined);
+    clearTimeout(timer);
+    if (credential) await complete(credential).catch(explain);
+  };
+  const startSuggestions = async () => {
+    const hasField = document.querySelector('input[autocomplete$=webauthn]') !== null;
+    if (hasField && (await browserSupportsWebAuthnAutofill())) await suggest();
+  };
+
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    alert.textContent = '';
+    try {
+      await complete(await usePasskey());
+    } catch (failure) {
+      explain(failure);
+      void startSuggestions();
+    } finally {
+      button.disabled = false;
+    }
+  });
+  find('[data-passkey]').hidden = false;
+  void startSuggestions();
+}
+
+/** Adds the form for a code, which `signIn` shows if the authenticator has not verified the user. */
+function prepareCode(): void {
+  const template = document.querySelector<HTMLTemplateElement>('[data-passkey-code]');
+  if (!template) return;
+  template.replaceWith(template.content);
+  enableCodeFields(find('[data-part=code]'));
+}

@@ -1,0 +1,121 @@
+import { ApiFailure } from './api-failure.js';
+import { ask, dialogNamed, openDialog } from './dialogs.js';
+import { find, itemOf } from './dom.js';
+import { handleForm } from './form.js';
+import type { OwnAccount } from './own-account.js';
+import { page } from './page-data.js';
+import { canUsePasskeys, createPasskey } from './passkey.js';
+import { callSignedIn } from './signed-in-api.js';
+import { failureText, text } from './texts.js';
+import { pageAlert, toast } from './toast.js';
+
+interface Passkey {
+  id: string;
+  name: string;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+const readPasskeys = async () => (await callSignedIn<{ data: Passkey[] }>('GET', '/users/me/passkeys')).data;
+
+/** Lets the user add, rename, and remove passkeys. */
+export async function startPasskeys(account: OwnAccount): Promise<void> {
+  if (!page.offers.passkeys) return;
+  const list = find('[data-passkeys]');
+  const add = find<HTMLButtonElement>('[data-passkey-add]');
+  const dialog = dialogNamed('passkey');
+  const name = find<HTMLInputElement>('#passkey-name');
+  /** The passkey that the dialog renames. */
+  let renamed: Passkey | undefined;
+
+  const draw = async () => {
+    const passkeys = await readPasskeys();
+    list.replaceChildren(...passkeys.map(itemFor));
+  };
+  const itemFor = (passkey: Passkey, index: number) => {
+    const item = itemOf('[data-passkey-item]');
+    const heading = find('[data-name]', item);
+    heading.id = `passkey-${index}-name`;
+    heading.textContent = passkey.name;
+    find('[data-when]', item).textContent = [
+      text('status_passkey_created', { date: dateText(passkey.created_at) }),
+      passkey.last_used_at === null
+        ? text('status_never_used')
+        : text('status_used_on', { date: dateText(passkey.last_used_at) }),
+    ].join(' · ');
+    const rename = find<HTMLButtonElement>('[data-rename]', item);
+    const remove = find<HTMLButtonElement>('[data-remove]', item);
+    for (const [button, action] of [
+      [rename, 'rename'],
+      [remove, 'remove'],
+    ] as const) {
+      button.id = `passkey-${index}-${action}`;
+      button.setAttribute('aria-labelledby', `${button.id} ${heading.id}`);
+    }
+    rename.addEventListener('click', () => {
+      renamed = passkey;
+      name.value = passkey.name;
+      openDialog('passkey');
+      name.select();
+    });
+    remove.addEventListener('click', () =>
+      ask({
+        title: text('choice_passkey_remove_title', { name: passkey.name }),
+        text: text('choice_passkey_remove'),
+        action: text('choice_passkey_remove_submit'),
+        act: () => removePasskey(passkey),
+      }),
+    );
+    return item;
+  };
+  const removePasskey = async ({ id }: Passkey): Promise<string | undefined> => {
+    try {
+      await callSignedIn('DELETE', `/users/me/passkeys/${id}`);
+    } catch (failure) {
+      return failureText('passkey', failure);
+    }
+    await draw();
+    toast(text('status_passkey_removed'));
+    return undefined;
+  };
+
+  const form = handleForm('#passkey-form', 'passkey', async ({ name: entered }) => {
+    await callSignedIn('PATCH', `/users/me/passkeys/${renamed?.id}`, { name: entered });
+    await draw();
+    dialog.close();
+    toast(text('status_passkey_renamed'));
+  });
+  dialog.addEventListener('close', form.clear);
+
+  add.addEventListener('click', async () => {
+    add.disabled = true;
+    pageAlert('');
+    try {
+      const { data: options } = await callSignedIn<{ data: Parameters<typeof createPasskey>[0] }>(
+        'POST',
+        '/users/me/passkeys/options',
+      );
+      const credential = await createPasskey(options);
+      await callSignedIn('POST', '/users/me/passkeys', { credential });
+      await draw();
+      toast(text(account.mustSetUpTfa ? 'status_passkey_added_tfa' : 'status_passkey_added'));
+    } catch (failure) {
+      pageAlert(failureText('passkey', failure));
+    } finally {
+      add.disabled = false;
+    }
+  });
+
+  try {
+    await draw();
+  } catch (failure) {
+    // Users may not manage their own account.
+    if (failure instanceof ApiFailure && failure.code === 'FORBIDDEN') return;
+    throw failure;
+  }
+  add.hidden = !canUsePasskeys();
+  find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
+}
+
+const dateText = (date: string) =>
+  new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' }).format(new Date(date));

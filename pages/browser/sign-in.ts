@@ -1,0 +1,53 @@
+import { callWithCookie } from './api.js';
+import { ApiFailure } from './api-failure.js';
+import { codeOf } from './code-field.js';
+import { find, leaveTo } from './dom.js';
+import { handleForm } from './form.js';
+import { handOverEmail } from './handed-email.js';
+import { page } from './page-data.js';
+import { showPart } from './parts.js';
+
+/**
+ * Signs the user in, and asks for a code if the account requires one. Call it once per page.
+ * @param login called again with the code
+ * @param isExplained displays a failure other than on the form; returns false for all others
+ * @throws {ApiFailure} if the login without a code failed
+ */
+export async function signIn(
+  login: (otp?: string) => Promise<unknown>,
+  to: string,
+  isExplained: (failure: unknown) => boolean = () => false,
+): Promise<void> {
+  const attempt = async (otp?: string) => {
+    try {
+      await login(otp);
+    } catch (failure) {
+      if (isExplained(failure)) return;
+      throw failure;
+    }
+    await leaveTo(to);
+  };
+  try {
+    await attempt();
+  } catch (failure) {
+    if (!(failure instanceof ApiFailure) || failure.code !== 'INVALID_OTP') throw failure;
+    handleForm('#code', 'login', (values) => attempt(codeOf(values)));
+    showPart('code');
+    find('#code [name=otp]').focus();
+  }
+}
+
+/**
+ * Signs the user in with the password that they have just chosen. If that is not possible, the sign-in page opens with the address
+ * filled in.
+ */
+export async function signInWith(email: string, password: string): Promise<void> {
+  const goToLogin = () => {
+    handOverEmail(email);
+    return leaveTo(page.links.login);
+  };
+  if (!email || !page.offers.passwordLogin) return goToLogin();
+  const login = (otp?: string) =>
+    callWithCookie('POST', '/auth/login', { email, password, mode: 'session', ...(otp ? { otp } : {}) });
+  await signIn(login, page.links.account).catch(goToLogin);
+}

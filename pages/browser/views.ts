@@ -1,0 +1,61 @@
+import { find } from './dom.js';
+import { pageAlert } from './toast.js';
+
+/** The sections of the account page, each with its own URL. On phones, `home` is the list of sections. */
+export type View = 'home' | 'profile' | 'security' | 'sessions' | 'connections';
+
+const title = document.title.slice(document.title.indexOf(' · '));
+
+/** Switches between the sections without loading the page again. @param available the sections that this user can see */
+export function startViews(available: ReadonlySet<View>): void {
+  for (const entry of document.querySelectorAll<HTMLElement>('[data-entry]')) {
+    entry.hidden = !available.has(entry.dataset.entry as View);
+  }
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-to]')) {
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      history.pushState(null, '', link.href);
+      showView(link.dataset.to as View);
+    });
+  }
+  addEventListener('popstate', () => showView(viewHere()));
+
+  const first: View = available.has('profile') ? 'profile' : 'security';
+  const draw = (wanted: View) => {
+    const view = wanted === 'home' || available.has(wanted) ? wanted : 'home';
+    const workspace = find('[data-content]');
+    workspace.dataset.view = view;
+    const panel = view === 'home' ? first : view;
+    for (const section of document.querySelectorAll<HTMLElement>('[data-panel]')) {
+      section.hidden = section.dataset.panel !== panel;
+    }
+    for (const link of document.querySelectorAll('.sections [data-to]')) {
+      if (link.getAttribute('data-to') === panel) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    const headings = [...workspace.querySelectorAll<HTMLElement>('h1')];
+    const heading = headings.find((one) => one.checkVisibility()) ?? headings[0];
+    document.title = `${heading?.textContent ?? ''}${title}`;
+    return heading;
+  };
+  showView = (view) => {
+    pageAlert('');
+    const heading = draw(view);
+    scrollTo(0, 0);
+    heading?.focus();
+  };
+  find('[data-content]').hidden = false;
+  draw(viewHere());
+}
+
+/** Shows a section and moves the focus to its heading. */
+export let showView: (view: View) => void = () => {};
+
+function viewHere(): View {
+  const path = location.pathname.replace(/\/$/, '');
+  const link = [...document.querySelectorAll<HTMLAnchorElement>('.sections [data-to]')].find(
+    ({ pathname }) => pathname === path,
+  );
+  return (link?.dataset.to as View | undefined) ?? 'home';
+}

@@ -1,0 +1,56 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../schemas/config.js';
+import { unavailable } from '../../schemas/errors.js';
+import { within } from '../platform/within.js';
+import type { Principal } from '../server/caller.js';
+import type { Client } from '../server/client-info.js';
+import { toApiError } from '../server/errors.js';
+import type { AccessTokens } from '../tokens/access-tokens.js';
+import type { Access } from './service.js';
+
+/** The caller of a route for monitoring, and how the service knows them. */
+export interface MonitoringCaller {
+  principal: Principal | null;
+  /** Set if the caller may see all details, but was not looked up in the database. */
+  monitor: 'metrics token' | 'administrator' | null;
+}
+
+/** Milliseconds that a route for monitoring waits for the database. */
+const maxWait = 1_000;
+const tooLate = () => unavailable('database_timeout');
+
+/**
+ * Identifies the callers of routes for monitoring. These routes must work when the database does not: they accept METRICS_TOKEN, and,
+ * while the rights of a caller cannot be read, what their signed access token says about them.
+ */
+export function createMonitoring(deps: {
+  config: Pick<Config, 'METRICS_TOKEN'>;
+  access: Pick<Access, 'authenticate'>;
+  accessTokens: AccessTokens;
+}) {
+  const { config, access, accessTokens } = deps;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const wanted = config.METRICS_TOKEN === undefined ? undefined : digest(config.METRICS_TOKEN);
+  const isMetricsToken = (token: string) => wanted !== undefined && timingSafeEqual(digest(token), wanted);
+
+  const wasAdministrator = async (token: string) => (await accessTokens.verify(token))?.admin_access === true;
+
+  return {
+    isMetricsToken,
+
+    /** @throws {ApiError} what `authenticate` throws; SERVICE_UNAVAILABLE */
+    identify: async (tokens: readonly string[], client: Client): Promise<MonitoringCaller> => {
+      const [token = ''] = tokens;
+      if (isMetricsToken(token)) return { principal: null, monitor: 'metrics token' };
+      try {
+        const principal = await within(maxWait, access.authenticate(tokens, client), tooLate);
+        return { principal, monitor: null };
+      } catch (error) {
+        if (toApiError(error).code !== 'SERVICE_UNAVAILABLE') throw error;
+        if (await within(maxWait, wasAdministrator(token), tooLate))
+          return { principal: null, monitor: 'administrator' };
+        throw error;
+      }
+    },
+  };
+}

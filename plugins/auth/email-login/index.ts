@@ -1,0 +1,71 @@
+import plugin from 'fastify-plugin';
+import { deleteExpiredEmailCodes } from '../../../db/queries/auth/email-codes.js';
+import { hour } from '../../platform/scheduler.js';
+import { emailCodeLifetime } from '../../tokens/email-codes.js';
+import { type BrowserCookie, createBrowserCookie } from '../browser-cookie.js';
+import { createRequestMail } from '../requested-mails.js';
+import { createEmailProofs } from './proofs.js';
+import { createEmailLogin, type EmailLogin } from './service.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    emailLogin: EmailLogin;
+    emailLoginBrowser: BrowserCookie;
+  }
+}
+
+/** `app.emailLogin`: signs users in with a code or a link from an email. `app.emailLoginBrowser`: the cookie for this. */
+export const emailLoginPlugin = plugin(
+  async (app) => {
+    const { config, db, clock, emailCodes, mail, passwordChecks, secondFactor, rateLimits, activity } = app;
+    const { sessions, stepUp, ownPassword } = app;
+    const { PUBLIC_URL: publicUrl, REGISTRATION_ANSWER_TIME: answerAfter } = config;
+    const onTooMany = () => app.log.info('a code to sign in was not sent: too many were requested');
+    app.decorate(
+      'emailLogin',
+      createEmailLogin({
+        db,
+        clock,
+        emailCodes,
+        proofs: createEmailProofs({ db, clock, emailCodes }),
+        requestMail: createRequestMail({ db, rateLimits, answerAfter, onTooMany }),
+        mail,
+        passwordChecks,
+        secondFactor,
+        rateLimits,
+        activity,
+        begin: sessions.begin,
+        stepUp,
+        ownPassword,
+        page: `${publicUrl}/account/email-login`,
+        base: new URL(publicUrl).pathname.replace(/\/+$/, ''),
+      }),
+    );
+    const cookie = createBrowserCookie('gatehouse_email_login', publicUrl, emailCodeLifetime);
+    app.ownCookies.add(cookie.name);
+    app.decorate('emailLoginBrowser', cookie);
+    app.every(
+      hour,
+      () => deleteExpiredEmailCodes(app.maintenanceDb, clock()),
+      'expired requests for codes could not be deleted',
+    );
+  },
+  {
+    name: 'email-login',
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'cookie',
+      'scheduler',
+      'tokens',
+      'mail',
+      'password-checks',
+      'second-factor',
+      'rate-limits',
+      'activity',
+      'sessions',
+      'step-up',
+    ],
+  },
+);

@@ -1,0 +1,203 @@
+import type { Executor } from '../../../db/client.js';
+import { markEmailVerified } from '../../../db/queries/auth/email-codes.js';
+import { findLoginCandidate } from '../../../db/queries/auth/logins.js';
+import { readSettings } from '../../../db/queries/settings/settings.js';
+import { transact } from '../../../db/transact.js';
+import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { SessionMode } from '../../../schemas/sessions.js';
+import type { Activity } from '../../activity/service.js';
+import type { Mail } from '../../mail/index.js';
+import type { Clock } from '../../platform/clock.js';
+import { padRefusal } from '../../platform/response-time-padding.js';
+import { accountPath } from '../../platform/urls.js';
+import type { Principal } from '../../server/caller.js';
+import type { Client } from '../../server/client-info.js';
+import type { RateLimits } from '../../server/rate-limits/service.js';
+import type { Binding, EmailCodes } from '../../tokens/email-codes.js';
+import type { PasswordChecks } from '../password-checks/service.js';
+import type { RequestMail } from '../requested-mails.js';
+import type { Holder, SecondFactor } from '../second-factor/service.js';
+import type { IssuedSession, Issuing } from '../sessions/issuing.js';
+import type { OwnPassword } from '../step-up/own-password.js';
+import type { StepUp } from '../step-up/service.js';
+import type { EmailProofs } from './proofs.js';
+
+/** What a user signs in with: the token of the link, or the code, with what identifies the browser or app. */
+export type EmailCredential = { token: string } | { email: string; code: string; bindings: readonly Binding[] };
+
+interface LoginOptions {
+  /** A one-time password or a recovery code. */
+  otp?: string | undefined;
+  mode: SessionMode;
+}
+
+export interface EmailLogin {
+  /**
+   * Requests an email with a code and a link, which is sent if the address belongs to an active user of this service. This method
+   * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
+   * @param request.redirect where the page that the link opens leads after the login
+   * @param request.binding what identifies the browser or app in which the code will work
+   * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_PAYLOAD if the redirect is not allowed
+   */
+  request(request: { email: string; redirect: string | undefined; binding: Binding }, client: Client): Promise<void>;
+  /**
+   * Requests an email with a code that makes the caller's session fresh. It is sent only if the user has no other proof of identity
+   * in this service (`methods` of REAUTHENTICATION_REQUIRED contains `email`).
+   * @throws {ApiError} FORBIDDEN for a static token
+   */
+  requestConfirmation(caller: Principal): Promise<void>;
+  /**
+   * Returns whose link this is, without using it.
+   * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_TOKEN if this is not a token; INVALID_CREDENTIALS if the
+   *   link was used, has expired, or is void
+   */
+  inspect(token: string): Promise<{ email: string }>;
+  /**
+   * Logs in with a code or a link, and creates a session. Wrong codes count as failed login attempts.
+   * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_CREDENTIALS, identical for every reason; INVALID_OTP, after
+   *   which the same code or link can be sent again; REQUESTS_EXCEEDED
+   */
+  login(credential: EmailCredential, options: LoginOptions, client: Client): Promise<IssuedSession>;
+}
+
+const requested = { action: 'email_login_request', collection: 'users' } as const;
+
+const refusal = (user: string | undefined, reason: FailureReason) =>
+  new ApiError('INVALID_CREDENTIALS').concerning(user).because(reason);
+
+const reasonOf = (user: { status: string } | undefined): FailureReason => {
+  if (!user) return 'unknown_user';
+  return user.status === 'active' ? 'wrong_code' : reasonOfStatus(user.status);
+};
+
+/** Characters. The redirect becomes part of the link in the email. */
+const maxRedirectLength = 1024;
+
+export function createEmailLogin(deps: {
+  db: Executor;
+  clock: Clock;
+  emailCodes: Pick<EmailCodes, 'bindingHashes' | 'tokenHashes'>;
+  proofs: EmailProofs;
+  requestMail: RequestMail;
+  mail: Pick<Mail, 'enqueue'>;
+  passwordChecks: Pick<PasswordChecks, 'attempt'>;
+  secondFactor: Pick<SecondFactor, 'require' | 'use'>;
+  rateLimits: Pick<RateLimits, 'countLogin'>;
+  activity: Pick<Activity, 'record'>;
+  begin: Issuing['begin'];
+  stepUp: Pick<StepUp, 'requireSession' | 'methodsOf'>;
+  ownPassword: Pick<OwnPassword, 'read'>;
+  /** The URL of the page that the link opens. */
+  page: string;
+  /** The path of the service's public URL, without a trailing slash. */
+  base: string;
+}): EmailLogin {
+  const { db, clock, emailCodes, proofs, requestMail, mail, passwordChecks, secondFactor, rateLimits } = deps;
+  const { activity, begin, stepUp, ownPassword, page, base } = deps;
+
+  const requireTurnedOn = async () => {
+    const settings = await readSettings(db);
+    if (!settings.email_login) throw new ApiError('FORBIDDEN', { reason: 'Sign-in by email is turned off' });
+  };
+
+  const pageWith = (redirect: string | undefined): string => {
+    if (redirect === undefined) return page;
+    const path = redirect.length > maxRedirectLength ? undefined : accountPath(base, redirect);
+    if (path === undefined) {
+      const reason = `redirect must be a path of the account pages, with at most ${maxRedirectLength} characters`;
+      throw new ApiError('INVALID_PAYLOAD', { reason });
+    }
+    return `${page}?redirect=${encodeURIComponent(path)}`;
+  };
+
+  const complete = async (
+    user: Holder,
+    request: string,
+    { otp, mode }: LoginOptions,
+    client: Client,
+    counted: readonly string[] = [],
+  ): Promise<IssuedSession> => {
+    const { id, tfaSecret } = user;
+    const code = await secondFactor.require(user, otp, client);
+    return transact(db, async (tx) => {
+      const issued = await begin(tx, { id, tfaSecret }, mode, client, { counted });
+      if (!issued) throw refusal(id, 'user_changed');
+      if (!(await proofs.use(tx, id, request))) throw refusal(id, 'wrong_code');
+      if (code) await secondFactor.use(tx, id, code, { userId: id, client });
+      await markEmailVerified(tx, id, clock());
+      return issued;
+    });
+  };
+
+  const loginWithCode = (
+    { email, code, bindings }: Extract<EmailCredential, { code: string }>,
+    options: LoginOptions,
+    client: Client,
+  ) =>
+    passwordChecks.attempt(email, { userId: null, client }, async (attempt) => {
+      const { user, attempts: state } = await findLoginCandidate(db, email, client.network, attempt.keys);
+      const id = user?.id ?? null;
+      const request = await attempt.verifyBy({ id, state }, () => proofs.check(id, 'login', code, bindings));
+      if (!user || request === undefined) throw refusal(user?.id, reasonOf(user));
+      return complete(user, request, options, client, attempt.counted);
+    });
+
+  /** A token cannot be guessed, so a wrong one counts only for the client's address, and a lock of the account does not apply. */
+  const loginWithToken = async (token: string, options: LoginOptions, client: Client) => {
+    const found = await proofs.find(token);
+    if (!found) throw (await rateLimits.countLogin(client.network)) ?? refusal(undefined, 'void_link');
+    return complete(found.user, found.request, options, client);
+  };
+
+  return {
+    request: async ({ email, redirect, binding }, client) => {
+      await requireTurnedOn();
+      const url = pageWith(redirect);
+      const [bindingHash] = emailCodes.bindingHashes(binding);
+      const common = { requestedAt: clock().toISOString(), requestedFrom: client.network };
+      await requestMail(email, client, () =>
+        db.transaction(async (tx) => {
+          await mail.enqueue(tx, { ...common, kind: 'email_login', email, url, binding: bindingHash });
+          // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
+          await activity.record(tx, { userId: null, client }, [requested]);
+        }),
+      );
+    },
+
+    requestConfirmation: async (caller) => {
+      const { userId, sessionId, client } = caller;
+      stepUp.requireSession(caller);
+      const methods = await stepUp.methodsOf(userId);
+      const { email } = await ownPassword.read(caller);
+      if (!methods.includes('email') || email === null || sessionId === null) return;
+      const [binding] = emailCodes.bindingHashes(['session', sessionId]);
+      const common = { requestedAt: clock().toISOString(), requestedFrom: client.network };
+      await requestMail(email, client, () =>
+        db.transaction(async (tx) => {
+          await mail.enqueue(tx, { ...common, kind: 'email_code', user: userId, binding });
+          await activity.record(tx, caller, [{ ...requested, item: userId }]);
+        }),
+      );
+    },
+
+    inspect: async (token) => {
+      await requireTurnedOn();
+      if (emailCodes.tokenHashes(token).length === 0) throw new ApiError('INVALID_TOKEN');
+      const found = await proofs.find(token);
+      if (!found) throw refusal(undefined, 'void_link');
+      return { email: found.user.email ?? '' };
+    },
+
+    login: async (credential, options, client) => {
+      await requireTurnedOn();
+      const work = () =>
+        'token' in credential
+          ? loginWithToken(credential.token, options, client)
+          : loginWithCode(credential, options, client);
+      return padRefusal(work, async (error) =>
+        error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' ? error : undefined,
+      );
+    },
+  };
+}

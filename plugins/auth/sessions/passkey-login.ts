@@ -1,0 +1,65 @@
+import type { Executor } from '../../../db/client.js';
+import { transact } from '../../../db/transact.js';
+import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
+import { ApiError } from '../../../schemas/errors.js';
+import type { PasskeyCredential } from '../../../schemas/passkeys.js';
+import type { SessionMode } from '../../../schemas/sessions.js';
+import { padRefusal } from '../../platform/response-time-padding.js';
+import type { Client } from '../../server/client-info.js';
+import type { RateLimits } from '../../server/rate-limits/service.js';
+import type { SecondFactor } from '../second-factor/service.js';
+import type { PasskeyProofs } from '../webauthn/proofs.js';
+import type { IssuedSession, Issuing } from './issuing.js';
+
+export interface PasskeyLogin {
+  credential: PasskeyCredential;
+  /** A one-time password or a recovery code. */
+  otp?: string | undefined;
+  mode: SessionMode;
+}
+
+/**
+ * Logs in with a passkey, and creates a session. If the authenticator verified the user, this counts as two factors. A signature
+ * cannot be guessed, so a wrong one counts only for the client's address, and a lock of the account does not apply.
+ * @throws {ApiError} INVALID_CREDENTIALS, identical for every reason; INVALID_OTP, after which the same credential can be sent again;
+ *   REQUESTS_EXCEEDED
+ */
+export type LogInWithPasskey = (login: PasskeyLogin, client: Client) => Promise<IssuedSession>;
+
+const refusal = (user: string | undefined, reason: FailureReason) =>
+  new ApiError('INVALID_CREDENTIALS').concerning(user).because(reason);
+
+export function createPasskeyLogin(deps: {
+  db: Executor;
+  passkeyProofs: PasskeyProofs;
+  secondFactor: Pick<SecondFactor, 'require' | 'use'>;
+  rateLimits: Pick<RateLimits, 'countLogin'>;
+  begin: Issuing['begin'];
+}): LogInWithPasskey {
+  const { db, passkeyProofs, secondFactor, rateLimits, begin } = deps;
+
+  const logIn: LogInWithPasskey = async ({ credential, otp, mode }, client) => {
+    const { holder, proof } = await passkeyProofs.check(credential);
+    const isActive = holder?.status === 'active';
+    if (!holder || !proof || !isActive) {
+      const reason = holder && !isActive ? reasonOfStatus(holder.status) : 'wrong_passkey';
+      throw (await rateLimits.countLogin(client.network)) ?? refusal(holder?.id, reason);
+    }
+    const { id, tfaSecret } = holder;
+    const { isUserVerified: isVerifiedByPasskey } = proof;
+    const code = isVerifiedByPasskey ? null : await secondFactor.require(holder, otp, client);
+    return transact(db, async (tx) => {
+      const issued = await begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey });
+      if (!issued) throw refusal(id, 'user_changed');
+      if (!(await passkeyProofs.use(tx, proof))) throw refusal(id, 'wrong_passkey');
+      if (code) await secondFactor.use(tx, id, code, { userId: id, client });
+      return issued;
+    });
+  };
+
+  return (login, client) =>
+    padRefusal(
+      () => logIn(login, client),
+      async (error) => (error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' ? error : undefined),
+    );
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../../db/client.js';
+import type { Activity, ActivityListener } from '../../activity/service.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Client } from '../../server/client-info.js';
+import { deviceOf } from '../../server/device.js';
+import type { Mail } from '../index.js';
+
+type Alert = 'new_network' | 'wrong_code' | 'failed_logins';
+
+/**
+ * Notifies users of suspicious sign-ins: from a new network, with a wrong code after the correct password, and of many failed ones.
+ * The limit of one email of each kind per hour applies when the email is sent, because attackers can cause these emails.
+ */
+export function notifyOfSignIns(deps: {
+  db: Executor;
+  clock: Clock;
+  mail: Pick<Mail, 'enqueue'>;
+  activity: Pick<Activity, 'onRecord' | 'onRefusal'>;
+  /** The page where users can end all sessions and request a new password. */
+  notMeUrl: string;
+}): void {
+  const { db, clock, mail, activity, notMeUrl } = deps;
+
+  /** @param user null if there is no such user. The same work is done then, so that its time does not reveal it. */
+  const raise = (tx: Executor, alert: Alert, user: string | null, client: Client): Promise<void> =>
+    mail.enqueue(tx, {
+      kind: 'notice',
+      user: user ?? randomUUID(),
+      email: null,
+      changes: [alert],
+      at: clock().toISOString(),
+      isOwn: true,
+      device: deviceOf(client.userAgent),
+      provider: null,
+      url: notMeUrl,
+    });
+
+  const onRecord: ActivityListener = async (tx, { client }, events) => {
+    for (const { action, item, aside } of events) {
+      const user = typeof item === 'string' ? item : null;
+      if (action === 'lock') await raise(tx, 'failed_logins', user, client);
+      else if (aside?.isNewNetwork) await raise(tx, 'new_network', user, client);
+    }
+  };
+  activity.onRecord(new Set(['lock', 'login']), onRecord);
+
+  activity.onRefusal(async ({ client }, { action, item }, code, reason) => {
+    // A code is checked only after the password, or what replaces it, was correct.
+    const isWrongCode = action === 'login' && code === 'INVALID_OTP' && reason === 'wrong_code';
+    if (isWrongCode && typeof item === 'string') await raise(db, 'wrong_code', item, client);
+  });
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import {
+  countPasskeys,
+  deletePasskey,
+  insertPasskey,
+  listCredentials,
+  listPasskeys,
+  renamePasskey,
+} from '../../db/queries/auth/passkeys.js';
+import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
+import { spendState } from '../../db/queries/auth/spent-states.js';
+import { findRecipient } from '../../db/queries/mail/recipients.js';
+import { listIdentities, lockWaysIn } from '../../db/queries/providers/identities.js';
+import { userExists } from '../../db/queries/users/users.js';
+import { transact } from '../../db/transact.js';
+import { ApiError } from '../../schemas/errors.js';
+import {
+  maxPasskeyNameLength,
+  type Passkey,
+  type PasskeyCreationOptions,
+  type RegistrationCredential,
+} from '../../schemas/passkeys.js';
+import type { Activity } from '../activity/service.js';
+import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { StepUp } from '../auth/step-up/service.js';
+import type { WebAuthn } from '../auth/webauthn/service.js';
+import type { Clock } from '../platform/clock.js';
+import type { Principal } from '../server/caller.js';
+import { deviceOf } from '../server/device.js';
+
+/** Lets users manage their passkeys, and administrators those of other users. */
+export interface Passkeys {
+  /** What a browser needs to create a passkey for the caller. @throws {ApiError} INVALID_PAYLOAD if the caller has too many */
+  start(caller: Principal): Promise<PasskeyCreationOptions>;
+  /**
+   * Stores a passkey that a browser has created with the options from {@link start}.
+   * @param name undefined: the name of the browser and its system
+   * @throws {ApiError} INVALID_PAYLOAD, identical for every fault in the credential
+   */
+  add(caller: Principal, credential: RegistrationCredential, name: string | undefined): Promise<Passkey>;
+  /** The caller's passkeys, oldest first. */
+  list(caller: Principal): Promise<Passkey[]>;
+  /** @throws {ApiError} FORBIDDEN if the caller has no such passkey */
+  rename(caller: Principal, id: string, name: string): Promise<Passkey>;
+  /**
+   * Removes one of the caller's passkeys, and ends the caller's other sessions.
+   * @throws {ApiError} FORBIDDEN if the caller has no such passkey; UNPROCESSABLE_CONTENT if it is their only way to log in
+   */
+  remove(caller: Principal, id: string): Promise<void>;
+  /** The passkeys of any user, for administrators. @throws {ApiError} FORBIDDEN if there is no such user */
+  listOf(user: string): Promise<Passkey[]>;
+  /**
+   * Removes a passkey of any user, for administrators, and ends the user's sessions.
+   * @throws {ApiError} FORBIDDEN, UNPROCESSABLE_CONTENT; REAUTHENTICATION_REQUIRED if the user is an administrator
+   */
+  removeOf(caller: Principal, user: string, id: string): Promise<void>;
+}
+
+/** No one has more devices. Browsers receive the whole list when a passkey is added. */
+export const maxPasskeys = 25;
+
+const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
+const tooMany = () => refuse(`You have ${maxPasskeys} passkeys, which is the maximum. Remove one first.`);
+const notVerified = () => refuse('The passkey could not be verified. Request new options, and try again.');
+
+export function createPasskeys(deps: {
+  db: Executor;
+  clock: Clock;
+  webauthn: Pick<WebAuthn, 'creationOptions' | 'verifyRegistration'>;
+  stepUp: Pick<StepUp, 'requireFresh' | 'requireFreshOfAdministrator'>;
+  activity: Pick<Activity, 'record'>;
+  projectName(): Promise<string>;
+  /** Whether users can log in with a provider. */
+  isConfigured(provider: string): boolean;
+  hasPasswordLogin: boolean;
+}): Passkeys {
+  const { db, clock, webauthn, stepUp, activity, projectName, isConfigured, hasPasswordLogin } = deps;
+
+  /** Removes a passkey unless it is the user's only way to log in. Lock the user's row first. */
+  const remove = async (
+    tx: Executor,
+    caller: Principal,
+    user: string,
+    id: string,
+    ways: Awaited<ReturnType<typeof lockWaysIn>>,
+  ): Promise<void> => {
+    if (!ways || !(await deletePasskey(tx, user, id))) throw new ApiError('FORBIDDEN');
+    const mayUsePassword = hasPasswordLogin && ways.hasPassword && ways.provider === 'default';
+    const linked = await listIdentities(tx, user);
+    const mayUseProvider = linked.some(({ provider }) => isConfigured(provider));
+    if (!mayUsePassword && !mayUseProvider && (await countPasskeys(tx, user)) === 0) {
+      throw new ApiError('UNPROCESSABLE_CONTENT', {
+        reason: 'This passkey is the only way to log in to the account. Add another one first.',
+      });
+    }
+    await deleteSessionsOf(tx, [user], caller.userId === user ? caller.sessionId : null);
+    const item = id.toLowerCase();
+    await activity.record(tx, caller, [
+      { action: 'passkey_remove', collection: 'passkeys', item, aside: { owner: user } },
+    ]);
+  };
+
+  return {
+    start: async ({ userId }) => {
+      const user = await findRecipient(db, userId);
+      if (!user) throw new ApiError('INVALID_CREDENTIALS');
+      const known = await listCredentials(db, userId);
+      if (known.length >= maxPasskeys) throw tooMany();
+      const name = user.email ?? userId;
+      const displayName = [user.firstName, user.lastName].filter(Boolean).join(' ') || name;
+      return webauthn.creationOptions({ id: userId, name, displayName }, await projectName(), known);
+    },
+
+    add: async (caller, credential, name) => {
+      const { userId: user, client } = caller;
+      const verified = await webauthn.verifyRegistration(credential, user);
+      if (!verified) throw notVerified();
+      const { challenge, ...key } = verified;
+      const passkey = {
+        ...{ id: randomUUID(), user, ...key, createdAt: clock(), lastUsedAt: null },
+        name: name?.trim() ?? (deviceOf(client.userAgent) ?? 'Passkey').slice(0, maxPasskeyNameLength),
+      };
+      await transact(db, async (tx) => {
+        // The lock also keeps concurrent requests from exceeding the maximum.
+        if (!(await lockWaysIn(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
+        await requireLiveSession(tx, caller);
+        if ((await countPasskeys(tx, user)) >= maxPasskeys) throw tooMany();
+        if (!(await spendState(tx, challenge.id, challenge.expiresAt))) throw notVerified();
+        if (!(await insertPasskey(tx, passkey))) throw notVerified();
+        await activity.record(tx, caller, [
+          { action: 'passkey_add', collection: 'passkeys', item: passkey.id, aside: { owner: user } },
+        ]);
+      });
+      const { id, transports, aaguid, createdAt, isBackedUp } = passkey;
+      return {
+        ...{ id, name: passkey.name, transports, aaguid },
+        ...{ created_at: createdAt, last_used_at: null, backed_up: isBackedUp },
+      };
+    },
+
+    list: ({ userId }) => listPasskeys(db, userId),
+
+    rename: (caller, id, name) =>
+      db.transaction(async (tx) => {
+        const renamed = await renamePasskey(tx, caller.userId, id, name.trim());
+        if (!renamed) throw new ApiError('FORBIDDEN');
+        await activity.record(tx, caller, [
+          { action: 'update', collection: 'passkeys', item: renamed.id, changed: ['name'] },
+        ]);
+        return renamed;
+      }),
+
+    remove: (caller, id) =>
+      transact(db, async (tx) => {
+        const ways = await lockWaysIn(tx, caller.userId);
+        await requireLiveSession(tx, caller);
+        await remove(tx, caller, caller.userId, id, ways);
+      }),
+
+    listOf: async (user) => {
+      if (!(await userExists(db, user))) throw new ApiError('FORBIDDEN');
+      return listPasskeys(db, user);
+    },
+
+    removeOf: (caller, id, passkey) =>
+      transact(db, async (tx) => {
+        const user = id.toLowerCase();
+        const ways = await lockWaysIn(tx, user);
+        if (user === caller.userId) await stepUp.requireFresh(caller, tx);
+        else if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshOfAdministrator(caller, tx);
+        await remove(tx, caller, user, passkey, ways);
+      }),
+  };
+}

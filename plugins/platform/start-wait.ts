@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import ms from 'ms';
+import { isDatabaseUnavailable } from '../../db/failures.js';
+
+/** The start has waited long enough. */
+export class StartTimeoutError extends Error {
+  constructor(waited: number, cause: Error) {
+    super(`The service waited for ${ms(waited)} (START_TIMEOUT).`, { cause });
+    this.name = 'StartTimeoutError';
+  }
+}
+
+/** Waits, for a limited time, until the database can be used. */
+export interface StartWait {
+  /** Waits a moment before something is tried again. @throws {StartTimeoutError} when the time is up */
+  pause(reason: string | Error): Promise<void>;
+  /**
+   * Repeats `ping` and then `work` until neither fails because the database is unavailable.
+   * @param work can be repeated; the database may fail while it runs
+   */
+  untilAvailable(ping: () => Promise<unknown>, work: () => Promise<void>): Promise<void>;
+}
+
+const pauseMs = 200;
+const reportIntervalMs = 5_000;
+/** Milliseconds after which a database that accepts connections but does not respond counts as unavailable. */
+const attemptTimeoutMs = 5_000;
+
+/** @param report called immediately, and then every five seconds, with the reason for which the start waits */
+export function createStartWait(timeoutMs: number, report: (reason: string) => void): StartWait {
+  const begun = performance.now();
+  let nextReport = begun;
+
+  const pause: StartWait['pause'] = async (reason) => {
+    const now = performance.now();
+    if (now - begun >= timeoutMs)
+      throw new StartTimeoutError(timeoutMs, reason instanceof Error ? reason : new Error(reason));
+    if (now >= nextReport) {
+      report(reason instanceof Error ? rootCause(reason).message : reason);
+      nextReport = now + reportIntervalMs;
+    }
+    await sleep(pauseMs);
+  };
+
+  return {
+    pause,
+    untilAvailable: async (ping, work) => {
+      for (;;) {
+        try {
+          await withinTime(ping());
+          return await work();
+        } catch (error) {
+          if (error instanceof StartTimeoutError || !isDatabaseUnavailable(error)) throw error;
+          await pause(error as Error);
+        }
+      }
+    },
+  };
+}
+
+async function withinTime(work: Promise<unknown>): Promise<void> {
+  const late = Object.assign(new Error('PostgreSQL accepts connections, but does not respond'), { code: 'ETIMEDOUT' });
+  // An attempt that is given up may still fail later.
+  work.catch(() => {});
+  const timer = new AbortController();
+  try {
+    await Promise.race([
+      work,
+      sleep(attemptTimeoutMs, undefined, { signal: timer.signal }).then(() => Promise.reject(late)),
+    ]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** The innermost error, which the others describe less precisely. */
+export function rootCause(error: Error): Error {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCause(error.errors[0]);
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http';
+import plugin from 'fastify-plugin';
+import qs from 'qs';
+import { ApiError } from '../../schemas/errors.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** A body was sent but not read, because its Content-Type is missing or is not JSON. */
+    hasIgnoredBody: boolean;
+  }
+}
+
+// How the service reads a request: its framing, its query string, and its body.
+
+/**
+ * Detects requests that two servers could interpret differently: with different hosts, or with a second request hidden in the
+ * body (request smuggling). The service rejects such a request and closes the connection, because it is not certain where the
+ * next request begins (RFC 9112, 3.2, 6.1 and 6.3). Node itself rejects the obvious cases.
+ * @returns the reason; undefined if the request is unambiguous
+ */
+export function findFramingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The service supports only HTTP/1.1 and HTTP/1.0.';
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) return 'The request has more than one Host header.';
+  if (hosts === 0 && httpVersion === '1.1') return 'The Host header is missing.';
+  const { 'transfer-encoding': encoding, 'content-length': length } = headers;
+  if (length !== undefined && !/^(?:0|[1-9]\d*)$/.test(length)) return 'The Content-Length header is malformed.';
+  if (encoding === undefined) return undefined;
+  if (length !== undefined) return 'The request has both a Content-Length and a Transfer-Encoding header.';
+  const isChunked = httpVersion === '1.1' && encoding.toLowerCase() === 'chunked';
+  return isChunked ? undefined : 'The only supported transfer encoding is chunked, and only in HTTP/1.1.';
+}
+
+/**
+ * Parameters beyond these limits are kept in a form that no parameter accepts, and are rejected when they are parsed. Nothing may
+ * be dropped, because a query without one of its conditions could return more than the client requested. So the limits allow more
+ * parameters than fit into a request line, and names that are properties of every object are kept.
+ */
+const queryLimits: qs.IParseOptions = {
+  depth: 60,
+  parameterLimit: 100_000,
+  arrayLimit: 1000,
+  ignoreQueryPrefix: false,
+  plainObjects: true,
+  // The parser silently drops `__proto__`. In any other spelling it is an unknown name, which is rejected.
+  decoder: (text, decode, charset, type) => {
+    const decoded = decode(text, decode, charset);
+    return type === 'key' ? decoded.replaceAll('__proto__', '__proto__ ') : decoded;
+  },
+};
+
+/** The parameters of a query string, nested as in `filter[email][_eq]=…`. */
+export const parseQueryString = (text: string): Record<string, unknown> => qs.parse(text, queryLimits);
+
+const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
+
+/** Levels. Deeper than any valid payload, but not deep enough to overflow the stack of a recursive function. */
+const maxDepth = 64;
+
+/**
+ * Rejects requests with ambiguous framing, and parses bodies as JSON. An empty body is treated as `{}`. A body of any other type is
+ * ignored and also treated as `{}`, so only routes that require a field reject it.
+ */
+export const requestParsingPlugin = plugin(
+  async (app) => {
+    // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
+    app.addHook('onRequest', async (request) => {
+      const reason = findFramingFault(request.raw);
+      if (reason !== undefined) throw refuse(reason);
+    });
+
+    // Refuses `__proto__` and `constructor.prototype` keys.
+    const parseJson = app.getDefaultJsonParser('error', 'error');
+    app.removeAllContentTypeParsers();
+
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+      if (body.length === 0) return done(null, {});
+      let parsed: { error: Error | null; value?: unknown } | undefined;
+      parseJson(request, decode(body), (error, value) => {
+        parsed = { error, value };
+      });
+      if (!parsed || parsed.error) return done(refuse('The body is not valid JSON.'));
+      const fault = faultOf(parsed.value);
+      if (fault !== undefined) return done(refuse(fault));
+      done(null, parsed.value);
+    });
+    app.decorateRequest('hasIgnoredBody', false);
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+      request.hasIgnoredBody = body.length > 0;
+      done(null, {});
+    });
+
+    app.addHook('preValidation', async (request) => {
+      request.body ??= {};
+    });
+  },
+  { name: 'request-parsing' },
+);
+
+function decode(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw refuse('The body is not valid UTF-8.');
+  }
+}
+
+/** The fault in a parsed body, if any. */
+function faultOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'The body must be a JSON object or array.';
+  if (isDeeperThan(value, maxDepth)) return `The body is nested more than ${maxDepth} levels deep.`;
+  if (!isStorable(value)) return 'A string in the body contains a NUL character or an unpaired surrogate.';
+  return undefined;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
+}
+
+/** Whether all texts in a value can be stored and hashed without loss: well-formed, and without NUL, which PostgreSQL rejects. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item));
+}

@@ -1,0 +1,50 @@
+import { RequestEmailLoginBody } from '../../schemas/email-login.js';
+import { ApiError, errorResponses } from '../../schemas/errors.js';
+import { type App, noContent } from '../app.js';
+
+export function requestEmailLogin(app: App): void {
+  app.post(
+    '/email/request',
+    {
+      config: { access: 'anonymous', beforeTfa: true, recordedAs: ['email_login_request', 'users'] },
+      schema: {
+        operationId: 'requestEmailLogin',
+        tags: ['Authentication'],
+        summary: 'Request a sign-in code',
+        description:
+          'Sends an email with a six-digit code and a link, if the address belongs to an active user who does not sign in through a provider. The response is always the same, even if the address is unknown or too many emails were requested recently. The code and the link are valid for ten minutes. A new request voids the previous one. Fails with `FORBIDDEN` unless the setting `email_login` is turned on. With an empty body, the service sends a code for `POST /auth/reauthenticate` to the address of the user who is signed in, regardless of the setting. It does so only for users for whom `methods` in `REAUTHENTICATION_REQUIRED` contains `email`.',
+        body: RequestEmailLoginBody,
+        response: {
+          204: {
+            ...noContent('The request was accepted.'),
+            headers: {
+              'set-cookie': {
+                type: 'string',
+                description:
+                  'The cookie that lets `POST /auth/email` recognize this browser. Not set if you send `binding`.',
+              },
+            },
+          },
+          ...errorResponses('FORBIDDEN'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { email, redirect, binding } = request.body;
+      if (email === undefined) {
+        const isForSession = request.principal !== null && redirect === undefined && binding === undefined;
+        if (!isForSession) throw new ApiError('INVALID_PAYLOAD', { reason: 'email is required' });
+        await app.emailLogin.requestConfirmation(request.currentUser);
+        return reply.code(204).send();
+      }
+      if (binding !== undefined) {
+        await app.emailLogin.request({ email, redirect, binding: ['app', binding] }, request.client);
+        return reply.code(204).send();
+      }
+      const { value, hash } = app.emailLoginBrowser.choose(request);
+      await app.emailLogin.request({ email, redirect, binding: ['browser', hash] }, request.client);
+      app.emailLoginBrowser.set(reply, value);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,8 @@
+import type { App } from '../app.js';
+
+/** The well-known URL by which password managers find the page for changing the password. */
+export function changePassword(app: App): void {
+  app.get('/change-password', { schema: { hide: true } }, async (_request, reply) =>
+    reply.header('cache-control', 'no-store').redirect('../account/security?change=password'),
+  );
+}

@@ -1,0 +1,34 @@
+import { errorResponses } from '../../schemas/errors.js';
+import { AddPasskeyBody, PasskeyResponse } from '../../schemas/passkeys.js';
+import type { App } from '../app.js';
+
+export function addPasskey(app: App): void {
+  app.post(
+    '/me/passkeys',
+    {
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        beforeTfa: true,
+        isSelfService: true,
+        recordedAs: ['passkey_add', 'passkeys'],
+      },
+      schema: {
+        operationId: 'addPasskey',
+        tags: ['Passkeys'],
+        summary: 'Add a passkey',
+        description:
+          'Adds a passkey to your account, so that you can sign in with it. Send what the browser returns for options from `POST /users/me/passkeys/options`. If the passkey cannot be verified, the response is `INVALID_PAYLOAD`, regardless of the reason. Requires a fresh session. If you send no `name`, the passkey gets the name of the browser. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+        body: AddPasskeyBody,
+        response: {
+          200: { ...PasskeyResponse, description: 'The new passkey.' },
+          ...errorResponses('ROUTE_NOT_FOUND'),
+        },
+      },
+    },
+    async (request) => {
+      const { credential, name } = request.body;
+      return { data: await app.passkeys.add(request.currentUser, credential, name) };
+    },
+  );
+}

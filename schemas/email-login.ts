@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox';
+import { Email, named } from './common.js';
+import { SessionMode } from './sessions.js';
+
+const Binding = (description: string) => Type.Optional(Type.String({ minLength: 32, maxLength: 1024, description }));
+
+const exampleBinding = 'pVn0mTgRz7YkQ2cXwLhB4sUjE9aDf1oK';
+
+export const RequestEmailLoginBody = named(
+  'RequestEmailLoginBody',
+  Type.Object(
+    {
+      email: Type.Optional(
+        Email("The user's email address, in any letter case. Omit it to request a code for your own session."),
+      ),
+      redirect: Type.Optional(
+        Type.String({
+          maxLength: 1024,
+          description:
+            'The path to which the page behind the link redirects after the login. It must be a path of the account pages.',
+        }),
+      ),
+      binding: Binding(
+        'For apps without cookies: at least 32 random characters, to be sent again with the code. The code works only with the same value.',
+      ),
+    },
+    {
+      additionalProperties: false,
+      examples: [{ email: 'ada@example.com' }, { email: 'ada@example.com', binding: exampleBinding }, {}],
+    },
+  ),
+);
+
+export const LoginWithEmailBody = named(
+  'LoginWithEmailBody',
+  Type.Object(
+    {
+      email: Type.Optional(Email("The user's email address, in any letter case. Required with `code`.")),
+      code: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description:
+            'The code from the email. It works only in the browser that requested it, or with its `binding`.',
+        }),
+      ),
+      binding: Binding('The `binding` from the request, for apps without cookies.'),
+      token: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            'The token from the link in the email. It works in any browser. Send it without `email` and `code`.',
+        }),
+      ),
+      mode: Type.Optional(SessionMode),
+      otp: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: 'The one-time password, or a recovery code. Required if two-factor authentication is turned on.',
+        }),
+      ),
+    },
+    {
+      additionalProperties: false,
+      description: 'Either `email` and `code`, or `token`.',
+      examples: [
+        { email: 'ada@example.com', code: '492039' },
+        { email: 'ada@example.com', code: '492039', binding: exampleBinding },
+        { token: 'oZ3d8Xq1mV7sKc5tYwLhB4uRjE9aDf2oPnG6iTe0MxA', mode: 'session' },
+      ],
+    },
+  ),
+);

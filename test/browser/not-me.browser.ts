@@ -1,0 +1,81 @@
+import t from 'tap';
+import { createAccount } from '../helpers/accounts.js';
+import { barriers, newPerson, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { day } from '../helpers/clock.js';
+import { startClockedService } from '../helpers/clocked-service.js';
+import { linkIn, mailsTo } from '../helpers/mails.js';
+
+/** The page behind the link "This wasn't me" in a security notice. */
+
+const service = await startClockedService(t);
+const browser = await startBrowser(t);
+const { app } = service;
+
+/** A user who got a notice of many failed sign-ins, and the path of its link. */
+async function notified() {
+  const user = await createAccount(app);
+  for (let tries = 0; tries < 25; tries++) {
+    await service.post('/auth/login', { email: user.email, password: 'a wrong guess' });
+  }
+  const text = (await mailsTo(app, user.email)).at(-1)?.text ?? '';
+  const link = /\/account\/not-me\?token=\S+/.exec(text)?.[0] ?? '';
+  service.clock.advance(day);
+  return { ...user, link };
+}
+
+t.test('after one click, all sessions have ended, and an email to choose a new password is on its way', async (t) => {
+  const { email, password, link } = await notified();
+  const attacker = await newPerson(browser, service);
+  await signIn(attacker, email, password);
+  await seesOwnAccount(attacker);
+
+  const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
+  const { page } = person;
+  await person.open(link);
+  t.equal(new URL(page.url()).search, '', 'the token is not in the address bar');
+  await attacker.page.reload();
+  await seesOwnAccount(attacker);
+  t.pass('opening the page changes nothing');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'You are signed out everywhere' }).waitFor();
+  t.strictSame(person.complaints(), []);
+  await attacker.page.reload();
+  await attacker.page.waitForURL(/\/account\/login/);
+
+  const reset = (await mailsTo(app, email)).at(-1) ?? { text: '' };
+  await person.open(`${linkIn(reset).pathname}${linkIn(reset).search}`);
+  await page.getByLabel('New password').fill('a calm meadow in autumn');
+  await page.getByRole('button', { name: 'Save password' }).click();
+  await seesOwnAccount(person);
+});
+
+t.test('the page is accessible, fits small screens in every language, and explains an expired link', async (t) => {
+  const { link } = await notified();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const person = await newPerson(browser, service, {
+      colorScheme,
+      bypassCSP: true,
+      viewport: { width: 320, height: 640 },
+    });
+    const { page } = person;
+    const check = async (what: string) => {
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/not-me-${what}-${colorScheme}.png` });
+      t.strictSame(await barriers(person), [], `${what} ${colorScheme}`);
+      t.equal(await page.evaluate('document.documentElement.scrollWidth > 320'), false, what);
+    };
+    for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+      await person.open(`${link}&lang=${lang}`);
+      await check(lang);
+      await page.locator('#confirm [type=submit]').click();
+      await page.locator('[data-part=done]').waitFor();
+      await check(`${lang}-done`);
+    }
+  }
+  service.clock.advance(8 * day);
+  const late = await newPerson(browser, service);
+  await late.open(link);
+  await late.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await late.page.getByText('The link has expired.').waitFor();
+  t.match(await readable(late), 'Reset your password');
+});

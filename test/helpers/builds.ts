@@ -1,0 +1,34 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Test } from 'tap';
+import { serverFile } from './service.js';
+import { atEndOf } from './teardown.js';
+
+/** The folders of a build that a service does not need. */
+const unneeded = new Set(['test', 'bench', 'scripts']);
+
+/** Creates a newer build of the service, with one more migration. Returns its server file. It is removed when the test ends. */
+export function createNewerBuild(t: Test, { tag, sql }: { tag: string; sql: string }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-newer-'));
+  atEndOf(t, () => rmSync(folder, { recursive: true, force: true }));
+  const dist = dirname(serverFile);
+  cpSync(dist, join(folder, 'dist'), {
+    recursive: true,
+    filter: (source) => !source.endsWith('.map') && !unneeded.has(source.slice(dist.length + 1)),
+  });
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const migrations = join(folder, 'dist/db/migrations');
+  const file = join(migrations, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(file, 'utf8'));
+  const last = journal.entries.at(-1);
+  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1_000, tag });
+  writeFileSync(file, JSON.stringify(journal));
+  writeFileSync(join(migrations, `${tag}.sql`), sql);
+  return join(folder, 'dist/server.js');
+}
+
+/** The newest migration of this build. */
+export function newestMigration(): string {
+  return JSON.parse(readFileSync('db/migrations/meta/_journal.json', 'utf8')).entries.at(-1).tag;
+}

@@ -1,0 +1,160 @@
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { rows } from '../../db/client.js';
+import { createAccount, createTfaAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
+import { startTestApp, type TestApp } from '../helpers/app.js';
+import { day, minute } from '../helpers/clock.js';
+import { loginsOf } from '../helpers/logins.js';
+import { mailsTo } from '../helpers/mails.js';
+import { refused } from '../helpers/refusals.js';
+import { openSession } from '../helpers/sessions.js';
+
+/** Notices of suspicious sign-ins, and the link in every notice. */
+
+const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
+const { app, clock, post, get } = service;
+const { right, wrong, logIn, allow } = loginsOf(service);
+
+const subjects = async (email: string, to: TestApp = service) =>
+  (await mailsTo(to.app, email)).map(({ subject }) => subject);
+
+let networks = 0;
+const newNetwork = () => `198.51.100.${++networks}`;
+
+t.test('a sign-in from a new network sends a notice, at most once an hour', async (t) => {
+  const user = await createAccount(app);
+  const [home, away] = [newNetwork(), newNetwork()];
+  t.equal((await right(user, home)).statusCode, 200);
+  await right(user, home);
+  t.strictSame(await subjects(user.email), [], 'the first sign-in of a user, and the same network again');
+  await right(user, away);
+  t.strictSame(await subjects(user.email), ['New sign-in to Gatehouse']);
+  await right(user, away);
+  await right(user, newNetwork());
+  t.equal((await subjects(user.email)).length, 1, 'a known network, and a new one within the hour');
+  clock.advance(61 * minute);
+  await right(user, newNetwork());
+  t.equal((await subjects(user.email)).length, 2, 'after an hour');
+});
+
+t.test('a wrong code after the correct password sends a notice', async (t) => {
+  const user = await createTfaAccount(app);
+  const from = newNetwork();
+  const attempt = (password: string, otp?: string) => logIn(user.email, password, from, otp ? { otp } : {});
+  t.equal((await attempt(user.password)).json().errors[0].extensions.code, 'INVALID_OTP');
+  await attempt('a wrong guess', '000000');
+  t.strictSame(await subjects(user.email), [], 'a missing code, and a wrong password');
+  await attempt(user.password, '000000');
+  t.strictSame(await subjects(user.email), ['Wrong code at a sign-in to Gatehouse']);
+  await attempt(user.password, '000000');
+  t.equal((await subjects(user.email)).length, 1, 'once an hour');
+});
+
+t.test('many failed sign-ins send a notice, and the service does the same for an unknown address', async (t) => {
+  await allow(3);
+  const user = await createAccount(app);
+  const queued = async () => {
+    const [{ count } = { count: 0 }] = await rows<{ count: number }>(
+      app.db,
+      sql`select count(*)::integer as count from pgboss.job where name = 'mail'`,
+    );
+    return count;
+  };
+  const failing = async (email: string) => {
+    const before = await queued();
+    const from = newNetwork();
+    for (let tries = 0; tries < 3; tries++) await wrong({ email }, from);
+    return (await queued()) - before;
+  };
+  t.equal(await failing(user.email), 1);
+  t.equal(await failing('nobody@example.com'), 1);
+  t.strictSame(await subjects(user.email), ['Many failed sign-ins to Gatehouse']);
+  t.strictSame(await subjects('nobody@example.com'), []);
+  await updateAccount(app, user.id, { status: 'suspended' });
+  clock.advance(61 * minute);
+  await failing(user.email);
+  t.equal((await subjects(user.email)).length, 1, 'not to users who are not active');
+  await allow(25);
+});
+
+/** A user with a session who has received a notice. */
+async function notified(columns: Parameters<typeof createAccount>[1] = {}) {
+  const user = await createAccount(app, columns);
+  const headers = await openSession(app, user.id);
+  await app.db.transaction((tx) =>
+    app.activity.record(tx, { userId: user.id, client: { ...anyClient, userAgent: null } }, [
+      { action: 'lock', collection: 'users', item: user.id },
+    ]),
+  );
+  const text = (await mailsTo(app, user.email)).at(-1)?.text ?? '';
+  const link = new URL(/^http\S+\/account\/not-me\?token=\S+$/m.exec(text)?.[0] ?? 'none:');
+  return { ...user, headers, link, token: link.searchParams.get('token') ?? '' };
+}
+const anyClient = {
+  ip: '192.0.2.1',
+  network: '192.0.2.1',
+  requestId: 'a-test',
+  abandoned: new AbortController().signal,
+};
+
+const secure = (token: string) => post('/account/not-me', { token });
+
+t.test('the link in a notice ends all sessions and starts a password reset, only after a click', async (t) => {
+  const user = await notified();
+  const page = await get(`${user.link.pathname}${user.link.search}`);
+  t.equal(page.statusCode, 200);
+  t.notMatch(page.body, user.email);
+  t.equal((await get('/users/me', user.headers)).statusCode, 200, 'opening the page changes nothing');
+  await post('/users/me/email', { email: 'attacker@example.com' }, user.headers);
+  const confirm = (await mailsTo(app, 'attacker@example.com')).at(-1)?.text ?? '';
+  t.equal((await secure(user.token)).statusCode, 204);
+  t.equal((await get('/users/me', user.headers)).statusCode, 401);
+  const mails = await mailsTo(app, user.email);
+  t.match(mails.at(-1)?.subject, 'Reset your Gatehouse password');
+  t.match(mails.at(-1)?.text, '/account/reset-password?token=');
+  const token = /token=(\S+)/.exec(confirm)?.[1] ?? '';
+  refused(t, await post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the pending change of address');
+
+  await updateAccount(app, user.id, { password: null, email: `moved-${user.email}` });
+  const later = await openSession(app, user.id);
+  t.equal((await secure(user.token)).statusCode, 204, 'also after an attacker has changed the account');
+  t.equal((await get('/users/me', later)).statusCode, 401);
+  t.equal((await storedUser(app, user.id)).status, 'active');
+});
+
+t.test('the link does nothing else, and cannot be forged', async (t) => {
+  const user = await notified();
+  refused(
+    t,
+    await post('/auth/password/reset', { token: user.token, password: 'an entirely new password' }),
+    'FORBIDDEN',
+    'a reset',
+  );
+  refused(t, await secure(`${user.token.slice(0, -4)}AAAA`), 'INVALID_TOKEN', 'a forged token');
+  refused(t, await secure('x'), 'INVALID_TOKEN', 'not a token');
+  await post('/auth/password/request', { email: user.email });
+  const reset = /token=(\S+)/.exec((await mailsTo(app, user.email)).at(-1)?.text ?? '')?.[1] ?? '';
+  refused(t, await secure(reset), 'FORBIDDEN', 'a token for a reset');
+  const foreign = await post('/account/not-me', { token: user.token }, { origin: 'https://evil.example' });
+  refused(t, foreign, 'FORBIDDEN', 'another site');
+  t.equal((await get('/users/me', user.headers)).statusCode, 200);
+
+  const gone = await notified();
+  await deleteAccount(app, gone.id);
+  refused(t, await secure(gone.token), 'FORBIDDEN', 'a deleted user');
+  const other = await notified({ provider: 'github', externalIdentifier: 'someone' });
+  const before = await subjects(other.email);
+  t.equal((await secure(other.token)).statusCode, 204);
+  t.strictSame(await subjects(other.email), before, 'no reset for users of a provider');
+  clock.advance(8 * day);
+  refused(t, await secure(user.token), 'TOKEN_EXPIRED', 'an expired link');
+});
+
+t.test('EMAIL_SECURITY_NOTICES=false turns these notices off', async (t) => {
+  const quiet = await startTestApp(t, { EMAIL_SECURITY_NOTICES: 'false' });
+  const user = await createAccount(quiet.app);
+  const logins = loginsOf(quiet);
+  await logins.right(user, '198.51.100.1');
+  t.equal((await logins.right(user, '198.51.100.2')).statusCode, 200);
+  t.strictSame(await subjects(user.email, quiet), []);
+});

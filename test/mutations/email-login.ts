@@ -1,0 +1,102 @@
+import type { Mutation } from './mutation.js';
+
+const tests = ['test/auth/email-login.test.ts'];
+
+/** Signing in with a code or a link from an email. */
+export const emailLogin: readonly Mutation[] = [
+  {
+    ids: [],
+    fault: 'a code from an email works in any browser',
+    edits: [
+      {
+        find: "isAmong(emailCodes.bindingHash, bindingHashes, 'text'),",
+        replace: '',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'wrong codes from an email do not void the request',
+    edits: [
+      {
+        find: '- case when ${isRight} then 0 else 1 end',
+        replace: '- case when ${isRight} then 0 else 0 end',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'a code or link from an email can be used several times',
+    edits: [
+      {
+        in: 'useEmailCode',
+        find: 'return used.length === 1;',
+        replace: 'return used.length >= 0;',
+      },
+      {
+        in: 'useEmailCode',
+        find: '.delete(emailCodes)',
+        replace: '.update(emailCodes).set({ user })',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'a code from an email does not expire',
+    edits: [{ find: 'gt(emailCodes.expiresAt, now),', replace: '' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'a code from an email works after the account has changed',
+    edits: [{ find: 'and u.used_links = ${emailCodes.usedLinks})', replace: ')' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'signing in by email skips the second factor',
+    edits: [
+      {
+        under: 'plugins/auth/email-login',
+        find: 'const code = await secondFactor.require(user, otp, client);',
+        replace: 'const code = await secondFactor.require({ ...user, tfaSecret: null }, otp, client);',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'the setting does not turn off signing in by email',
+    edits: [{ find: 'if (!settings.email_login) throw', replace: 'if (settings.email_login === undefined) throw' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'users of a provider can sign in by email',
+    edits: [
+      {
+        find: "email_login: ({ status, provider }: Recipient) => status === 'active' && provider === 'default',",
+        replace: "email_login: ({ status }: Recipient) => status === 'active',",
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'a code from an email makes any session of the user fresh',
+    edits: [
+      {
+        find: "emailProofs.check(user.id, 'reauthentication', code, [['session', sessionId]])",
+        replace: "emailProofs.check(user.id, 'reauthentication', code, [['session', '']])",
+      },
+      {
+        find: "emailCodes.bindingHashes(['session', sessionId])",
+        replace: "emailCodes.bindingHashes(['session', ''])",
+      },
+    ],
+    tests: ['test/auth/step-up/email-code.test.ts'],
+  },
+];

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import t from 'tap';
+import { loggerOptions } from '../../plugins/server/logging.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+
+const METRICS_TOKEN = 'the-token-that-prometheus-has';
+
+t.test('the log of requests', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const logger = loggerOptions('debug', stream as unknown as NodeJS.WriteStream);
+  const { app, get } = await startTestApp(t, { METRICS_TOKEN }, { logger });
+  const levelsAfter = async (path: string, headers: Record<string, string> = {}) => {
+    lines.length = 0;
+    await get(path, headers);
+    return lines.filter(({ msg }) => msg === 'request').map(({ level }) => level);
+  };
+
+  t.test('probes are logged at the level debug', async (t) => {
+    for (const path of ['/server/ping', '/server/health', '/server/health/'])
+      t.strictSame(await levelsAfter(path), [20], path);
+    t.strictSame(await levelsAfter('/metrics', bearer(METRICS_TOKEN)), [20]);
+    app.health.startDraining();
+    t.strictSame(await levelsAfter('/server/health'), [20], 'also when the instance is not healthy');
+  });
+
+  t.test('all other requests, and rejected probes, are logged at the level info', async (t) => {
+    for (const path of ['/server/info', '/nowhere', '/metrics', '/users/me'])
+      t.strictSame(await levelsAfter(path), [30], path);
+    t.strictSame(await levelsAfter('/server/health', bearer('nobody')), [30]);
+  });
+
+  t.test('the address of a client is logged even if it does not send HTTP', async (t) => {
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = app.server.address() as { port: number };
+    lines.length = 0;
+    const broken = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.4' });
+    broken.resume().write('nonsense\r\n\r\n');
+    await once(broken, 'close');
+    t.match(
+      lines.filter(({ msg }) => msg === 'request'),
+      [{ status: 400, ip: '127.0.0.4' }],
+    );
+  });
+});
