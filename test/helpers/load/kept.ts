@@ -92,7 +92,7 @@ function stateOf(ledger: Ledger): string {
   const held = ledger.sessions.map(({ id, generation }) => `('${id}'::uuid, ${generation})`);
   return `
     with mails as materialized (
-      select data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email from (
+      select coalesce(data -> 'changes' ->> 0, data ->> 'kind') as kind, data ->> 'user' as "user", data ->> 'email' as email from (
         select name, data from pgboss.job union all select name, data from pgboss.archive
       ) as jobs where name = 'mail'
     ),
@@ -127,7 +127,7 @@ const recordedActions = {
   reset: 'password_reset',
   logged_in: 'login',
 };
-const mailKinds = { registration_mails: 'registration', invite_mails: 'invite', notices: 'notice' };
+const mailKinds = { registration_mails: 'registration', invite_mails: 'invite', notices: 'password_changed' };
 
 const countsOf = (column: string, names: Readonly<Record<string, string>>): string =>
   Object.entries(names)
