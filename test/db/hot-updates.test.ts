@@ -5,10 +5,12 @@ import { rows } from '../../db/client.js';
 import { deleteExpiredSessions } from '../../db/queries/auth/sessions.js';
 import { sessions, users, userUses } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
+import { createTestDatabase } from '../helpers/databases.js';
 import { watchPlans } from '../helpers/plans.js';
 import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
 import { logIn, refresh, sessionOf } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
+import { atEndOf } from '../helpers/teardown.js';
 import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
 
 /** Logins and refreshes are the most frequent writes. They must not write the rows of users, or entries in their indexes. */
@@ -18,7 +20,10 @@ interface Updates {
   hot: number;
 }
 
-const service = await startTestApp(t);
+// A new database, because the statistics of a reused one include earlier tests.
+const database = await createTestDatabase();
+atEndOf(t, database.drop);
+const service = await startTestApp(t, {}, { database: database.location });
 const { app, clock } = service;
 const day = 86_400_000;
 
