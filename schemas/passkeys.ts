@@ -192,7 +192,7 @@ export const PasskeyCreationOptions = named(
       user: Closed(
         {
           id: Bytes("The bytes of the user's ID"),
-          name: Type.String({ description: "The user's email address, or the ID if there is none." }),
+          name: Type.String({ description: "The user's email address, or the ID of a user without one." }),
           displayName: Type.String({ description: "The user's name." }),
         },
         { description: 'The user, as the browser shows them.' },

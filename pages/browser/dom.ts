@@ -1,4 +1,4 @@
-/** The first element that matches. @throws if there is none */
+/** The first matching element. @throws if no element matches */
 export function find<E extends Element = HTMLElement>(selector: string, root: ParentNode = document): E {
   const element = root.querySelector<E>(selector);
   if (!element) throw new Error(`The page has no ${selector}.`);

@@ -27,7 +27,7 @@ import type { QueryLimitsOf } from './query-limits.js';
 export interface Meta {
   total_count?: number;
   filter_count?: number;
-  /** Null: there are no more items. */
+  /** Null on the last page. */
   next_cursor?: string | null;
 }
 
@@ -160,8 +160,8 @@ const maxKeys = (limits: ReadLimits, { limit, fields }: Query): number =>
 
 /**
  * Reads the items of one page.
- * @returns `last` is the position after which the next page starts. Null: the next page starts at the first row. Undefined: there
- *   are no more items.
+ * @returns `last` is the position after which the next page starts. Null: the next page starts at the first row. Undefined: this
+ *   was the last page.
  */
 async function readPage(query: ListQuery, read: Read): Promise<{ items: Item[]; last: Position | null | undefined }> {
   const { limit, after = null } = query;

@@ -78,7 +78,7 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
     };
   }
 
-  /** Describes the fault of an email; undefined: there is none. */
+  /** Says what is wrong with an email, or returns undefined. */
   function faultOf(kind: MailKind, input: MailInput): string | undefined {
     try {
       const { subject, html, text } = renderNow(kind, input);

@@ -11,7 +11,7 @@ export interface MailInput {
   url: string | null;
   /** The code in the email; null: it has none. */
   code?: string | null;
-  /** The page where users can request a new password, for the email that offers this as a second link; null: there is none. */
+  /** The page where users can request a new password, for the email that offers this as a second link, or null. */
   passwordUrl?: string | null;
   /** How long the link in `url` can be used, in milliseconds; null: it does not expire. */
   validFor: number | null;

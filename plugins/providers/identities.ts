@@ -19,7 +19,7 @@ export interface Identities {
   list(caller: Principal): Promise<IdentityRecord[]>;
   /**
    * Unlinks an account, which can then no longer log the caller in, and ends the caller's other sessions. If it was the primary
-   * account, another account replaces it or, if there is none, the password or the passkeys.
+   * account, another account replaces it. Without another account, the password or the passkeys do.
    * @throws {ApiError} FORBIDDEN when the account is not linked to the caller; UNPROCESSABLE_CONTENT when the caller could not log
    *   in without it, or when their role comes from this provider, because they would then keep the role permanently
    */

@@ -68,7 +68,7 @@ export interface Changes {
   authenticatorData?: (data: Buffer) => Buffer;
   signature?: (signature: Buffer) => Buffer;
   userHandle?: string | null;
-  /** The attestation statement; by default, there is none. */
+  /** The attestation statement. Default: none. */
   attestation?: (
     data: Buffer,
     clientDataHash: Buffer,

@@ -1,6 +1,6 @@
 /** Metrics in the text format of Prometheus. */
 export interface MetricsText {
-  /** The value of a sample; undefined if there is none with exactly these labels. */
+  /** The value of the sample with exactly these labels, or undefined. */
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
   /** The samples of a metric, by their labels as in the text. */
   samples(name: string): Readonly<Record<string, number>>;

@@ -54,7 +54,7 @@ export const passkeys: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'a passkey signs in whoever the user handle says',
+    fault: 'a passkey signs in the user of the user handle, even if another user owns it',
     edits: [
       {
         find: 'const isSameUser = passkey !== undefined && userHandle === handleOf(user);',

@@ -18,7 +18,7 @@ import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
-const metricsToken = 'the-token-of-whoever-counts';
+const metricsToken = 'the-token-for-reading-metrics';
 const service = await startWithAdmin(t, {
   PUBLIC_URL: publicUrl,
   REGISTRATION_ANSWER_TIME: '1ms',

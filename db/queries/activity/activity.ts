@@ -138,7 +138,7 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** The lowest position outside of these ends, where the chain must not have rows; null when there is none. */
+/** The lowest position outside of these ends, where the chain must not have rows, or null. */
 export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
   const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
   const [found] = await executor

@@ -173,7 +173,7 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
  * same second factor and, if a password was checked, the same password. In a transaction, the row stays locked until its end, so
  * that nothing can end the user's sessions in between. This is a single statement, so it needs no transaction of its own and only one
  * round trip.
- * @param changes.newPassword a new hash of the same password, to replace the stored one; null: there is none
+ * @param changes.newPassword a new hash of the same password, to replace the stored one, or null
  * @param changes.counted keys of login attempts to delete
  * @returns `isNewNetwork`: whether the user has never logged in from this network, but has from others; undefined when the login is
  *   no longer valid, and then nothing was written

@@ -72,8 +72,8 @@ export function onClick(selector, action) {
 }
 
 /**
- * Returns the token of the link that opened the page, and removes it from the address bar. It is kept for a reload. If
- * there is none, shows that the link cannot be used.
+ * Returns the token of the link that opened the page, and removes it from the address bar. It is kept for a reload. Without
+ * a token, the page says that the link cannot be used.
  */
 export function takeToken() {
   const token = new URLSearchParams(location.search).get('token') ?? history.state ?? '';

@@ -143,7 +143,7 @@ interface CachedLock {
   /** Milliseconds since 1970. */
   until: number;
   limit: number;
-  /** The user whose account is locked; null if there is none. */
+  /** The user whose account is locked, or null. */
   subject: string | null;
 }
 

@@ -39,7 +39,7 @@ export interface Passwords {
   /**
    * Checks a password. Without a hash to check against, it does the same work and returns false, so that the time reveals
    * nothing. A malformed hash matches no password.
-   * @param stored PHC string, or null if there is none
+   * @param stored PHC string, or null
    */
   verify(stored: string | null, password: string, from?: From): Promise<boolean>;
   /** Whether a hash was created with parameters other than the current ones. */

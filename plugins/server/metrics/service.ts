@@ -141,7 +141,7 @@ export function createMetrics(sources: Sources): Metrics {
   );
   gauge(
     'gatehouse_oldest_waiting_mail_age_seconds',
-    'Age of the oldest email that is still to be sent; 0 if there is none.',
+    'Age of the oldest email that has not been sent yet. 0 if all have been sent.',
     () => {
       const mails = sources.mails();
       return mails && (secondsSince(mails.oldest) ?? 0);
