@@ -1,160 +1,27 @@
-import { isIP } from 'node:net';
-import { FormatRegistry, type StaticDecode, type StringOptions, Type } from '@sinclair/typebox';
-import bytes from 'bytes';
+import { type StaticDecode, Type } from '@sinclair/typebox';
 import ms, { type StringValue } from 'ms';
-import { Email, emailPattern, hashStart } from './common.js';
+import { Email, hashStart } from './common.js';
+import {
+  type About,
+  bearerToken,
+  choice,
+  cookieDomain,
+  cookieName,
+  durationText,
+  flag,
+  integer,
+  lifetime,
+  lifetimeOrNone,
+  listOf,
+  minSecretLength,
+  period,
+  sameSite,
+  size,
+  text,
+  urlList,
+} from './config-values.js';
 import { keyPairAlgorithms } from './jwks.js';
 import type { ProviderConfig } from './provider-config.js';
-
-/** The documentation of a variable. `expected` completes the sentence "expected …" in an error message. */
-export interface About {
-  description: string;
-  default?: unknown;
-  expected?: string;
-  /** Never repeat the value in a message. */
-  secret?: boolean;
-}
-
-export const text = (options: About & StringOptions) => Type.String({ minLength: 1, expected: 'text', ...options });
-
-const integer = (minimum: number, maximum: number, options: About) =>
-  Type.Integer({ minimum, maximum, expected: `an integer from ${minimum} to ${maximum}`, ...options });
-
-/** A token for an Authorization header, which can contain only these characters. */
-const bearerToken = (minLength: number, description: string) =>
-  Type.Optional(
-    Type.String({
-      minLength,
-      maxLength: 255,
-      pattern: '^[\\x21-\\x7e]+$',
-      secret: true,
-      expected: `${minLength} to 255 characters of printable ASCII, without spaces`,
-      description,
-    }),
-  );
-
-export const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
-
-export const choice = <const T extends readonly string[]>(values: T, options: About) =>
-  Type.Unsafe<T[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      { expected: `one of ${values.join(', ')}`, ...options },
-    ),
-  );
-
-const durationText = (pattern: string, options: About & { default: StringValue }) =>
-  Type.Transform(Type.String({ pattern, expected: 'a duration such as 10s, 15m, 12h, or 7d', ...options }))
-    .Decode((value) => ms(value as StringValue))
-    .Encode((value) => ms(value) as StringValue);
-
-/** `15m`, `7d`, `12h`; decoded to milliseconds. At least one second, which is the unit of time in tokens. */
-const lifetime = (options: About & { default: StringValue }) =>
-  durationText('^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$', options);
-
-/** The same, or `0`. */
-const lifetimeOrNone = (options: About & { default: StringValue }) =>
-  durationText('^(0|[1-9](\\d{0,5}[smh]|\\d{0,3}[dw]))$', {
-    expected: 'a duration such as 12h or 90d, or 0',
-    ...options,
-  });
-
-/** `15m`, `500ms` or `0`; decoded to milliseconds. */
-const period = (options: About & { default: StringValue }) => durationText('^(0|\\d{1,5}(ms|s|m|h|d))$', options);
-
-/** `1mb`, `512kb`; decoded to bytes. */
-const size = (options: About & { default: string }) =>
-  Type.Transform(
-    Type.String({ pattern: '^[1-9]\\d{0,5}(b|kb|mb)$', expected: 'a size such as 512kb or 1mb', ...options }),
-  )
-    .Decode((value) => bytes.parse(value) ?? 0)
-    .Encode((value) => `${value}b`);
-
-const cookieName = (description: string) =>
-  Type.Optional(
-    Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", expected: 'a cookie name (RFC 6265)', description }),
-  );
-
-const cookieDomain = (options: About) =>
-  Type.Optional(
-    Type.String({ pattern: '^\\.?[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*$', expected: 'a domain name', ...options }),
-  );
-
-const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
-
-/** A comma-separated list of URLs; decoded to an array. */
-export const urlList = (parameter: string) =>
-  Type.Transform(
-    Type.String({
-      format: 'url-list',
-      default: '',
-      expected: 'a comma-separated list of URLs',
-      description: `Comma-separated list of the URLs that clients can pass as ${parameter}. A URL matches if it is identical to one in the list, or has the same origin and path.`,
-    }),
-  )
-    .Decode((value) => listOf(value))
-    .Encode((value) => value.join(','));
-
-export const listOf = (value: string): readonly string[] =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
-
-/** Whether an origin is written as browsers write it (RFC 6454, 6.2), without a path or default port. Must match exactly. */
-const isWebOrigin = (value: string): boolean =>
-  /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
-
-FormatRegistry.Set('origin-list', (value) => listOf(value).every(isWebOrigin));
-
-/** Browsers offer passkeys only to pages with https and, for development, on localhost. Android apps have an origin of their own. */
-FormatRegistry.Set('passkey-origins', (value) =>
-  listOf(value).every((origin) =>
-    isWebOrigin(origin)
-      ? /^https:|^http:\/\/([a-z0-9-]+\.)*localhost(:|$)/.test(origin)
-      : /^android:apk-key-hash:[\w-]{43}$/.test(origin),
-  ),
-);
-
-FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
-
-/** Each key occurs once in any letter case, because variable names ignore it. `default` stands for login with a password. */
-FormatRegistry.Set('provider-keys', (value) => {
-  const keys = listOf(value);
-  const names = new Set(keys.map((key) => key.toLowerCase().replaceAll('-', '_')));
-  return keys.every((key) => /^[A-Za-z0-9_-]{1,64}$/.test(key)) && names.size === keys.length && !names.has('default');
-});
-
-FormatRegistry.Set('sender', (value) => senderOf(value) !== undefined);
-
-/** The parts of `Name <address>` or of a plain address; undefined if it is neither. */
-export function senderOf(value: string): { name: string; address: string } | undefined {
-  const [, name = '', address = value] = /^([^<>\r\n]*)<([^<>]+)>$/.exec(value) ?? [];
-  return emailPattern.test(address) ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address } : undefined;
-}
-
-FormatRegistry.Set('breach-check', (value) => /^(off|hibp)$/.test(value) || isHttpUrl(value));
-
-const isHttpUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-
-FormatRegistry.Set('url', (value) => URL.canParse(value));
-
-const minSecretLength = 32;
-
-FormatRegistry.Set('secrets', (value) => listOf(value).every((secret) => secret.length >= minSecretLength));
-
-FormatRegistry.Set(
-  'trusted-proxies',
-  (value) => /^(true|false|\d{1,2})$/.test(value) || value.split(',').every((part) => isAddressRange(part.trim())),
-);
-
-function isAddressRange(range: string): boolean {
-  if (['loopback', 'linklocal', 'uniquelocal'].includes(range)) return true;
-  const [address = '', prefix, ...rest] = range.split('/');
-  const bits = isIP(address) === 4 ? 32 : 128;
-  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
-  return isIP(address) !== 0 && isPrefix && rest.length === 0;
-}
 
 const service = {
   HOST: text({ default: '0.0.0.0', description: 'Address to listen on.' }),

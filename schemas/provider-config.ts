@@ -1,6 +1,6 @@
 import { FormatRegistry, type StaticDecode, Type } from '@sinclair/typebox';
 import { isObject, uuidPattern } from './common.js';
-import { choice, flag, text, urlList } from './config.js';
+import { choice, flag, text, urlList } from './config-values.js';
 
 const url = (description: string) =>
   Type.Optional(

@@ -89,7 +89,7 @@ export function conformanceTable(
     '',
     'This table lists every response that `openapi.yaml` declares for each operation, with a test that produces it. The tests validate the',
     'status, headers, and body of every response against the document. A run of the whole suite fails if any of these responses does not occur.',
-    'To generate this page, run `npm test`, and then `npm run conformance`.',
+    'To generate this page, run `npm run test:all`, and then `npm run conformance`.',
     '',
     `${operations.size} operations, ${rows.length} outcomes.`,
     '',

@@ -1,5 +1,6 @@
-// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser|long [files]`. A file is
-// named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs the
+// Runs tests and ends with a one-line summary: `node scripts/test.mjs everyday|embedded|postgres|process|browser|long [files]`. A
+// file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `everyday` is
+// `embedded` without the tests that try hundreds of cases, and takes less than half the time. `process` runs the
 // tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
 // available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process`
 // and `long` use the embedded engine or that of TEST_ENGINE.
@@ -25,7 +26,9 @@ const options = more.filter((argument) => argument.startsWith('--'));
 const chosen = more.filter((argument) => !argument.startsWith('--'));
 const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine =
-  { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted }[suite] ?? suite;
+  { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted, everyday: 'embedded' }[
+    suite
+  ] ?? suite;
 const jobs = Number(process.env.TEST_JOBS ?? availableParallelism() + 1);
 /** How much of the failures is repeated at the end. */
 const maxFailures = 20;
@@ -69,6 +72,33 @@ const onOneEngine = {
     'process/rotation-under-load.test.js',
   ],
 };
+
+/** Tests that try hundreds of cases or measure what they cost. `npm run test:all`, `npm run test:postgres`, and CI run them. */
+const notEveryday = [
+  'access/escalation.test.js',
+  'access/matrix.test.js',
+  'access/order.test.js',
+  'access/secrets.test.js',
+  'activity/refusals.test.js',
+  'auth/step-up/matrix.test.js',
+  'db/bootstrap.test.js',
+  'db/job-queue.test.js',
+  'db/maintenance.test.js',
+  'invites/bulk.test.js',
+  'items/cost.test.js',
+  'items/hostile-queries.test.js',
+  'items/oracle.test.js',
+  'items/others-wait.test.js',
+  'mail/templates.test.js',
+  'openapi/every-operation.test.js',
+  'providers/hostile.test.js',
+  'providers/openid.test.js',
+  'registration/independent.test.js',
+  'server/http/hostile.test.js',
+  'server/http/routing.test.js',
+  'server/limits/',
+  'server/outages.test.js',
+];
 
 /** Tests that measure faults under load and need an idle machine. They run only in `npm run test:long`, or when they are named. */
 const longOnly = ['process/drain.test.js', 'process/faults.test.js'];
@@ -177,6 +207,7 @@ function filesOf(suite) {
         : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
     )
     .filter((name) => !elsewhere.some((start) => name.startsWith(start)))
+    .filter((name) => suite !== 'everyday' || !notEveryday.some((start) => name.startsWith(start)))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }

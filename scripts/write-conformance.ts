@@ -10,7 +10,7 @@ import {
 
 const suite = 'embedded';
 if (!existsSync(outcomesFolder(suite))) {
-  console.error('The results of a test run are missing: run npm test first.');
+  console.error('The results of a test run are missing: run npm run test:all first.');
   process.exit(1);
 }
 const declared = declaredOutcomes(readDocument());

@@ -1,9 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Operator } from '../../schemas/operators.js';
 import { inLowerCase } from '../lower-case.js';
-import { type AccessView, coverAllItems, isReadable, type ReadGrant, seesAll } from './access-view.js';
 import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
-import type { Filter, Scalar } from './filter.js';
+import {
+  type AccessView,
+  coverAllItems,
+  type Filter,
+  isReadable,
+  type ReadGrant,
+  type Scalar,
+  seesAll,
+} from './filter.js';
 import { invalidQuery } from './invalid-query.js';
 
 /** A row of a collection in a statement, and its alias there. */

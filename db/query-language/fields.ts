@@ -1,5 +1,5 @@
-import { type AccessView, isReadable } from './access-view.js';
 import { type Collection, type CollectionName, collections, type Field } from './collections.js';
+import { type AccessView, isReadable } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 
 /** The fields to return. For a relation, `null` returns its key or keys; otherwise, the related items are returned with these fields. */

@@ -1,7 +1,6 @@
 import { isObject, uuidPattern } from '../../schemas/common.js';
 import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
-import { type AccessView, isReadable } from './access-view.js';
-import { type Collection, collections, type Field, type ValueField } from './collections.js';
+import { type Collection, type CollectionName, collections, type Field, type ValueField } from './collections.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import { readMoment } from './timestamps.js';
 import { resolveVariable, type Variables } from './variables.js';
@@ -19,6 +18,29 @@ export type Filter =
   | { kind: 'some' | 'none'; field: string; filter: Filter }
   /** A filter that matches nothing. `unresolved`: because a variable has no value in this request. */
   | { kind: 'never'; unresolved?: true };
+
+/** Permission to read these fields of the items that match the rule. */
+export interface ReadGrant {
+  fields: ReadonlySet<string> | '*';
+  /** Null: all items. */
+  rule: Filter | null;
+}
+
+/**
+ * What a query may read. Grants add up: an item is visible if the rule of any grant matches it, and a field of the item is
+ * visible if the rule of any grant that includes the field matches. Without grants, nothing is visible.
+ */
+export type AccessView = (collection: CollectionName) => readonly ReadGrant[];
+
+/** Gives access to everything: for administrators, and for the evaluation of rules. */
+export const seesAll: AccessView = () => [{ fields: '*', rule: null }];
+
+/** Whether a query may name a field at all, on any item. */
+export const isReadable = (grants: readonly ReadGrant[], field: string): boolean =>
+  grants.some(({ fields }) => fields === '*' || fields.has(field));
+
+/** Whether the grants make every item visible, whatever it contains. */
+export const coverAllItems = (grants: readonly ReadGrant[]): boolean => grants.some(({ rule }) => rule === null);
 
 const maxDepth = 10;
 const maxNodes = 1000;

@@ -1,9 +1,7 @@
 import type { ListQuery } from '../../schemas/item-requests.js';
-import type { AccessView } from './access-view.js';
-import { isReadable } from './access-view.js';
 import { type Collection, collections } from './collections.js';
 import { type FieldTree, parseFields } from './fields.js';
-import { type Filter, type FilterLimits, parseFilter } from './filter.js';
+import { type AccessView, type Filter, type FilterLimits, isReadable, parseFilter } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import type { Variables } from './variables.js';
 

@@ -1,4 +1,10 @@
-import type { Provider } from './providers.js';
+export interface Provider {
+  name: string;
+  label: string;
+  icon: string;
+  /** Whether users can sign in with it on these pages, because its sessions use mode `session`. */
+  session: boolean;
+}
 
 /** Whose link was opened, and what it requires, or why it cannot be used. */
 export type Link = { email: string; proof?: 'none' | 'password' } | { reason: string };

@@ -2,10 +2,11 @@ import { codeOf, withoutSpaces } from './code-field.js';
 import { dialogNamed, openDialog } from './dialogs.js';
 import { find, itemOf, withQuery } from './dom.js';
 import { handleForm } from './form.js';
+import type { Provider } from './page-data.js';
 import { page } from './page-data.js';
 import { usePasskey } from './passkey.js';
 import { rememberAttempt } from './provider-attempt.js';
-import { iconHref, type Provider } from './providers.js';
+import { iconHref } from './providers.js';
 import { startPause } from './resend-pause.js';
 import { failureText, text } from './texts.js';
 

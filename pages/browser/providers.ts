@@ -1,13 +1,5 @@
 import { page } from './page-data.js';
 
-export interface Provider {
-  name: string;
-  label: string;
-  icon: string;
-  /** Whether users can sign in with it on these pages, because its sessions use mode `session`. */
-  session: boolean;
-}
-
 export const labelOf = (name: string): string => page.providers.find((one) => one.name === name)?.label ?? name;
 
 /** The logo of a provider, among those that the page contains. */

@@ -1,9 +1,9 @@
 import { callInSession, goToLogin, type Method } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import type { Provider } from './page-data.js';
 import { page } from './page-data.js';
 import { canUsePasskeys } from './passkey.js';
 import { createProofDialog, type Proof } from './proof-dialog.js';
-import type { Provider } from './providers.js';
 
 /**
  * Calls the API as the signed-in user. Where the API requires a fresh session, the page asks for a proof of identity and

@@ -1,5 +1,5 @@
-import { type AccessView, type ReadGrant, seesAll } from '../../db/query-language/access-view.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { type AccessView, type ReadGrant, seesAll } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../server/caller.js';
 import { ruleOf } from './write-grants.js';

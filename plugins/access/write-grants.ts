@@ -1,7 +1,6 @@
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
-import { seesAll } from '../../db/query-language/access-view.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
-import { type Filter, parseFilter } from '../../db/query-language/filter.js';
+import { type Filter, parseFilter, seesAll } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../server/caller.js';
 

@@ -1,8 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { type Key, matchingKeys } from '../../db/queries/items/writes.js';
-import { seesAll } from '../../db/query-language/access-view.js';
 import { type Collection, collections } from '../../db/query-language/collections.js';
-import type { Filter } from '../../db/query-language/filter.js';
+import { type Filter, seesAll } from '../../db/query-language/filter.js';
 import type { ErrorExtensions } from '../../schemas/errors.js';
 
 type Extensions = ErrorExtensions<'FAILED_VALIDATION'>;

@@ -2,7 +2,7 @@ import plugin from 'fastify-plugin';
 import type { Executor } from '../../db/client.js';
 import { createJobQueue, type JobPriority } from '../../db/job-queue.js';
 import { type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
-import { senderOf } from '../../schemas/config.js';
+import { senderOf } from '../../schemas/config-values.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../server/caller.js';
 import { createDelivery } from './delivery.js';

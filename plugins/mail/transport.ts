@@ -1,7 +1,8 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { Executor } from '../../db/client.js';
 import { keepMail } from '../../db/queries/mail/mailbox.js';
-import { type Config, senderOf } from '../../schemas/config.js';
+import type { Config } from '../../schemas/config.js';
+import { senderOf } from '../../schemas/config-values.js';
 import type { Clock } from '../platform/clock.js';
 import type { Observe, Operation } from '../platform/traced-operations.js';
 

@@ -1,4 +1,5 @@
-import { Config, listOf } from '../../schemas/config.js';
+import { Config } from '../../schemas/config.js';
+import { listOf } from '../../schemas/config-values.js';
 import { ProviderVariables } from '../../schemas/provider-config.js';
 import { type Environment, fileVariables } from './environment.js';
 import { prefixOf } from './provider-config.js';

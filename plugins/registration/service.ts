@@ -15,8 +15,8 @@ import {
   readRegistrations,
 } from '../../db/queries/registration/registrations.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
-import { seesAll } from '../../db/query-language/access-view.js';
 import { collections } from '../../db/query-language/collections.js';
+import { seesAll } from '../../db/query-language/filter.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { ruleOf } from '../access/write-grants.js';

@@ -17,7 +17,7 @@ import { type DatabaseLocation, openDatabase } from '../../db/client.js';
 import { migrate } from '../../db/migrate.js';
 import { createEmbeddedPool } from './embedded-pool.js';
 
-/** The engine that the suite runs on: `npm test` uses the embedded one, `npm run test:postgres` PostgreSQL. */
+/** The engine that the suite runs on: `npm test` and `npm run test:all` use the embedded one, `npm run test:postgres` uses PostgreSQL. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
 /** The database of one test file. */

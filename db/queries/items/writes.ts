@@ -3,10 +3,9 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { isAmong } from '../../among.js';
 import { type Executor, rows } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
-import type { AccessView } from '../../query-language/access-view.js';
 import type { Collection, ListField } from '../../query-language/collections.js';
 import { arrayOf, createCompiler } from '../../query-language/compile.js';
-import type { Filter } from '../../query-language/filter.js';
+import type { AccessView, Filter } from '../../query-language/filter.js';
 
 export type Key = string | number;
 
