@@ -31,7 +31,7 @@ export interface TestDatabase {
 /**
  * Creates a database.
  * @param options.collation the collation of texts; the embedded engine supports only `C`
- * @param options.hasTables creates the tables in advance, which saves time on the embedded engine
+ * @param options.hasTables creates the tables in advance, which is faster than a migration
  */
 export async function createTestDatabase({
   collation,
@@ -40,7 +40,7 @@ export async function createTestDatabase({
   collation?: 'C';
   hasTables?: boolean;
 } = {}): Promise<TestDatabase> {
-  return engine === 'postgres' ? createPostgres(collation) : createEmbedded(hasTables);
+  return engine === 'postgres' ? createPostgres(hasTables, collation) : createEmbedded(hasTables);
 }
 
 /** The URL of the server from DATABASE_URL. */
@@ -50,13 +50,15 @@ function serverUrl(): URL {
   return new URL(DATABASE_URL);
 }
 
-async function createPostgres(collation?: 'C'): Promise<TestDatabase> {
+async function createPostgres(hasTables: boolean, collation?: 'C'): Promise<TestDatabase> {
   const name = `gatehouse_test_${randomBytes(8).toString('hex')}`;
   const server = serverUrl();
   const locale = collation
     ? ` template template0 encoding 'UTF8' lc_collate '${collation}' lc_ctype '${collation}'`
     : '';
-  await onServer(server, (sql) => sql.unsafe(`create database ${name}${locale}`));
+  if (hasTables) template ??= createTemplate(server);
+  const from = hasTables ? ` template ${await template}` : locale;
+  await onServer(server, (sql) => sql.unsafe(`create database ${name}${from}`));
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
@@ -64,6 +66,28 @@ async function createPostgres(collation?: 'C'): Promise<TestDatabase> {
     url: url.href,
     drop: () => onServer(server, (sql) => sql.unsafe(`drop database if exists ${name} with (force)`)),
   };
+}
+
+let template: Promise<string> | undefined;
+
+/** The database to copy, with empty tables. It is created once per server and set of migrations, and stays there. */
+async function createTemplate(server: URL): Promise<string> {
+  const name = `gatehouse_test_template_${versionOfTables()}`;
+  await onServer(server, async (sql) => {
+    // The test files run in several processes.
+    await sql`select pg_advisory_lock(hashtext(${name}))`;
+    if ((await sql`select 1 from pg_database where datname = ${name}`).length > 0) return;
+    const draft = `${name}_draft`;
+    await sql.unsafe(`drop database if exists ${draft} with (force)`);
+    await sql.unsafe(`create database ${draft}`);
+    const url = new URL(server);
+    url.pathname = `/${draft}`;
+    const connection = await openDatabase({ kind: 'postgres', url: url.href, poolMax: 2 });
+    await migrate(connection, async () => {});
+    await connection.close();
+    await sql.unsafe(`alter database ${draft} rename to ${name}`);
+  });
+  return name;
 }
 
 async function onServer(url: URL, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {

@@ -51,11 +51,10 @@ export const administrator = { email: 'admin@example.com' };
 const running = new Map<Home, Set<Service>>();
 
 /**
- * Creates an empty directory and, on PostgreSQL, an empty database. Both are removed when the test ends, after all
+ * Creates an empty directory and, on PostgreSQL, a database. Both are removed when the test ends, after all
  * services that use them have stopped.
  * @param options.databaseUrl the URL of a database to use instead
- * @param options.prepared on the embedded engine, starts with empty tables, which saves the seconds needed to create
- * them
+ * @param options.prepared starts with empty tables, which saves the time needed to create them
  */
 export async function createHome(
   t: Test,
@@ -65,7 +64,8 @@ export async function createHome(
   if (prepared && engine === 'embedded') {
     cpSync(await dataDirectory(), join(directory, 'data/database'), { recursive: true });
   }
-  const database = engine === 'postgres' && !databaseUrl ? await createTestDatabase() : undefined;
+  const database =
+    engine === 'postgres' && !databaseUrl ? await createTestDatabase({ hasTables: prepared }) : undefined;
   const url = databaseUrl ?? database?.url;
   const variables = url ? { DATABASE_URL: url, SECRET: 'a secret for tests, long enough to be taken' } : {};
   const home = { directory, variables };
