@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyServerOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import plugin from 'fastify-plugin';
 import pretty from 'pino-pretty';
 import { pathOf, toApiError } from './errors.js';
@@ -91,25 +91,38 @@ declare module 'fastify' {
   }
 }
 
-/** Logs one line for each request. Probes are logged at the level `debug`, unless they are rejected. */
+/**
+ * Logs one line for each request, also if the client disconnects before the response. Probes are logged at the level `debug`, unless
+ * they are rejected.
+ */
 export const loggingPlugin = plugin(
   async (app) => {
-    app.addHook('onResponse', async (request, reply) => {
-      const { statusCode } = reply;
-      const isExpected = statusCode === 200 || statusCode === 503;
-      const level = request.routeOptions.config?.isProbe && isExpected ? 'debug' : 'info';
-      request.log[level](
-        {
-          method: request.method,
-          path: pathOf(request.url),
-          status: statusCode,
-          ms: Math.round(reply.elapsedTime * 10) / 10,
-          ip: request.ip,
-          ...request.outage,
-        },
-        'request',
-      );
+    app.addHook('onRequest', (request, reply, done) => {
+      // The hook onResponse does not run for a client that has disconnected. An incomplete request is logged as malformed.
+      reply.raw.once('close', () => {
+        if (!reply.raw.writableFinished && request.raw.complete) logRequest(request, reply, { disconnected: true });
+      });
+      done();
     });
+    app.addHook('onResponse', async (request, reply) => logRequest(request, reply, { status: reply.statusCode }));
   },
   { name: 'logging' },
 );
+
+type Outcome = { status: number } | { disconnected: true };
+
+function logRequest(request: FastifyRequest, { elapsedTime }: FastifyReply, outcome: Outcome): void {
+  const isExpected = 'status' in outcome && (outcome.status === 200 || outcome.status === 503);
+  const level = request.routeOptions.config?.isProbe && isExpected ? 'debug' : 'info';
+  request.log[level](
+    {
+      method: request.method,
+      path: pathOf(request.url),
+      ...outcome,
+      ms: Math.round(elapsedTime * 10) / 10,
+      ip: request.ip,
+      ...request.outage,
+    },
+    'request',
+  );
+}

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { loggerOptions } from '../../plugins/server/logging.js';
 import { bearer, startTestApp } from '../helpers/app.js';
@@ -42,5 +43,28 @@ t.test('the log of requests', async (t) => {
       lines.filter(({ msg }) => msg === 'request'),
       [{ status: 400, ip: '127.0.0.4' }],
     );
+  });
+
+  t.test('a request whose client disconnects is logged once, with its address', async (t) => {
+    const { port } = app.server.address() as { port: number };
+    const body = JSON.stringify({ email: 'nobody@example.com', password: 'a password' });
+    const start = `POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const cases = [
+      { sent: body.slice(0, 9), expected: { status: 400 } },
+      { sent: body, expected: { path: '/auth/login', disconnected: true, status: undefined, ms: Number } },
+    ];
+    for (const { sent, expected } of cases) {
+      lines.length = 0;
+      const client = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.5' });
+      const arrived = once(app.server, 'request');
+      client.write(start + sent);
+      await arrived;
+      client.destroy();
+      // Until the password has been checked, too: the response that nobody receives is not logged as a second request.
+      await sleep(1_000);
+      const logged = lines.filter(({ msg }) => msg === 'request');
+      t.equal(logged.length, 1, sent);
+      t.match(logged, [{ level: 30, ip: '127.0.0.5', ...expected }], sent);
+    }
   });
 });
