@@ -153,6 +153,11 @@ export const userUses = pgTable(
     lastAccessHour: timestamp('last_access_hour', { precision: 0 }).generatedAlwaysAs(
       sql`date_trunc('hour', last_access at time zone 'UTC')`,
     ),
+    /**
+     * The kinds of device with which the user has logged in, such as `Firefox, Linux`, latest first. Null: none is known yet. They
+     * are here because a login updates this row anyway.
+     */
+    devices: text('devices').array(),
     /** The user, as long as there was no access: these rows have the same hour, but the index still returns them by user. */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
   },

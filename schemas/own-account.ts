@@ -183,6 +183,9 @@ export const AccountExport = named(
         }),
         { description: 'The networks that the user has logged in from. At most 1000.' },
       ),
+      known_devices: Type.Array(Type.String(), {
+        description: 'The kinds of device that the user has logged in with, most recently used first. At most 10.',
+      }),
       activity: Type.Array(
         Closed({
           id: Uuid('The ID of the entry.'),
@@ -224,6 +227,7 @@ const example = {
   passkeys: [],
   sessions: [],
   known_networks: [{ network: '192.0.2.7', last_login_at: '2026-01-31T09:26:53.000Z' }],
+  known_devices: ['Firefox, Linux'],
   activity: [],
 };
 

@@ -35,8 +35,11 @@ export interface ActivityEvent {
     owner?: string;
     /** The provider at which the user was linked or unlinked. */
     provider?: string;
-    /** Whether the user has never logged in from this network, but has from others. Known after a login was written. */
-    isNewNetwork?: boolean;
+    /**
+     * Whether the user has never logged in from this network or with this kind of device, but has from or with others. Known after a
+     * login was written.
+     */
+    isUnfamiliar?: boolean;
     /** The result of a password reset, with providers by their keys. */
     reset?: ResetReport;
   };

@@ -2,7 +2,7 @@ import type { ResetReport } from '../activity/service.js';
 
 /** Changes to an account's credentials, and suspicious sign-ins, that its user is notified of. */
 export const securityChanges = [
-  'new_network',
+  'new_sign_in',
   'wrong_code',
   'failed_logins',
   'password_changed',

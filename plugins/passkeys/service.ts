@@ -91,8 +91,9 @@ export function createPasskeys(deps: {
     const linked = await listIdentities(tx, user);
     const mayUseProvider = linked.some(({ provider }) => isConfigured(provider));
     if (!mayUsePassword && !mayUseProvider && (await countPasskeys(tx, user)) === 0) {
+      const remedy = caller.userId === user ? 'Add another one first.' : 'Set a password for the user first.';
       throw new ApiError('UNPROCESSABLE_CONTENT', {
-        reason: 'This passkey is the only way to log in to the account. Add another one first.',
+        reason: `This passkey is the only way to log in to the account. ${remedy}`,
       });
     }
     await deleteSessionsOf(tx, [user], caller.userId === user ? caller.sessionId : null);

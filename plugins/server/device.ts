@@ -2,7 +2,8 @@ import bowser from 'bowser';
 
 /**
  * A readable name for a user agent: browser and system, such as `Firefox, Linux`, or the name of the program. Clients can send
- * any text, so the name only helps users to recognize a session. The service must not base decisions on it.
+ * any text, so the name only helps users to recognize a session or an unfamiliar sign-in. The service must not base any other decision
+ * on it. It contains no versions, so an update of the browser does not change it.
  */
 export function deviceOf(userAgent: string | null): string | null {
   if (userAgent === null) return null;

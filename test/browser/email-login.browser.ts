@@ -13,6 +13,7 @@ import {
 } from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
+import { bundleOf } from '../helpers/guide.js';
 import { linkIn, mailsTo } from '../helpers/mails.js';
 import { codeOfNow, rfcSecret } from '../helpers/totp.js';
 
@@ -48,6 +49,24 @@ async function requestCode(person: Person, email: string, path = '/account/login
   await person.page.locator('[data-email-code]').click();
   await codeField(person).waitFor();
 }
+
+t.test('the code in the guide signs in with a code from an email', async (t) => {
+  for (const text of ['fetch(', '@directus/sdk']) {
+    const { email } = await createAccount(app);
+    // The pages of the service allow no scripts of others.
+    const person = await newPerson(browser, service, { bypassCSP: true });
+    await person.open('/account/login');
+    await person.page.addScriptTag({
+      content: await bundleOf('docs/email-sign-in.md', text, { 'http://localhost:8055': service.url }),
+    });
+    await person.page.evaluate(`guide.requestCode('${email}')`);
+    const { code } = await received(email);
+    await person.page.evaluate(`guide.signIn('${email}', '${code}')`);
+    await person.open('/account');
+    await seesOwnAccount(person);
+    t.equal(await ownEmail(person), email, text);
+  }
+});
 
 t.test('users sign in with a code, with the keyboard alone', async (t) => {
   const { email } = await createAccount(app);

@@ -4,6 +4,7 @@ import {
   newPerson,
   openDialog,
   openSection,
+  ownEmail,
   type Person,
   seesOwnAccount,
   signIn,
@@ -11,6 +12,7 @@ import {
 } from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
+import { bundleOf } from '../helpers/guide.js';
 import { createUser } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
 
@@ -115,6 +117,41 @@ t.test('if the session is not fresh, a passkey confirms the identity', async () 
   await dialog.waitFor();
   await dialog.getByRole('button', { name: 'Use a passkey' }).click();
   await says(person, 'Password changed.');
+});
+
+t.test('the code in the guide adds a passkey and signs in with it', async (t) => {
+  const url = `http://localhost:${port}`;
+  const codes = {
+    'without the SDK': { text: 'useBrowserAutofill', replacements: {} },
+    'with the SDK': { text: '@directus/sdk', replacements: { 'https://accounts.example.com': url } },
+  };
+  for (const [what, { text, replacements }] of Object.entries(codes)) {
+    const user = await createUser(service, []);
+    // The pages of the service allow no scripts of others.
+    const person = await withAuthenticator({ bypassCSP: true });
+    await signIn(person, user.email, user.password);
+    await seesOwnAccount(person);
+    const script = await bundleOf('docs/passkeys.md', text, replacements);
+    const run = async (code: string) => {
+      await person.page.addScriptTag({ content: script });
+      return person.page.evaluate(code);
+    };
+    await run("guide.addPasskey('Laptop')");
+    if (what === 'with the SDK') t.match(await run('guide.listPasskeys()'), [{ name: 'Laptop', last_used_at: null }]);
+    await person.context.clearCookies();
+    await person.open('/account/login');
+    await run('guide.signIn()');
+    await person.open('/account');
+    await seesOwnAccount(person);
+    t.equal(await ownEmail(person), user.email, what);
+    if (what === 'without the SDK') continue;
+    t.match(
+      await run('guide.listPasskeys().then(async ([{ id }]) => (await guide.removePasskey(id), guide.listPasskeys()))'),
+      [],
+    );
+    const refused = await run('guide.signIn().catch(({ errors }) => errors[0].extensions.code)');
+    t.equal(refused, 'INVALID_CREDENTIALS', 'the passkey was removed');
+  }
 });
 
 t.test('the browser suggests passkeys in the field for the address', async (t) => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { build } from 'esbuild';
 
 /** How to treat a block of a guide, as specified by the comment above it. */
 export interface Marks {
@@ -59,6 +60,25 @@ export function readGuide(file: string): Block[] {
   }
   if (open) throw new Error(`${open.place}: the block is not closed`);
   return blocks;
+}
+
+/**
+ * Bundles a block of TypeScript with its libraries, for a page: a script that defines `guide` with what the block exports.
+ * @param text part of the block
+ * @param replacements values that a reader inserts
+ */
+export async function bundleOf(file: string, text: string, replacements: Record<string, string> = {}): Promise<string> {
+  const blocks = readGuide(file).filter((block) => block.language === 'ts' && block.text.includes(text));
+  if (blocks.length !== 1) throw new Error(`${file} has ${blocks.length} blocks of TypeScript with ${text}`);
+  const contents = Object.entries(replacements).reduce(
+    (code, [written, meant]) => code.replaceAll(written, meant),
+    blocks[0]?.text ?? '',
+  );
+  const { outputFiles } = await build({
+    stdin: { contents, loader: 'ts', resolveDir: process.cwd() },
+    ...{ bundle: true, format: 'iife', globalName: 'guide', write: false, logLevel: 'silent' },
+  });
+  return outputFiles[0]?.text ?? '';
 }
 
 /** Adds a block, or adds its text as the expected output of the previous block. */

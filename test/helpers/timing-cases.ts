@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createChallenges } from '../../plugins/auth/webauthn/challenges.js';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
+import { type Authenticator, createAuthenticator } from './authenticator.js';
 import { signJwt } from './jwt.js';
 
 /** A request to be timed. */
@@ -33,6 +35,8 @@ export interface TimingWorld {
   emailOfProvider: string;
   /** The access token of a user who can request an email change. */
   memberToken: string;
+  /** A passkey of an active user, and one of a suspended user. */
+  passkeys: Record<'active' | 'suspended', Authenticator>;
 }
 
 const password = 'not the password of anybody at all';
@@ -43,7 +47,8 @@ const notAllowed = 'https://elsewhere.example/';
  * included: they require the right to create users, which reveals anyway whether a user exists, and they write one row
  * or none.
  */
-export function timingCases({ secret, adminToken, role, email, id, emailOfProvider, memberToken }: TimingWorld) {
+export function timingCases(world: TimingWorld) {
+  const { secret, adminToken, role, email, id, emailOfProvider, memberToken, passkeys } = world;
   let count = 0;
   const stranger = () => `stranger-${++count}@example.com`;
   const post = (path: string, body: object, headers: Record<string, string> = {}): TimedRequest => ({
@@ -73,6 +78,15 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     known: () => request(id),
     unknown: () => request(randomUUID()),
   });
+  const challenges = createChallenges([deriveKey(secret, 'passkey-challenge')], () => new Date());
+  const unknownPasskey = createAuthenticator();
+  unknownPasskey.create({ challenge: '', user: { id: 'AAAAAAAAAAAAAAAAAAAAAA' } });
+  /** Signs a valid challenge. Responses are delayed to a multiple of 100 ms. */
+  const ofPasskey = (what: string, known: Authenticator, changes: Parameters<Authenticator['get']>[1]): TimingCase => {
+    const request = (passkey: Authenticator) => () =>
+      post('/auth/passkey', { credential: passkey.get({ challenge: challenges.issue(null) }, changes) });
+    return { what, status: 401, lanes: 4, known: request(known), unknown: request(unknownPasskey) };
+  };
   const verify = (token: string): TimedRequest => ({
     method: 'GET',
     path: `/users/register/verify-email?token=${token}`,
@@ -114,6 +128,10 @@ export function timingCases({ secret, adminToken, role, email, id, emailOfProvid
     'email-login-code': ofAddress('a wrong code from an email', 401, 4, (one) =>
       post('/auth/email', { email: one, code: '000000', binding: 'the binding of nobody, long enough' }),
     ),
+    passkey: ofPasskey('a wrong signature with a passkey', passkeys.active, {
+      signature: (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])]),
+    }),
+    'passkey-user': ofPasskey('a passkey of a suspended user', passkeys.suspended, {}),
     'email-change': ofAddress('a request for an email change', 204, 1, (one) =>
       post('/users/me/email', { email: one }, asMember),
     ),

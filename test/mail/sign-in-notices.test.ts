@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { rows } from '../../db/client.js';
+import { userUses } from '../../db/schema.js';
 import { createAccount, createTfaAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
@@ -12,11 +13,23 @@ import { openSession } from '../helpers/sessions.js';
 /** Notices of suspicious sign-ins, and the link in every notice. */
 
 const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
-const { app, clock, post, get } = service;
+const { app, clock, post, get, request } = service;
 const { right, wrong, logIn, allow } = loginsOf(service);
 
 const subjects = async (email: string, to: TestApp = service) =>
   (await mailsTo(to.app, email)).map(({ subject }) => subject);
+
+const devicesOf = async (user: string) =>
+  (await app.db.select().from(userUses).where(eq(userUses.user, user)))[0]?.devices ?? [];
+
+const logInWith = (agent: string, { email, password }: { email: string; password: string }, remoteAddress: string) =>
+  request({
+    method: 'POST',
+    url: '/auth/login',
+    payload: { email, password },
+    headers: { 'user-agent': agent },
+    remoteAddress,
+  });
 
 let networks = 0;
 const newNetwork = () => `198.51.100.${++networks}`;
@@ -35,6 +48,46 @@ t.test('a sign-in from a new network sends a notice, at most once an hour', asyn
   clock.advance(61 * minute);
   await right(user, newNetwork());
   t.equal((await subjects(user.email)).length, 2, 'after an hour');
+});
+
+t.test('a sign-in with a new kind of device sends a notice, and an update of the browser does not', async (t) => {
+  const user = await createAccount(app);
+  const from = newNetwork();
+  const use = async (agent: string, network = from) => {
+    t.equal((await logInWith(agent, user, network)).statusCode, 200, agent);
+    clock.advance(61 * minute);
+    return (await devicesOf(user.id)).join(' | ');
+  };
+  const sent = async () => (await subjects(user.email)).length;
+  const firefox = (version: number) =>
+    `Mozilla/5.0 (X11; Linux x86_64; rv:${version}.0) Gecko/20100101 Firefox/${version}.0`;
+  const safari =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1';
+
+  t.equal(await use(firefox(128)), 'Firefox, Linux');
+  t.equal(await use(firefox(140)), 'Firefox, Linux');
+  t.equal(await sent(), 0, 'the first sign-in, and the same browser in a new version');
+  t.equal(await use(safari), 'Safari, iOS | Firefox, Linux');
+  t.equal(await sent(), 1, 'a new device');
+  const text = (await mailsTo(app, user.email)).at(-1)?.text ?? '';
+  t.match(text, 'from a network or with a device that you have not used before');
+  t.match(text, 'Safari, iOS');
+  t.equal(await use(firefox(141)), 'Firefox, Linux | Safari, iOS');
+  t.equal(await sent(), 1, 'a known device');
+  await use('curl/8.5.0', newNetwork());
+  t.equal(await sent(), 2, 'one email for a new device on a new network');
+
+  for (let count = 1; count <= 10; count++) await use(`program-${count}/1.0`);
+  t.equal((await devicesOf(user.id)).length, 10, 'only the last ten are stored');
+  t.equal((await devicesOf(user.id))[0], 'program-10');
+});
+
+t.test('no device is new if none is known, or if the client does not say what it is', async (t) => {
+  const user = await createAccount(app);
+  const from = newNetwork();
+  for (const agent of ['', 'curl/8.5.0', '']) t.equal((await logInWith(agent, user, from)).statusCode, 200, agent);
+  t.strictSame(await devicesOf(user.id), ['curl']);
+  t.strictSame(await subjects(user.email), []);
 });
 
 t.test('a wrong code after the correct password sends a notice', async (t) => {

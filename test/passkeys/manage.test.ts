@@ -178,6 +178,25 @@ t.test('the only way to sign in cannot be removed', async (t) => {
   refused(t, response, 'UNPROCESSABLE_CONTENT', 'a password that cannot be used');
 });
 
+t.test(
+  'to remove a lost passkey that is the only way to sign in, an administrator first sets a password',
+  async (t) => {
+    const { id, email, headers } = await signedIn({ password: null });
+    const passkey = await addPasskey(service, headers);
+    const response = await removeOf(id, passkey.id);
+    refused(t, response, 'UNPROCESSABLE_CONTENT', 'the only way');
+    t.match(response.json().errors[0].extensions.reason, 'Set a password for the user first.');
+    const password = 'a password that the administrator sets';
+    t.equal(
+      (await request({ method: 'PATCH', url: `/users/${id}`, payload: { password }, headers: asAdmin })).statusCode,
+      200,
+    );
+    t.equal((await removeOf(id, passkey.id)).statusCode, 204);
+    refused(t, await signIn(service, passkey), 'INVALID_CREDENTIALS', 'the lost passkey');
+    t.equal((await post('/auth/login', { email, password })).statusCode, 200);
+  },
+);
+
 t.test('a user with a passkey can unlink the last provider account', async (t) => {
   const { id, headers } = await signedIn({ password: null, provider: 'alpha', externalIdentifier: 'mona' });
   const row = { user: id, provider: 'alpha', identifier: 'mona', isPrimary: true, createdAt: clock.now() };

@@ -16,7 +16,7 @@ t.test(
   async (t) => {
     const home = await createHome(t, { prepared: true });
     const port = await freePort();
-    const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 3, logsIn: 1 };
+    const crowd = { registers: 2, invites: 2, resets: 2, refreshes: 3, logsIn: 1, usesPasskeys: 2 };
     const load = await createLoad(t, () => `http://127.0.0.1:${port}`, crowd);
     // On a slow machine, a start may take longer than the default grace period, so a repeated refresh would count as
     // reuse of a stolen token.

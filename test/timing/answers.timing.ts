@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { createAuthenticator } from '../helpers/authenticator.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 import { freePort } from '../helpers/ports.js';
 import { interval, median, standardDeviation } from '../helpers/statistics.js';
@@ -129,11 +130,11 @@ function report(name: string, { unknown, known }: Record<Side, number[]>): Verdi
 /** Creates the accounts for the cases. */
 async function prepare() {
   const agent = newAgent();
-  const call = async (method: 'POST' | 'PATCH', path: string, body: object) => {
-    const headers = { authorization: `Bearer ${adminToken}` };
+  const call = async (method: 'POST' | 'PATCH', path: string, body: object, token = adminToken) => {
+    const headers = { authorization: `Bearer ${token}` };
     const { status, answer } = await send(agent, { method: method as 'POST', path, headers, body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${answer}`);
-    return JSON.parse(answer).data as { id: string; access_token?: string };
+    return JSON.parse(answer).data;
   };
   for (let tries = 0; ; tries++) {
     const started = await send(agent, { method: 'POST', path: '/auth/login', body: admin }).catch(() => undefined);
@@ -148,9 +149,20 @@ async function prepare() {
   await call('POST', '/users', { email: emailOfProvider, provider: 'elsewhere', external_identifier: 'x', role });
   const member = { email: 'member@example.com', password: 'the password of who requests an address' };
   await call('POST', '/users', { ...member, role });
-  const { access_token: memberToken = '' } = await call('POST', '/auth/login', member);
+  const { access_token: memberToken } = await call('POST', '/auth/login', member);
+  const leaver = { email: 'leaver@example.com', password: 'the password of who is suspended' };
+  const { id: leaverId } = await call('POST', '/users', { ...leaver, role });
+  const { access_token: leaverToken } = await call('POST', '/auth/login', leaver);
+  const addPasskey = async (token: string) => {
+    const passkey = createAuthenticator();
+    const credential = passkey.create(await call('POST', '/users/me/passkeys/options', {}, token));
+    await call('POST', '/users/me/passkeys', { credential }, token);
+    return passkey;
+  };
+  const passkeys = { active: await addPasskey(memberToken), suspended: await addPasskey(leaverToken) };
+  await call('PATCH', `/users/${leaverId}`, { status: 'suspended' });
   agent.destroy();
-  return { secret, adminToken, role, email, id, emailOfProvider, memberToken };
+  return { secret, adminToken, role, email, id, emailOfProvider, memberToken, passkeys };
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-timing-'));
@@ -166,6 +178,8 @@ const service = spawn(process.execPath, [fileURLToPath(new URL('../../server.js'
     ADMIN_PASSWORD: admin.password,
     ADMIN_TOKEN: adminToken,
     LOG_LEVEL: 'warn',
+    // The origin of the passkeys.
+    PUBLIC_URL: 'http://localhost:8055',
     // The member signs in once, for all pairs.
     ACCESS_TOKEN_TTL: '1d',
     REAUTHENTICATION_PERIOD: '1d',

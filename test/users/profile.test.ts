@@ -139,6 +139,7 @@ t.test('an export contains all stored data, and no secret', async (t) => {
   t.match(linked, [{ provider: 'google', external_identifier: 'ada-at-google' }]);
   t.match(sessions, [{ ip: '127.0.0.1' }]);
   t.ok(networks.some(({ network }: { network: string }) => network === '192.0.2.7'));
+  t.strictSame(rest.known_devices, ['lightMyRequest']);
   const actions = activity.map(({ action }: { action: string }) => action);
   t.strictSame(
     actions,

@@ -55,6 +55,9 @@ const maxNetworks = 20;
 /** Milliseconds that must pass before another login from the same network is recorded. */
 const noteAfter = 3_600_000;
 
+/** Maximum number of devices stored for each user; the most recent ones are kept. */
+const maxDevices = 10;
+
 /** The values that record a login from a network. */
 type NetworkUse = 'network' | 'now' | 'notedBefore';
 
@@ -123,6 +126,8 @@ export interface NewSession {
   expiresAt: Date;
   ip: string | null;
   userAgent: string | null;
+  /** Name of the browser and its system, or of the program; null: unknown. */
+  device: string | null;
   network: string;
   activity: readonly NewActivity[];
   /** Maximum number of sessions of the user. */
@@ -131,12 +136,12 @@ export interface NewSession {
 }
 
 type Values = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'notedBefore' | 'activity', string> &
-  Record<'tokenHash' | 'ip' | 'userAgent' | 'tfaSecret' | 'password' | 'newPassword', string | null> &
+  Record<'tokenHash' | 'ip' | 'userAgent' | 'device' | 'tfaSecret' | 'password' | 'newPassword', string | null> &
   Record<'limit', number> &
   Record<'isVerifiedByPasskey', boolean> &
   AttemptKeyPair;
 
-const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; is_new_network: boolean }>(
+const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; is_unfamiliar: boolean }>(
   (value) => sql`
   with held as materialized (
     select id from ${users}
@@ -144,7 +149,10 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
       and (${value('password')}::text is null or password = ${value('password')}::text)
     for no key update
   ), used as (
-    update ${userUses} u set last_access = ${value('now')} from held where u."user" = held.id
+    update ${userUses} u set last_access = ${value('now')}, devices = case
+      when ${value('device')}::text is null then u.devices
+      else (array_prepend(${value('device')}::text, array_remove(u.devices, ${value('device')}::text)))[:${sql.raw(`${maxDevices}`)}] end
+    from held where u."user" = held.id
   ), rehashed as (
     update ${users} u set password = ${value('newPassword')}::text
     from held where u.id = held.id and ${value('newPassword')}::text is not null
@@ -163,7 +171,8 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
     sql`true`,
     sql`, (select end_unused_sessions("user", id, ${value('limit')}::integer, ${value('now')}::timestamptz) from begun) as ended,
       clock_timestamp() - statement_timestamp() > interval '5 milliseconds' as is_late,
-      exists (select from noted where is_new) and exists (select from ${knownNetworks} k where k."user" = u.id) as is_new_network`,
+      (exists (select from noted where is_new) and exists (select from ${knownNetworks} k where k."user" = u.id))
+        or exists (select from ${userUses} k where k."user" = u.id and ${value('device')}::text <> all (k.devices)) as is_unfamiliar`,
     sql`${value('isVerifiedByPasskey')}::boolean`,
   )}`,
 );
@@ -175,26 +184,26 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
  * round trip.
  * @param changes.newPassword a new hash of the same password, to replace the stored one, or null
  * @param changes.counted keys of login attempts to delete
- * @returns `isNewNetwork`: whether the user has never logged in from this network, but has from others; undefined when the login is
- *   no longer valid, and then nothing was written
+ * @returns `isUnfamiliar`: whether the user has never logged in from this network, but has from others, or never with this device, but
+ *   has with others; undefined when the login is no longer valid, and then nothing was written
  */
 export async function recordLogin(
   executor: Executor,
   { id: user, tfaSecret, password = null }: CheckedUser,
   { newPassword, counted }: { newPassword: string | null; counted: readonly string[] },
-  { id, tokenHash, expiresAt, ip, userAgent, network, activity, limit, isVerifiedByPasskey }: NewSession,
+  { id, tokenHash, expiresAt, ip, userAgent, device, network, activity, limit, isVerifiedByPasskey }: NewSession,
   now: Date,
-): Promise<{ principal: PrincipalRecord; isNewNetwork: boolean } | undefined> {
+): Promise<{ principal: PrincipalRecord; isUnfamiliar: boolean } | undefined> {
   const [begun] = await recording(executor, {
-    ...{ user, tfaSecret, password, newPassword, id, tokenHash, ip, userAgent, limit, isVerifiedByPasskey },
+    ...{ user, tfaSecret, password, newPassword, id, tokenHash, ip, userAgent, device, limit, isVerifiedByPasskey },
     expiresAt: expiresAt.toISOString(),
     ...valuesOfNetworkUse(network, now),
     activity: recordsOf(activity),
     ...attemptKeyPair(counted),
   });
   if (!begun) return undefined;
-  const { is_late: isLate, is_new_network: isNewNetwork, ...record } = begun;
+  const { is_late: isLate, is_unfamiliar: isUnfamiliar, ...record } = begun;
   // The statement returns the user as of its start. If it had to wait for their row, their rights may have changed since.
   const principal = isLate ? await findPrincipalBySession(executor, id) : record;
-  return principal && { principal, isNewNetwork };
+  return principal && { principal, isUnfamiliar };
 }

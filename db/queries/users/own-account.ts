@@ -83,13 +83,13 @@ export async function writeProfile(tx: Executor, id: string, columns: ProfileCol
 /** All data that is stored about a user, without secrets. @returns undefined when there is no such user */
 export async function readExport(executor: Executor, id: string, now: Date): Promise<AccountExport | undefined> {
   const [found] = await executor
-    .select({ user: users, lastAccess: userUses.lastAccess, role: { id: roles.id, name: roles.name } })
+    .select({ user: users, uses: userUses, role: { id: roles.id, name: roles.name } })
     .from(users)
     .innerJoin(userUses, eq(userUses.user, users.id))
     .leftJoin(roles, eq(roles.id, users.role))
     .where(isOf(id));
   if (!found) return undefined;
-  const { user, lastAccess, role } = found;
+  const { user, uses, role } = found;
   const [pending] = await executor
     .select({ email: emailChanges.email, created_at: emailChanges.createdAt, expires_at: emailChanges.expiresAt })
     .from(emailChanges)
@@ -117,7 +117,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         .where(eq(userPolicies.user, id))
         .orderBy(policies.name, policies.id),
       created_at: user.createdAt,
-      last_access: lastAccess,
+      last_access: uses.lastAccess,
       last_page: user.lastPage,
       provider: user.provider,
       external_identifier: user.externalIdentifier,
@@ -157,6 +157,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
       .where(eq(knownNetworks.user, id))
       .orderBy(desc(knownNetworks.lastLoginAt), knownNetworks.network)
       .limit(maxExported),
+    known_devices: uses.devices ?? [],
     activity: await executor
       .select({
         id: activity.id,

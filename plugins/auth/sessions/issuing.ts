@@ -7,6 +7,7 @@ import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { rightsOf } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
+import { deviceOf } from '../../server/device.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../../tokens/refresh-tokens.js';
 
@@ -134,6 +135,7 @@ export function createIssuing({
       const { ip, userAgent, network } = client;
       const session = {
         ...{ id: position.id, user: user.id, expiresAt, ip, userAgent, network, limit: sessionsPerUser },
+        device: deviceOf(userAgent),
         tokenHash: refreshToken && hashToken(refreshToken),
         isVerifiedByPasskey,
       };
@@ -142,7 +144,7 @@ export function createIssuing({
       const principal = await activity.recordAlong(executor, { userId: user.id, client }, [event], async (rows) => {
         const all = { ...session, activity: rows };
         const begun = await recordLogin(executor, user, { newPassword, counted }, all, now);
-        aside.isNewNetwork = begun?.isNewNetwork === true;
+        aside.isUnfamiliar = begun?.isUnfamiliar === true;
         return begun?.principal;
       });
       return principal && issue(mode, principal, position, refreshToken, client);

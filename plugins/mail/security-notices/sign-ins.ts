@@ -6,10 +6,10 @@ import type { Client } from '../../server/client-info.js';
 import { deviceOf } from '../../server/device.js';
 import type { Mail } from '../index.js';
 
-type Alert = 'new_network' | 'wrong_code' | 'failed_logins';
+type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';
 
 /**
- * Notifies users of suspicious sign-ins: from a new network, with a wrong code after the correct password, and of many failed ones.
+ * Notifies users of suspicious sign-ins: from a new network or with a new device, with a wrong code after the correct password, and of many failed ones.
  * The limit of one email of each kind per hour applies when the email is sent, because attackers can cause these emails.
  */
 export function notifyOfSignIns(deps: {
@@ -40,7 +40,7 @@ export function notifyOfSignIns(deps: {
     for (const { action, item, aside } of events) {
       const user = typeof item === 'string' ? item : null;
       if (action === 'lock') await raise(tx, 'failed_logins', user, client);
-      else if (aside?.isNewNetwork) await raise(tx, 'new_network', user, client);
+      else if (aside?.isUnfamiliar) await raise(tx, 'new_sign_in', user, client);
     }
   };
   activity.onRecord(new Set(['lock', 'login']), onRecord);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { identities, sessions } from '../../../db/schema.js';
+import { identities, sessions, settings } from '../../../db/schema.js';
 import { codeOf } from '../../helpers/app.js';
 import { createAuthenticator } from '../../helpers/authenticator.js';
 import { addPasskeyTo, creationOptions } from '../../helpers/passkeys.js';
@@ -26,6 +26,7 @@ const service = await startWithAdmin(t, {
   AUTH_ALPHA_PROFILE_URL: 'https://alpha.example.com/profile',
 });
 const { app, request, post } = service;
+await app.db.update(settings).set({ selfDeletion: true });
 const everything = await policyWith(app, everyPermission);
 const administration = await createPolicy(app, { adminAccess: true });
 
@@ -74,6 +75,9 @@ const ofOwnAccount: Record<string, Operation> = {
   'POST /users/me/password': (_person, headers) => post('/users/me/password', { password: newPassword() }, headers),
   'POST /users/me/identities/{id}': (_person, headers) => post('/users/me/identities/alpha', {}, headers),
   'POST /users/me/passkeys/options': (_person, headers) => post('/users/me/passkeys/options', {}, headers),
+  'POST /users/me/email': (_person, headers) =>
+    post('/users/me/email', { email: `${randomUUID()}@example.com` }, headers),
+  'DELETE /users/me': (_person, headers) => request({ method: 'DELETE', url: '/users/me', headers }),
   'DELETE /users/me/identities/{id}': async (person, headers) =>
     request({ method: 'DELETE', url: `/users/me/identities/${await link(person)}`, headers }),
 };
@@ -131,17 +135,16 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
     const stale = await make();
     await makeStale(app, stale.id);
     for (const [what, operation] of Object.entries(operations)) {
-      const listed = what.startsWith('DELETE') && !methods.includes('provider') ? [...methods, 'provider'] : methods;
       const isRefused = async (headers: Headers, expected: Parameters<typeof refusedUnchanged>[3], caller: string) =>
         refusedUnchanged(t, service, () => operation(stale, headers), expected, `${what}: ${caller}`);
-      if (what.startsWith('DELETE')) {
+      if (what.startsWith('DELETE /users/me/identities')) {
         // The operation itself inserts the identity, so the state is not compared.
         t.equal(codeOf(await operation(stale, stale.headers)), 'REAUTHENTICATION_REQUIRED', what);
         t.equal(codeOf(await operation(stale, stale.tokenHeaders)), 'FORBIDDEN', what);
         await app.db.delete(identities);
         if (who === 'a user of a provider') await link(stale);
       } else {
-        await isRefused(stale.headers, ['REAUTHENTICATION_REQUIRED', { methods: listed, max_age: 86400 }], 'stale');
+        await isRefused(stale.headers, ['REAUTHENTICATION_REQUIRED', { methods, max_age: 86400 }], 'stale');
         await isRefused(stale.tokenHeaders, ['FORBIDDEN'], 'static token');
         await isRefused(
           {},
@@ -155,6 +158,20 @@ for (const [who, { make, methods, operations }] of Object.entries(callers)) {
     }
   });
 }
+
+t.test('every operation that requires a fresh session is tested here', async (t) => {
+  const tested = new Set(Object.values(callers).flatMap(({ operations }) => Object.keys(operations)));
+  // In the next test, because these operations require a passkey that exists.
+  for (const operation of ['POST /users/me/passkeys', 'DELETE /users/me/passkeys/{id}']) tested.add(operation);
+  const declared = [...app.operations.values()].filter(({ config }) => config.requiresFresh);
+  t.ok(declared.length > 8);
+  const nameOf = ({ method, url }: (typeof declared)[number]) =>
+    `${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`;
+  t.strictSame(
+    declared.map(nameOf).filter((operation) => !tested.has(operation)),
+    [],
+  );
+});
 
 t.test('adding and removing a passkey requires a fresh session of the user', async (t) => {
   for (const [who, { make }] of Object.entries(callers)) {
@@ -373,6 +390,11 @@ t.test(
       'the second factor of another administrator': async () => {
         const { id } = await newHolder(service, { policies: [administration] });
         return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
+      },
+      'a passkey of another administrator': async () => {
+        const { id } = await other();
+        const passkey = await addPasskeyTo(service, id);
+        return (headers) => request({ method: 'DELETE', url: `/users/${id}/passkeys/${passkey.id}`, headers });
       },
       'unlocking another administrator': async () => {
         const { id } = await other();

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createAuthenticator } from '../authenticator.js';
 import { claimsOf } from '../sessions.js';
 import type { Asking } from './asking.js';
-import type { HeldSession, Ledger } from './ledger.js';
+import type { HeldPasskey, HeldSession, Ledger } from './ledger.js';
 import type { Letters } from './letters.js';
 
 /** The data that all clients share. */
@@ -23,6 +24,10 @@ type Client = (world: World, number: number) => Promise<void>;
 const breath = 15;
 /** No client waits for an email whose delivery was interrupted when a service was killed, which takes a minute. */
 const mailTimeoutMs = 3_000;
+/** How many passkeys a client keeps. */
+const maxPasskeys = 3;
+/** The origin of the pages on which passkeys are used. */
+export const passkeyOrigin = 'http://localhost:8055';
 /** How often a session is refreshed before the client starts another. */
 const maxRefreshes = 12;
 
@@ -155,6 +160,75 @@ const logsIn: Client = async (world, number) => {
   }
 };
 
+/** Adds passkeys, signs in with them, and, if the number is odd, removes the oldest ones, which ends other sessions. */
+const usesPasskeys: Client = async (world, number) => {
+  const { ledger, isOver } = world;
+  const email = memberOf('usesPasskeys', number);
+  const held: HeldPasskey[] = [];
+  ledger.passkeys.set(email, held);
+  while (!isOver()) {
+    const session = await logIn(world, email);
+    if (!session) continue;
+    const isFull = held.length === maxPasskeys;
+    if (isFull && number % 2 === 1) await removePasskey(world, session.headers, held);
+    if (held.length < maxPasskeys) await addPasskey(world, session.headers, held);
+    for (const passkey of held) {
+      await signIn(world, passkey);
+      await sleep(breath);
+    }
+  }
+};
+
+async function addPasskey(world: World, headers: Record<string, string>, held: HeldPasskey[]): Promise<void> {
+  const { asking, ledger } = world;
+  const options = await asking.insist('POST', '/users/me/passkeys/options', {}, headers);
+  if (!expect(world, 'requesting options for a passkey', options, 200)) return;
+  const { challenge, user, rp } = options.body.data;
+  const authenticator = createAuthenticator({ origin: passkeyOrigin, rpId: rp.id, counts: true });
+  const name = `Passkey ${ledger.challenges.length}`;
+  const body = { credential: authenticator.create({ challenge, user }), name };
+  const add = () => asking.insist('POST', '/users/me/passkeys', body, headers);
+  const added = await add();
+  let id = added.body?.data?.id;
+  if (added.isInDoubt && added.status === 400) {
+    // A challenge works once. An earlier attempt has succeeded without a response.
+    const list = await asking.insist('GET', '/users/me/passkeys', undefined, headers);
+    id = list.body?.data?.find((passkey: { name: string }) => passkey.name === name)?.id;
+    if (id === undefined) ledger.wrong.push(`${name} was refused, but is not stored: ${JSON.stringify(list.body)}`);
+  } else expect(world, `adding ${name}`, added, 200);
+  if (id === undefined) return;
+  ledger.challenges.push(challenge);
+  held.push({ id, authenticator, counter: 1 });
+  expect(world, 'adding a passkey a second time', await add(), 400);
+}
+
+async function signIn(world: World, passkey: HeldPasskey): Promise<void> {
+  const { asking, ledger } = world;
+  const options = await asking.insist('POST', '/auth/passkey/options', {});
+  if (!expect(world, 'requesting options to sign in', options, 200)) return;
+  const { challenge } = options.body.data;
+  const credential = passkey.authenticator.get({ challenge });
+  passkey.counter++;
+  const send = () => asking.insist('POST', '/auth/passkey', { credential });
+  const answer = await send();
+  // A challenge works once. An earlier attempt may have succeeded without a response, which the stored counter then shows.
+  const isUsed = answer.isInDoubt && answer.status === 401;
+  if (!isUsed && !expect(world, 'signing in with a passkey', answer, 200)) return;
+  ledger.challenges.push(challenge);
+  ledger.usedCredentials.push(credential);
+  expect(world, 'signing in with the same challenge', await send(), 401);
+}
+
+async function removePasskey(world: World, headers: Record<string, string>, held: HeldPasskey[]): Promise<void> {
+  const [passkey] = held;
+  if (!passkey) return;
+  const removed = await world.asking.insist('DELETE', `/users/me/passkeys/${passkey.id}`, undefined, headers);
+  const isGone = removed.isInDoubt && removed.status === 403;
+  if (!isGone && !expect(world, 'removing a passkey', removed, 204)) return;
+  held.shift();
+  world.ledger.removedPasskeys.push(passkey.id);
+}
+
 async function logIn(
   world: World,
   email: string,
@@ -167,17 +241,17 @@ async function logIn(
   return { id: String(claimsOf(accessToken).session), email, refreshToken, generation: 0, headers };
 }
 
-const kinds = { registers, invites, resets, refreshes, logsIn };
+const kinds = { registers, invites, resets, refreshes, logsIn, usesPasskeys };
 
-export type Crowd = Readonly<Record<keyof typeof kinds, number>>;
+export type Crowd = Readonly<Partial<Record<keyof typeof kinds, number>>>;
 
 /** The address of a client whose user exists before the clients start. */
 export const memberOf = (kind: keyof typeof kinds, number: number) => `${kind.toLowerCase()}-${number}@example.com`;
 
 /** The users who must exist before the clients start. */
 export const membersOf = (crowd: Crowd): string[] =>
-  (['resets', 'refreshes', 'logsIn'] as const).flatMap((kind) =>
-    Array.from({ length: crowd[kind] }, (_, number) => memberOf(kind, number)),
+  (['resets', 'refreshes', 'logsIn', 'usesPasskeys'] as const).flatMap((kind) =>
+    Array.from({ length: crowd[kind] ?? 0 }, (_, number) => memberOf(kind, number)),
   );
 
 /** The initial password of these users. */
@@ -186,7 +260,7 @@ export const firstPassword = passwordOf(0);
 /** Runs clients of each kind until the test is over. */
 export async function letLoose(world: World, crowd: Crowd): Promise<void> {
   const all = Object.entries(kinds).flatMap(([kind, client]) =>
-    Array.from({ length: crowd[kind as keyof Crowd] }, (_, number) => client(world, number)),
+    Array.from({ length: crowd[kind as keyof Crowd] ?? 0 }, (_, number) => client(world, number)),
   );
   await Promise.all(all);
 }

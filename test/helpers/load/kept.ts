@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import type { Home } from '../service.js';
 import { askStored, verifyAuditLog } from '../stored.js';
@@ -32,6 +33,11 @@ export async function keepsItsWord(t: Test, { asking, ledger, authorization }: L
     else Object.assign(session, { refreshToken: body.data.refresh_token, generation: session.generation + 1 });
   }
   t.strictSame(lost, [], `${ledger.sessions.length} sessions can be refreshed`);
+
+  const recent = ledger.usedCredentials.slice(-50);
+  const again = await Promise.all(recent.map((credential) => asking.ask('POST', '/auth/passkey', { credential })));
+  const accepted = again.filter(({ status }) => status !== 401);
+  t.strictSame(accepted, [], `${recent.length} challenges of passkeys cannot be used again`);
 }
 
 /**
@@ -81,14 +87,34 @@ function stateOf(ledger: Ledger): string {
     'each password was reset as often as its user was told':
       'select email from resets join people using (email) where reset <> done',
     'each session was created by a recorded login': people('sessions > logged_in'),
-    'each recorded login has created a session': people('reset = 0 and sessions <> logged_in'),
+    'each recorded login has created a session': people(
+      // A password reset ends the sessions, and so does removing a passkey.
+      'reset = 0 and passkeys_removed = 0 and sessions <> logged_in',
+    ),
     'each session has the generation that its client knows': `select held.id from held left join sessions on sessions.id = held.id
        where sessions.generation is distinct from held.generation`,
+    'each passkey is stored, with the counter of its authenticator': `select has.id, passkeys.counter from has
+       left join passkeys on passkeys.id = has.id where passkeys.counter is distinct from has.counter`,
+    'no other passkey is stored': 'select id from passkeys where id not in (select id from has)',
+    'each passkey has an audit record, and each removed one has two': `select id, added, removed from (
+         select id, 0 as expected from has union all select id, 1 from unnest(${quoted(ledger.removedPasskeys)}::uuid[]) as gone(id)
+       ) as known left join passkey_records on item = id::text
+       where added is distinct from 1 or removed is distinct from expected`,
+    'no audit record is about another passkey': `select item from passkey_records where item not in (select id::text from has)
+       and item <> all (${quoted(ledger.removedPasskeys)})`,
+    'each change to the passkeys has an audit record and a notice': people(
+      'passkeys_added <> added_notices or passkeys_removed <> removed_notices',
+    ),
+    'each use of a passkey has created a session': people('passkeys_removed = 0 and passkey_sessions <> passkey_uses'),
+    'each used challenge has had its effect': `select id from spent_states where id <> all (${quoted(
+      ledger.challenges.map(idOfChallenge),
+    )})`,
   };
   const columns = Object.entries(lists).map(
     ([name, list]) => `coalesce((select json_agg(wrong) from (${list}) as wrong), '[]') as "${name}"`,
   );
   const resets = [...ledger.resets].map(([email, { asked, done }]) => `('${email}', ${asked}, ${done})`);
+  const passkeys = [...ledger.passkeys.values()].flat().map(({ id, counter }) => `('${id}'::uuid, ${counter})`);
   const held = ledger.sessions.map(({ id, generation }) => `('${id}'::uuid, ${generation})`);
   return `
     with mails as materialized (
@@ -102,18 +128,35 @@ function stateOf(ledger: Ledger): string {
     mails_to as (
       select "user", count(*) as mails, ${countsOf('kind', mailKinds)} from mails group by "user"
     ),
-    begun as (select "user", count(*) as sessions from sessions group by "user"),
+    begun as (
+      select "user", count(*) as sessions, count(*) filter (where verified_by_passkey) as passkey_sessions
+      from sessions group by "user"
+    ),
+    passkey_records as (
+      select item, count(*) filter (where action = 'passkey_add') as added, count(*) filter (where action = 'passkey_remove') as removed
+      from activity where outcome = 'success' and action in ('passkey_add', 'passkey_remove') group by item
+    ),
+    changes_by as (
+      select "user", ${countsOf('action', passkeyActions)} from activity where outcome = 'success' group by "user"
+    ),
+    uses_by as (select "user", sum(counter - 1) as passkey_uses from passkeys group by "user"),
     people as materialized (
       select email, password, status, used_links,
-        ${[...Object.keys(recordedActions), ...Object.keys(mailKinds), 'mails', 'sessions']
+        ${[
+          ...Object.keys({ ...recordedActions, ...mailKinds, ...passkeyActions }),
+          ...['mails', 'sessions', 'passkey_sessions', 'passkey_uses'],
+        ]
           .map((name) => `coalesce(${name}, 0) as ${name}`)
           .join(', ')}
       from users
       left join records on records.item = users.id::text
       left join mails_to on mails_to."user" = users.id::text
       left join begun on begun."user" = users.id
+      left join changes_by on changes_by."user" = users.id
+      left join uses_by on uses_by."user" = users.id
     ),
     resets (email, asked, done) as (values ${resets.join(', ')}),
+    has (id, counter) as (select * from (values ${[...passkeys, '(null::uuid, 0)'].join(', ')}) as rows where column1 is not null),
     held (id, generation) as (values ${held.join(', ')})
     select ${columns.join(',\n')}`;
 }
@@ -127,7 +170,18 @@ const recordedActions = {
   reset: 'password_reset',
   logged_in: 'login',
 };
-const mailKinds = { registration_mails: 'registration', invite_mails: 'invite', notices: 'password_changed' };
+const passkeyActions = { passkeys_added: 'passkey_add', passkeys_removed: 'passkey_remove' };
+const mailKinds = {
+  registration_mails: 'registration',
+  invite_mails: 'invite',
+  notices: 'password_changed',
+  added_notices: 'passkey_added',
+  removed_notices: 'passkey_removed',
+};
+
+/** What identifies a challenge among those that have been used. */
+const idOfChallenge = (challenge: string) =>
+  createHash('sha256').update(Buffer.from(challenge, 'base64url')).digest('hex');
 
 const countsOf = (column: string, names: Readonly<Record<string, string>>): string =>
   Object.entries(names)

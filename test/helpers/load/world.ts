@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { createAsking } from './asking.js';
-import { type Crowd, firstPassword, letLoose, membersOf, type World } from './clients.js';
+import { type Crowd, firstPassword, letLoose, membersOf, passkeyOrigin, type World } from './clients.js';
 import { createLedger } from './ledger.js';
 import { startLetters } from './letters.js';
 
@@ -47,6 +47,7 @@ export async function createLoad(t: Test, origin: () => string, crowd: Crowd, fr
       REGISTRATION_ANSWER_TIME: '5ms',
       // In a long run, one user logs in hundreds of times, and the test expects all of these sessions.
       SESSIONS_PER_USER: '10000',
+      WEBAUTHN_ORIGINS: passkeyOrigin,
       ...letters.variables,
     },
     begin: async () => {
