@@ -160,7 +160,7 @@ const logsIn: Client = async (world, number) => {
   }
 };
 
-/** Adds passkeys, signs in with them, and, if the number is odd, removes the oldest ones, which ends other sessions. */
+/** Adds passkeys and signs in with them. Clients with an odd number also remove them, which ends other sessions. */
 const usesPasskeys: Client = async (world, number) => {
   const { ledger, isOver } = world;
   const email = memberOf('usesPasskeys', number);
@@ -169,8 +169,7 @@ const usesPasskeys: Client = async (world, number) => {
   while (!isOver()) {
     const session = await logIn(world, email);
     if (!session) continue;
-    const isFull = held.length === maxPasskeys;
-    if (isFull && number % 2 === 1) await removePasskey(world, session.headers, held);
+    if (number % 2 === 1) await removePasskey(world, session.headers, held);
     if (held.length < maxPasskeys) await addPasskey(world, session.headers, held);
     for (const passkey of held) {
       await signIn(world, passkey);

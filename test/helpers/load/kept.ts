@@ -155,11 +155,15 @@ function stateOf(ledger: Ledger): string {
       left join changes_by on changes_by."user" = users.id
       left join uses_by on uses_by."user" = users.id
     ),
-    resets (email, asked, done) as (values ${resets.join(', ')}),
-    has (id, counter) as (select * from (values ${[...passkeys, '(null::uuid, 0)'].join(', ')}) as rows where column1 is not null),
-    held (id, generation) as (values ${held.join(', ')})
+    resets (email, asked, done) as (${table(resets, "''::text, 0, 0")}),
+    has (id, counter) as (${table(passkeys, 'null::uuid, 0')}),
+    held (id, generation) as (${table(held, 'null::uuid, 0')})
     select ${columns.join(',\n')}`;
 }
+
+/** @param sample a row with the types of the columns, for a table without rows */
+const table = (rows: readonly string[], sample: string) =>
+  rows.length > 0 ? `values ${rows.join(', ')}` : `select ${sample} where false`;
 
 /** The column names, and the value that each column counts. */
 const recordedActions = {
