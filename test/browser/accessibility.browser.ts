@@ -1,83 +1,65 @@
 import t from 'tap';
+import { settings } from '../../db/schema.js';
 import {
   barriers,
   focused,
   newPerson,
   openDialog,
-  openSection,
   type Person,
   type Section,
   seesOwnAccount,
+  shapeless,
+  shoot,
   signIn,
   startBrowser,
+  unreachable,
 } from '../helpers/browser.js';
-import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+import { startClockedService } from '../helpers/clocked-service.js';
+import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { administrator, createUser } from '../helpers/people.js';
+import { freePort } from '../helpers/service.js';
+import { dialogsIn, sendEmpty, tour, visitorPages } from '../helpers/tour.js';
 
-const service = await startService(await createHome(t, { prepared: true }), variables);
+const port = String(await freePort());
+const publicUrl = `http://localhost:${port}`;
+const provider = await startOauth2Server(t, { publicUrl, keys: ['forum'] });
+const service = await startClockedService(t, {
+  PORT: port,
+  PUBLIC_URL: publicUrl,
+  AUTH_PROVIDERS: 'forum',
+  ...provider.variables('forum', { LABEL: 'Forum' }),
+});
 const browser = await startBrowser(t);
-const call = await asAdministrator(service);
-await call('PATCH', '/settings', { public_registration: true, email_login: true, project_color: '#ffcc00' });
+await service.app.db
+  .update(settings)
+  .set({ publicRegistration: true, emailLogin: true, selfDeletion: true, projectColor: '#ffcc00' });
 
 const { email, password } = administrator;
-const schemes = ['light', 'dark'] as const;
-const visitorPages = [
-  '/account/login',
-  '/account/login?reason=INVALID_CREDENTIALS',
-  '/account/login?notice=signed-out',
-  '/account/forgot-password',
-  '/account/reset-password',
-  '/account/reset-password?token=x',
-  '/account/accept-invite',
-  '/account/accept-invite?token=x',
-  '/account/register',
-  '/account/verify-email',
-  '/account/verify-email?token=x',
-  '/account/confirm-email?token=x',
-  '/account/cancel-email-change?token=x',
-  '/account/email-login?token=x',
-  '/account/not-me',
-  '/account/not-me?token=x',
-  '/account/verified',
-  '/account/verified?reason=TOKEN_EXPIRED',
-];
+const sections: Section[] = ['profile', 'security', 'sessions', 'connections'];
 
-const sections: Section[] = ['profile', 'security', 'sessions'];
-
-/** The dialogs that a section can open. */
-const opensIn = ({ page }: Person, section: Section): Promise<string[]> =>
-  page.evaluate(`[...document.querySelectorAll('[data-panel=${section}] [data-opens]')]
-    .filter((button) => button.checkVisibility()).map((button) => button.dataset.opens)`);
-
-/** Submits the visible form empty, so that all of its error messages appear. */
-async function sendEmpty({ page }: Person) {
-  const submit = page.locator('form:visible:has(input:visible) button[type=submit]').first();
-  if ((await submit.count()) > 0) await submit.click();
+for (const colorScheme of ['light', 'dark'] as const) {
+  t.test(`axe finds no accessibility issue on any page or in any dialog, ${colorScheme}`, async (t) => {
+    const person = await newPerson(browser, service, { colorScheme, bypassCSP: true });
+    await tour(service, person, async (state) => {
+      t.strictSame(await barriers(person), [], state);
+      await shoot(person, `${colorScheme}-${state.replaceAll(/\W+/g, '-')}`);
+    });
+  });
 }
 
-t.test('axe finds no accessibility issue on any page, light or dark', async (t) => {
-  for (const colorScheme of schemes) {
-    const person = await newPerson(browser, service, { colorScheme, bypassCSP: true });
-    for (const path of visitorPages) {
-      await person.open(path);
-      t.strictSame(await barriers(person), [], `${path} ${colorScheme}`);
-      await sendEmpty(person);
-      t.strictSame(await barriers(person), [], `${path} ${colorScheme}, with faults`);
-    }
-    await signIn(person, email, password);
-    await seesOwnAccount(person);
-    for (const section of sections) {
-      await openSection(person, section);
-      t.strictSame(await barriers(person), [], `${section} ${colorScheme}`);
-      for (const name of await opensIn(person, section)) {
-        await openDialog(person, section, name);
-        t.strictSame(await barriers(person), [], `${name} ${colorScheme}`);
-        await person.page.locator('dialog[open] [type=submit]:visible').first().click();
-        t.strictSame(await barriers(person), [], `${name} ${colorScheme}, with faults`);
-        await person.page.keyboard.press('Escape');
-      }
-    }
-  }
+t.test('in forced colors, everything that only its background separates from the rest has a border', async (t) => {
+  const person = await newPerson(browser, service, { forcedColors: 'active' });
+  await tour(service, person, async (state) => {
+    t.strictSame(await shapeless(person), [], state);
+    await shoot(person, `forced-${state.replaceAll(/\W+/g, '-')}`);
+  });
+});
+
+t.test('the Tab key reaches every control on every page and in every dialog, and the focus is visible', async (t) => {
+  const person = await newPerson(browser, service);
+  await tour(service, person, async (state) => {
+    t.strictSame(await unreachable(person), [], state);
+  });
 });
 
 /** What does not fit into the open dialog. Texts for screen readers are one pixel wide. */
@@ -106,7 +88,7 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
       await person.open(`/account/${section}?lang=${lang}`);
       await seesOwnAccount(person);
       t.equal(await isTooWide(), false, `${section} ${lang}`);
-      for (const name of await opensIn(person, section)) {
+      for (const name of await dialogsIn(person, section)) {
         await openDialog(person, section, name);
         t.strictSame(await cutIn(person), [], `${name} ${lang}`);
         await person.page.keyboard.press('Escape');

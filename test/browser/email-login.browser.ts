@@ -9,6 +9,7 @@ import {
   type Person,
   readable,
   seesOwnAccount,
+  shoot,
   startBrowser,
 } from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
@@ -25,11 +26,6 @@ await app.db.update(settings).set({ emailLogin: true });
 const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 const codeField = ({ page }: Person) => page.locator('#email-code-field');
-
-/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
-async function shoot({ page }: Person, name: string): Promise<void> {
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
-}
 
 /** The code and the path of the link in the latest email with a code. Notices may arrive later. */
 async function received(email: string): Promise<{ code: string; link: string }> {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createAccount } from '../helpers/accounts.js';
-import { barriers, newPerson, readable, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { barriers, newPerson, readable, seesOwnAccount, shoot, signIn, startBrowser } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { linkIn, mailsTo } from '../helpers/mails.js';
@@ -60,7 +60,7 @@ t.test('the page is accessible, fits small screens in every language, and explai
     });
     const { page } = person;
     const check = async (what: string) => {
-      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/not-me-${what}-${colorScheme}.png` });
+      await shoot(person, `not-me-${what}-${colorScheme}`);
       t.strictSame(await barriers(person), [], `${what} ${colorScheme}`);
       t.equal(await page.evaluate('document.documentElement.scrollWidth > 320'), false, what);
     };

@@ -8,6 +8,7 @@ import {
   ownEmail,
   type Person,
   seesOwnAccount,
+  shoot,
   signIn,
   startBrowser,
 } from '../helpers/browser.js';
@@ -47,11 +48,6 @@ const connected = (person: Person) => section(person).getByRole('button', { name
 const isTooWide = ({ page }: Person) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 const isKept = ({ page }: Person) => page.evaluate('sessionStorage.length > 0');
 const says = (person: Person, words: string) => person.page.getByText(words).waitFor();
-
-/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
-async function shoot({ page }: Person, name: string): Promise<void> {
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
-}
 
 let people = 0;
 

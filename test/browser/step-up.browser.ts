@@ -8,6 +8,7 @@ import {
   ownEmail,
   type Person,
   seesOwnAccount,
+  shoot,
   signIn,
   startBrowser,
 } from '../helpers/browser.js';
@@ -35,11 +36,6 @@ const dialog = ({ page }: Person) => page.getByRole('dialog', { name: 'Confirm t
 const says = ({ page }: Person, words: string) => page.getByText(words).waitFor();
 /** Advances the clock by a little more than the default of REAUTHENTICATION_PERIOD. */
 const growStale = () => service.clock.advance(16 * minute);
-
-/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
-async function shoot({ page }: Person, name: string): Promise<void> {
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
-}
 
 async function signedIn(user: User, options = {}): Promise<Person> {
   const person = await newPerson(browser, service, options);

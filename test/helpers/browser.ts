@@ -26,7 +26,7 @@ export interface Person {
   context: BrowserContext;
   /** Opens a page of the service and waits until its script has run. */
   open(path: string): Promise<void>;
-  /** The errors, warnings, and CSP violations on the console since the last call. */
+  /** The errors, warnings, and CSP violations on the console, and the account pages' requests to other hosts, since the last call. */
   complaints(): string[];
   /** The text of the first visible message or fault. */
   said(kind: 'alert' | 'status' | 'fault'): Promise<string>;
@@ -77,6 +77,13 @@ export async function newPerson(
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
+  const { origin } = new URL(service.url);
+  page.on('request', (request) => {
+    const { protocol, origin: target } = new URL(request.url());
+    const isOwnPage = page.url().startsWith(`${origin}/account`);
+    if (!isOwnPage || request.isNavigationRequest() || protocol === 'data:' || target === origin) return;
+    complaints.push(`a request to ${target}`);
+  });
   page.on('response', (response) => {
     const { pathname } = new URL(response.url());
     if (/^\/account(\/|$)/.test(pathname) && response.status() >= 400)
@@ -100,6 +107,37 @@ export async function newPerson(
       await message.waitFor();
       return (await message.textContent()) ?? '';
     },
+  };
+}
+
+export interface Device {
+  /** Whether it has a screen lock, a fingerprint reader, or the like. Default: true. */
+  hasLock?: boolean;
+  /** Whether it says that it has verified the user, which a security key without a PIN does not. Default: true. */
+  verifies?: boolean;
+}
+
+/**
+ * Adds a virtual authenticator to the person's device, which confirms everything immediately.
+ * @returns a function that turns this off and on, as if the user did not respond
+ */
+export async function addAuthenticator({ context, page }: Person, { hasLock = true, verifies = true }: Device = {}) {
+  const session = await context.newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: hasLock,
+      isUserVerified: hasLock,
+      automaticPresenceSimulation: true,
+    },
+  });
+  // Without a lock, Chromium would not let the virtual authenticator sign in.
+  if (!verifies) await session.send('WebAuthn.setResponseOverrideBits', { authenticatorId, isBadUV: true });
+  return async (enabled: boolean): Promise<void> => {
+    await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
   };
 }
 
@@ -144,9 +182,6 @@ export async function changeFirstName(person: Person, name: string): Promise<voi
   await person.page.getByRole('button', { name: 'Save' }).click();
 }
 
-/** The `id` of the focused element. */
-export const focused = ({ page }: Person): Promise<string> => page.evaluate('document.activeElement?.id ?? ""');
-
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
@@ -160,6 +195,60 @@ export async function barriers({ page }: Person): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`);
+}
+
+/** The `id` of the focused element. */
+export const focused = ({ page }: Person): Promise<string> => page.evaluate('document.activeElement?.id ?? ""');
+
+/**
+ * The visible controls that the Tab key does not reach, or that do not show that they have the focus. If a dialog is open, only
+ * those in the dialog.
+ */
+export async function unreachable({ page }: Person): Promise<string[]> {
+  const controls = await page.evaluate<string[]>(`(() => {
+    const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
+    globalThis.controls = [...root.querySelectorAll('a[href], button, input, select')]
+      .filter((control) => !control.disabled && control.checkVisibility({ visibilityProperty: true }));
+    return controls.map((control) => control.outerHTML.slice(0, 150));
+  })()`);
+  const reached = new Set<number>();
+  // After the last control, the focus is outside the page for one or two steps.
+  for (let steps = 0; steps < controls.length + 4 && reached.size < controls.length; steps++) {
+    await page.keyboard.press('Tab');
+    reached.add(
+      await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle === 'none' ? -1
+        : controls.indexOf(document.activeElement)`),
+    );
+    reached.delete(-1);
+  }
+  return controls.filter((_, index) => !reached.has(index));
+}
+
+/** What stands out only by its background, which forced colors remove. */
+export async function shapeless({ page }: Person): Promise<string[]> {
+  await page.emulateMedia({ forcedColors: 'none' });
+  await page.evaluate(`(() => {
+    const groundOf = (element) => {
+      const { backgroundColor: color } = getComputedStyle(element);
+      return /rgba\\(.*, 0\\)|\\/ 0\\)/.test(color) && element.parentElement ? groundOf(element.parentElement) : color;
+    };
+    globalThis.shapes = [...document.body.querySelectorAll('*')].filter((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      const isVisible = width > 1 && height > 1 && element.checkVisibility({ visibilityProperty: true });
+      return isVisible && groundOf(element) !== groundOf(element.parentElement);
+    });
+  })()`);
+  await page.emulateMedia({ forcedColors: 'active' });
+  return page.evaluate(`shapes.filter((element) => {
+    const style = getComputedStyle(element);
+    return style.outlineStyle === 'none' && style.forcedColorAdjust !== 'none' &&
+      ['Top', 'Bottom'].every((side) => style['border' + side + 'Style'] === 'none' || style['border' + side + 'Width'] === '0px');
+  }).map((element) => element.outerHTML.slice(0, 150))`);
+}
+
+/** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
+export async function shoot({ page }: Person, name: string): Promise<void> {
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
 }
 
 /** The visible text of the page. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type KeptMail, readMailbox } from '../../db/queries/mail/mailbox.js';
 
@@ -25,4 +26,19 @@ export async function tokenFor(app: FastifyInstance, email: string): Promise<str
   const token = latest && linkIn(latest).searchParams.get('token');
   if (!token) throw new Error(`There is no email with a token to ${email}.`);
   return token;
+}
+
+/**
+ * The latest link to an account page in the emails to an address, as a path with the token. Waits for the email, which the service
+ * may write after the response, so that the response does not reveal whether there is one.
+ */
+export async function linkTo(app: FastifyInstance, page: string, email: string): Promise<string> {
+  for (let tries = 0; tries < 100; tries++) {
+    const mails = await mailsTo(app, email);
+    const links = mails.flatMap(({ text }) => text.match(/(?<=https?:\/\/[^/]+)\/account\/\S+/g) ?? []);
+    const link = links.findLast((one) => one.startsWith(`/account/${page}?token=`));
+    if (link) return link;
+    await sleep(50);
+  }
+  throw new Error(`There is no link to ${page} in the emails to ${email}.`);
 }
