@@ -23,6 +23,9 @@ export function enableCodeFields(root: ParentNode = document): void {
       sent = code;
       input.form?.requestSubmit();
     });
+    input.form?.addEventListener('reset', () => {
+      sent = '';
+    });
     button?.addEventListener('click', () => {
       for (const element of [label, button]) {
         if (!element) continue;

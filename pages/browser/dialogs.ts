@@ -1,4 +1,5 @@
 import { find } from './dom.js';
+import { focusHeading } from './views.js';
 
 export const dialogNamed = (name: string): HTMLDialogElement => find<HTMLDialogElement>(`[data-dialog=${name}]`);
 
@@ -55,6 +56,6 @@ export function ask({ title, text, action, act }: Question): void {
     }
     dialog.close();
     // The button that opened the dialog may no longer exist.
-    if (document.activeElement === document.body) find('[data-panel]:not([hidden]) h1').focus();
+    if (document.activeElement === document.body) focusHeading();
   };
 }

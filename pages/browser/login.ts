@@ -7,6 +7,7 @@ import { type FormControl, handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
 import { startPasskeyLogin } from './passkey-login.js';
+import { forgetPasswordLogin, rememberPasswordLogin } from './password-login.js';
 import { forgetAttempt, rememberAttempt, restoreQuery } from './provider-attempt.js';
 import { startProviderCode } from './provider-code.js';
 import { failureText, text } from './texts.js';
@@ -18,6 +19,7 @@ export async function startLogin(): Promise<void> {
   const settled = page.hasSession ? settleSession() : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
+  forgetPasswordLogin();
   for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-provider]')) {
     link.addEventListener('click', () => rememberAttempt(link.dataset.provider ?? '', 'login'));
   }
@@ -61,6 +63,7 @@ function startPasswordLogin(settled: Promise<void>): void {
       showStep(form, 'code');
       return;
     }
+    rememberPasswordLogin();
     await leaveTo(page.redirect);
   });
 

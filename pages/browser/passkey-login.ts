@@ -1,8 +1,10 @@
 import { browserSupportsWebAuthnAutofill } from '@simplewebauthn/browser';
 import { callWithCookie } from './api.js';
+import { ApiFailure } from './api-failure.js';
 import { enableCodeFields } from './code-field.js';
 import { find } from './dom.js';
 import { page } from './page-data.js';
+import { showPart } from './parts.js';
 import { canUsePasskeys, usePasskey } from './passkey.js';
 import { signIn } from './sign-in.js';
 import { failureText } from './texts.js';
@@ -14,18 +16,30 @@ const renewedAfter = 240_000;
 export function startPasskeyLogin(settled: Promise<void>): void {
   if (!canUsePasskeys()) return;
   const button = find<HTMLButtonElement>('[data-passkey-sign-in]');
-  const alert = find('[data-part=form] [data-alert]');
+  const form = find('[data-part=form]');
+  const alert = find('[data-alert]', form);
 
   const complete = async (credential: object) => {
     await settled;
     alert.textContent = '';
-    prepareCode();
+    prepareCode(startOver);
     const login = (otp?: string) =>
       callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
-    await signIn(login, page.redirect);
+    await signIn(login, page.redirect, isExplained);
   };
   const explain = (failure: unknown) => {
     alert.textContent = failureText('passkey', failure);
+  };
+  const startOver = () => {
+    showPart('form');
+    void startSuggestions();
+  };
+  /** If the passkey is no longer accepted when the user enters the code, for example because it took too long, a code is of no use. */
+  const isExplained = (failure: unknown): boolean => {
+    if (!form.hidden || !(failure instanceof ApiFailure) || failure.code !== 'INVALID_CREDENTIALS') return false;
+    startOver();
+    explain(failure);
+    return true;
   };
 
   /** The button ends the suggestions, so they start again after it. So they do with a new challenge, before the old one expires. */
@@ -57,9 +71,11 @@ export function startPasskeyLogin(settled: Promise<void>): void {
 }
 
 /** Adds the form for a code, which `signIn` shows if the authenticator has not verified the user. */
-function prepareCode(): void {
+function prepareCode(startOver: () => void): void {
   const template = document.querySelector<HTMLTemplateElement>('[data-passkey-code]');
   if (!template) return;
   template.replaceWith(template.content);
-  enableCodeFields(find('[data-part=code]'));
+  const part = find('[data-part=code]');
+  enableCodeFields(part);
+  find('[data-leave]', part).addEventListener('click', startOver);
 }

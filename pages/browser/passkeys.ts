@@ -5,9 +5,11 @@ import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { canUsePasskeys, createPasskey } from './passkey.js';
+import { endPasskeySuggestion, suggestPasskey } from './passkey-suggestion.js';
 import { callSignedIn } from './signed-in-api.js';
 import { failureText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
+import { focusHeading } from './views.js';
 
 interface Passkey {
   id: string;
@@ -87,8 +89,9 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   });
   dialog.addEventListener('close', form.clear);
 
-  add.addEventListener('click', async () => {
-    add.disabled = true;
+  /** @param button pressed by the user */
+  const addPasskey = async (button: HTMLButtonElement) => {
+    button.disabled = true;
     pageAlert('');
     try {
       const { data: options } = await callSignedIn<{ data: Parameters<typeof createPasskey>[0] }>(
@@ -98,13 +101,18 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
       const credential = await createPasskey(options);
       await callSignedIn('POST', '/users/me/passkeys', { credential });
       await draw();
+      endPasskeySuggestion(account.me.id);
       toast(text(account.mustSetUpTfa ? 'status_passkey_added_tfa' : 'status_passkey_added'));
     } catch (failure) {
       pageAlert(failureText('passkey', failure));
     } finally {
-      add.disabled = false;
+      button.disabled = false;
+      // A disabled button loses the focus.
+      if (document.activeElement === document.body) button.focus();
+      if (document.activeElement === document.body) focusHeading();
     }
-  });
+  };
+  add.addEventListener('click', () => addPasskey(add));
 
   try {
     await draw();
@@ -115,6 +123,7 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   }
   add.hidden = !canUsePasskeys();
   find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
+  if (list.childElementCount === 0 && !account.mustSetUpTfa) await suggestPasskey(account.me.id, addPasskey);
 }
 
 const dateText = (date: string) =>

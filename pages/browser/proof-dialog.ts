@@ -1,3 +1,4 @@
+import { ApiFailure } from './api-failure.js';
 import { codeOf, withoutSpaces } from './code-field.js';
 import { dialogNamed, openDialog } from './dialogs.js';
 import { find, itemOf, withQuery } from './dom.js';
@@ -136,6 +137,8 @@ function enablePasskeyProof(dialog: HTMLDialogElement, prove: (proof: Proof) => 
       dialog.close('proved');
     } catch (failure) {
       alert.textContent = failureText('passkey', failure);
+      // The authenticator has not verified the user, so the code is required.
+      if (failure instanceof ApiFailure && failure.code === 'INVALID_OTP') find('#proof-code', dialog).focus();
     } finally {
       button.disabled = false;
     }

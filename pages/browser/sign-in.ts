@@ -2,13 +2,18 @@ import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { codeOf } from './code-field.js';
 import { find, leaveTo } from './dom.js';
-import { handleForm } from './form.js';
+import { type FormControl, handleForm } from './form.js';
 import { handOverEmail } from './handed-email.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
+import { rememberPasswordLogin } from './password-login.js';
+
+let codeForm: FormControl | undefined;
+/** Completes the login for which the page asks for a code. */
+let submitCode: (otp: string) => Promise<void>;
 
 /**
- * Signs the user in, and asks for a code if the account requires one. Call it once per page.
+ * Signs the user in, and asks for a code if the account requires one.
  * @param login called again with the code
  * @param isExplained displays a failure other than on the form; returns false for all others
  * @throws {ApiFailure} if the login without a code failed
@@ -31,8 +36,10 @@ export async function signIn(
     await attempt();
   } catch (failure) {
     if (!(failure instanceof ApiFailure) || failure.code !== 'INVALID_OTP') throw failure;
-    handleForm('#code', 'login', (values) => attempt(codeOf(values)));
+    submitCode = attempt;
+    codeForm ??= handleForm('#code', 'login', (values) => submitCode(codeOf(values)));
     showPart('code');
+    codeForm.clear();
     find('#code [name=otp]').focus();
   }
 }
@@ -47,7 +54,9 @@ export async function signInWith(email: string, password: string): Promise<void>
     return leaveTo(page.links.login);
   };
   if (!email || !page.offers.passwordLogin) return goToLogin();
-  const login = (otp?: string) =>
-    callWithCookie('POST', '/auth/login', { email, password, mode: 'session', ...(otp ? { otp } : {}) });
+  const login = async (otp?: string) => {
+    await callWithCookie('POST', '/auth/login', { email, password, mode: 'session', ...(otp ? { otp } : {}) });
+    rememberPasswordLogin();
+  };
   await signIn(login, page.links.account).catch(goToLogin);
 }

@@ -27,23 +27,21 @@ export function startViews(available: ReadonlySet<View>): void {
     const workspace = find('[data-content]');
     workspace.dataset.view = view;
     const panel = view === 'home' ? first : view;
+    const isList = !find('.panels').checkVisibility();
     for (const section of document.querySelectorAll<HTMLElement>('[data-panel]')) {
       section.hidden = section.dataset.panel !== panel;
     }
     for (const link of document.querySelectorAll('.sections [data-to]')) {
-      if (link.getAttribute('data-to') === panel) link.setAttribute('aria-current', 'page');
+      if (!isList && link.getAttribute('data-to') === panel) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
-    const headings = [...workspace.querySelectorAll<HTMLElement>('h1')];
-    const heading = headings.find((one) => one.checkVisibility()) ?? headings[0];
-    document.title = `${heading?.textContent ?? ''}${title}`;
-    return heading;
+    document.title = `${visibleHeading()?.textContent ?? ''}${title}`;
   };
   showView = (view) => {
     pageAlert('');
-    const heading = draw(view);
+    draw(view);
     scrollTo(0, 0);
-    heading?.focus();
+    focusHeading();
   };
   find('[data-content]').hidden = false;
   draw(viewHere());
@@ -51,6 +49,14 @@ export function startViews(available: ReadonlySet<View>): void {
 
 /** Shows a section and moves the focus to its heading. */
 export let showView: (view: View) => void = () => {};
+
+/** For a user whose focus was on something that has disappeared. */
+export const focusHeading = (): void => visibleHeading()?.focus();
+
+function visibleHeading(): HTMLElement | undefined {
+  const headings = [...document.querySelectorAll<HTMLElement>('[data-content] h1')];
+  return headings.find((heading) => heading.checkVisibility()) ?? headings[0];
+}
 
 function viewHere(): View {
   const path = location.pathname.replace(/\/$/, '');

@@ -1,20 +1,29 @@
+import type { BrowserContextOptions } from 'playwright-core';
 import t from 'tap';
+import { settings } from '../../db/schema.js';
+import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import {
+  addAuthenticator,
   barriers,
+  type Device,
+  focused,
   newPerson,
   openDialog,
   openSection,
   ownEmail,
   type Person,
   seesOwnAccount,
+  shoot,
   signIn,
   startBrowser,
 } from '../helpers/browser.js';
-import { minute } from '../helpers/clock.js';
+import { day, minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { bundleOf } from '../helpers/guide.js';
+import { linkTo } from '../helpers/mails.js';
 import { createUser } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
+import { codeOfNow, rfcSecret } from '../helpers/totp.js';
 
 /** Passkeys on the account pages, with the virtual authenticator of Chromium. */
 
@@ -25,24 +34,18 @@ const browser = await startBrowser(t);
 const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
 const says = ({ page }: Person, words: string) => page.getByText(words).waitFor();
 
-/** A person whose browser has an authenticator. @returns functions that turn it off and on, as if the user did not respond */
-async function withAuthenticator({ bypassCSP = false } = {}) {
-  const person = await newPerson(browser, { url: `http://localhost:${port}` }, { bypassCSP });
-  const session = await person.context.newCDPSession(person.page);
-  await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  const respond = (enabled: boolean) =>
-    session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-  return { ...person, respond };
+/**
+ * A person whose browser has an authenticator.
+ * @param suggests whether the browser suggests passkeys in the field for the address, which the authenticator accepts immediately
+ */
+async function withAuthenticator(
+  options: BrowserContextOptions = {},
+  { suggests = false, ...device }: Device & { suggests?: boolean } = {},
+) {
+  const person = await newPerson(browser, service, options);
+  const turnOff = 'PublicKeyCredential.isConditionalMediationAvailable = async () => false';
+  if (!suggests) await person.context.addInitScript(turnOff);
+  return { ...person, respond: await addAuthenticator(person, device) };
 }
 
 async function addPasskey(person: Person): Promise<void> {
@@ -66,6 +69,7 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
   t.strictSame(await barriers(person), []);
   await button(person, 'Add a passkey').click();
   await says(person, 'There is already a passkey for your account on this device.');
+  t.equal(await focused(person), 'passkey-add', 'the focus is still on the button');
 
   await person.page.getByRole('button', { name: /^Rename/ }).click();
   await person.page.locator('#passkey-name').fill('Laptop');
@@ -157,7 +161,7 @@ t.test('the code in the guide adds a passkey and signs in with it', async (t) =>
 
 t.test('the browser suggests passkeys in the field for the address', async (t) => {
   const user = await createUser(service, []);
-  const person = await withAuthenticator();
+  const person = await withAuthenticator({}, { suggests: true });
   await person.open('/account/login');
   t.equal(await person.page.locator('#email').getAttribute('autocomplete'), 'username webauthn');
   await signIn(person, user.email, user.password);
@@ -166,4 +170,207 @@ t.test('the browser suggests passkeys in the field for the address', async (t) =
   await signOut(person).catch(() => {});
   // The virtual authenticator accepts the suggestion immediately.
   await seesOwnAccount(person);
+});
+
+const phone = { width: 390, height: 844 };
+const desktop = { width: 1280, height: 800 };
+const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
+
+const suggestion = ({ page }: Person) =>
+  page.getByRole('region', { name: 'Sign in without a password next time', exact: true });
+
+type User = { email: string; password: string };
+
+async function signedIn(person: Person, { email, password }: User): Promise<void> {
+  await signIn(person, email, password);
+  await seesOwnAccount(person);
+}
+
+/** Signs in again in the same browser. @returns whether the account page suggests a passkey */
+async function isSuggestedTo(person: Awaited<ReturnType<typeof withAuthenticator>>, user: User): Promise<boolean> {
+  await signedIn(person, user);
+  const isShown = await suggestion(person).isVisible();
+  await person.respond(false);
+  await signOut(person);
+  return isShown;
+}
+
+/** The text of the focused element. */
+const focusedText = ({ page }: Person) => page.evaluate('document.activeElement.textContent');
+
+for (const [device, viewport] of Object.entries({ phone, desktop })) {
+  t.test(`after signing in with a password, the account page suggests a passkey (${device})`, async (t) => {
+    const user = await createAccount(service.app);
+    const person = await withAuthenticator({ viewport });
+    await signedIn(person, user);
+    await suggestion(person).waitFor();
+    await shoot(person, `suggestion-${device}`);
+    t.equal(await focused(person), '', 'the focus has not moved');
+    t.equal(await person.page.locator('dialog[open]').count(), 0);
+    await openSection(person, 'security');
+    t.equal(await suggestion(person).isVisible(), false, 'this section has its own button');
+    await person.page.goBack();
+    await suggestion(person).getByRole('button', { name: 'Add a passkey' }).click();
+    await says(person, 'Passkey added. You can now sign in with it.');
+    t.equal(await suggestion(person).isVisible(), false);
+    t.equal(await focusedText(person), device === 'phone' ? 'Your account' : 'Profile');
+    await person.page.reload();
+    await seesOwnAccount(person);
+    t.equal(await suggestion(person).isVisible(), false);
+    await person.respond(false);
+    await signOut(person);
+    t.equal(await isSuggestedTo(person, user), false, 'the account has a passkey');
+    t.strictSame(person.complaints(), []);
+  });
+}
+
+t.test('users decline the suggestion with the keyboard, for themselves, on this device, and for 90 days', async (t) => {
+  const user = await createAccount(service.app);
+  const other = await createAccount(service.app);
+  const person = await withAuthenticator({ viewport: desktop });
+  const { page } = person;
+  await signedIn(person, user);
+  await suggestion(person).waitFor();
+  const decline = suggestion(person).getByRole('button', { name: 'Not now' });
+  for (let steps = 0; steps < 20 && (await focusedText(person)) !== 'Not now'; steps++)
+    await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await decline.waitFor({ state: 'hidden' });
+  t.equal(await focusedText(person), 'Profile');
+  await page.reload();
+  await seesOwnAccount(person);
+  t.equal(await suggestion(person).isVisible(), false, 'after a reload');
+  await signOut(person);
+  t.equal(await isSuggestedTo(person, user), false, 'after another login');
+  t.equal(await isSuggestedTo(person, other), true, 'another user of this device');
+  t.equal(await isSuggestedTo(await withAuthenticator(), user), true, 'another device');
+  await page.clock.setSystemTime(Date.now() + 89 * day);
+  t.equal(await isSuggestedTo(person, user), false, 'after 89 days');
+  await page.clock.setSystemTime(Date.now() + 91 * day);
+  t.equal(await isSuggestedTo(person, user), true, 'after 91 days');
+});
+
+t.test('a passkey is suggested only to users who can add one and have signed in with a password', async (t) => {
+  const user = await createAccount(service.app);
+  t.equal(await isSuggestedTo(await withAuthenticator(), user), true);
+  const withoutDevice = await newPerson(browser, service);
+  await signedIn(withoutDevice, user);
+  t.equal(await suggestion(withoutDevice).isVisible(), false, 'no authenticator');
+  t.equal(await isSuggestedTo(await withAuthenticator({}, { hasLock: false }), user), false, 'no lock on the device');
+
+  await service.app.db.update(settings).set({ emailLogin: true });
+  const byEmail = await withAuthenticator();
+  await service.post('/auth/email/request', { email: user.email });
+  await byEmail.open(await linkTo(service.app, 'email-login', user.email));
+  await button(byEmail, 'Sign in').click();
+  await seesOwnAccount(byEmail);
+  t.equal(await suggestion(byEmail).isVisible(), false, 'signed in by email');
+  await service.app.db.update(settings).set({ emailLogin: false });
+
+  const mustSetUpTfa = await createUser(service, [], { enforce_tfa: true });
+  t.equal(await isSuggestedTo(await withAuthenticator(), mustSetUpTfa), false, 'must set up a second factor first');
+  await service.app.db.update(settings).set({ selfService: false });
+  t.equal(await isSuggestedTo(await withAuthenticator(), user), false, 'may not add a passkey');
+  await service.app.db.update(settings).set({ selfService: true });
+});
+
+t.test('a passkey is suggested after a password reset too', async () => {
+  const user = await createAccount(service.app);
+  const person = await withAuthenticator();
+  await person.open('/account/forgot-password');
+  await person.page.getByLabel('Email address').fill(user.email);
+  await person.page.locator('[type=submit]').click();
+  await person.page.locator('[data-part=done]').waitFor();
+  await person.open(await linkTo(service.app, 'reset-password', user.email));
+  await person.page.getByLabel('New password').fill('a calm meadow in autumn');
+  await button(person, 'Save password').click();
+  await seesOwnAccount(person);
+  await suggestion(person).waitFor();
+});
+
+t.test(
+  'the suggestion is accessible and fits a phone in every language, light, dark, and in forced colors',
+  async (t) => {
+    const user = await createAccount(service.app);
+    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }] as const) {
+      const person = await withAuthenticator({ ...options, bypassCSP: true });
+      const { page } = person;
+      await signedIn(person, user);
+      for (const lang of languages) {
+        for (const width of [320, 390, 1280]) {
+          await page.setViewportSize({ width, height: 844 });
+          await person.open(`/account?lang=${lang}`);
+          await page.locator('[data-passkey-suggestion]').waitFor();
+          const what = `suggestion-${Object.values(options)}-${width}-${lang}`;
+          await shoot(person, what);
+          t.equal(await page.evaluate(`document.documentElement.scrollWidth > ${width}`), false, what);
+          if (lang === 'de-DE') t.strictSame(await barriers(person), [], what);
+        }
+      }
+    }
+  },
+);
+
+const oneTimeCode = () => codeOfNow(rfcSecret.base32, service.clock.now());
+
+/** A user with two-factor authentication, and a passkey in an authenticator that does not verify its user. */
+async function withUnverifiedPasskey(options: BrowserContextOptions = {}) {
+  const user = await createTfaAccount(service.app);
+  const person = await withAuthenticator(options, { verifies: false });
+  await signIn(person, user.email, user.password);
+  await person.page.locator('#otp').fill(oneTimeCode());
+  await seesOwnAccount(person);
+  await addPasskey(person);
+  service.clock.advance(minute);
+  return person;
+}
+
+t.test('if the passkey does not verify the user, users with two-factor authentication enter a code', async (t) => {
+  for (const viewport of [phone, desktop]) {
+    const person = await withUnverifiedPasskey({ viewport, bypassCSP: true });
+    const { page } = person;
+    const code = page.getByRole('textbox', { name: 'Code from your authenticator app' });
+    const usePasskey = async () => {
+      await person.respond(true);
+      await button(person, 'Use a passkey').click();
+      await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
+      await person.respond(false);
+    };
+    await person.respond(false);
+    await signOut(person);
+    await usePasskey();
+    await shoot(person, `passkey-code-${viewport.width}`);
+    t.equal(await focused(person), 'passkey-otp');
+    t.strictSame(await barriers(person), []);
+    await code.fill('000000');
+    t.match(await person.said('fault'), 'The code is incorrect');
+    t.strictSame(await barriers(person), []);
+
+    await button(person, 'Sign in another way').click();
+    await page.getByLabel('Email address').waitFor();
+    await usePasskey();
+    t.equal(await code.inputValue(), '');
+    t.equal(await page.locator('.fault:not(:empty)').count(), 0);
+    service.clock.advance(10 * minute);
+    await code.fill(oneTimeCode());
+    await says(person, 'This passkey is not accepted here. Try again, or sign in another way.');
+
+    await usePasskey();
+    await code.fill(oneTimeCode());
+    await seesOwnAccount(person);
+  }
+});
+
+t.test('a passkey that does not verify the user does not replace the code in a confirmation either', async (t) => {
+  const person = await withUnverifiedPasskey();
+  service.clock.advance(16 * minute);
+  await openDialog(person, 'security', 'password');
+  await person.page.getByLabel('New password').fill('a calm meadow in autumn');
+  await button(person, 'Change password').click();
+  const dialog = person.page.getByRole('dialog', { name: 'Confirm that it’s you' });
+  await dialog.getByRole('button', { name: 'Use a passkey' }).click();
+  await says(person, 'This passkey was used without a fingerprint, face, or PIN. Enter a code instead.');
+  t.equal(await focused(person), 'proof-code');
+  await person.page.keyboard.type(oneTimeCode());
+  await says(person, 'Password changed.');
 });

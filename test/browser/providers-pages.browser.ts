@@ -46,7 +46,7 @@ const confirmed = ({ page }: Person) => page.getByRole('alertdialog').locator('[
 /** Whether an account is connected. */
 const connected = (person: Person) => section(person).getByRole('button', { name: /^Disconnect/ });
 const isTooWide = ({ page }: Person) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
-const isKept = ({ page }: Person) => page.evaluate('sessionStorage.length > 0');
+const isKept = ({ page }: Person) => page.evaluate(`sessionStorage.getItem('/auth/login') !== null`);
 const says = (person: Person, words: string) => person.page.getByText(words).waitFor();
 
 let people = 0;
