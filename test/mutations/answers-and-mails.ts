@@ -379,4 +379,21 @@ export const answersAndMails: readonly Mutation[] = [
     ],
     tests: ['test/users/profile.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'a sign-in with a new kind of device sends no notice',
+    edits: [
+      {
+        find: 'or exists (select from ${userUses} k where',
+        replace: 'or false and exists (select from ${userUses} k where',
+      },
+    ],
+    tests: ['test/mail/sign-in-notices.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the first kind of device of a user that is known counts as new',
+    edits: [{ find: '::text <> all (k.devices)', replace: "::text <> all (coalesce(k.devices, '{}'))" }],
+    tests: ['test/mail/sign-in-notices.test.ts'],
+  },
 ];

@@ -47,6 +47,8 @@ export const stepUp: readonly Mutation[] = [
   stale('a stale session turns on a second factor', 'enableTfa'),
   stale('a stale session creates recovery codes', 'createRecoveryCodes'),
   stale('a stale session unlinks a provider account', 'unlinkIdentity'),
+  stale('a stale session adds a passkey', 'addPasskey'),
+  stale('a stale session removes a passkey', 'removePasskey'),
   stale(
     'a stale session requests an email change',
     'requestEmailChange',
