@@ -48,7 +48,6 @@ t.test(
           t.equal(asset.headers['x-content-type-options'], 'nosniff');
         }
         const size = [body, ...assets.map((asset) => asset.body)].reduce((sum, text) => sum + gzipSync(text).length, 0);
-        if (process.env.SIZES) console.error(page, lang, size);
         t.ok(size < (page === '/account' ? 90_000 : 40_000), `${page} ${lang}: ${size} bytes`);
         // Everything comes from this service.
         t.notMatch(body, /(?:src|href)="(?!\/account|\/auth\/login\/|\?lang=|#|data:)/, page);
