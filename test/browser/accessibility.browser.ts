@@ -37,28 +37,28 @@ await service.app.db
 const { email, password } = administrator;
 const sections: Section[] = ['profile', 'security', 'sessions', 'connections'];
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  t.test(`axe finds no accessibility issue on any page or in any dialog, ${colorScheme}`, async (t) => {
-    const person = await newPerson(browser, service, { colorScheme, bypassCSP: true });
-    await tour(service, person, async (state) => {
-      t.strictSame(await barriers(person), [], state);
-      await shoot(person, `${colorScheme}-${state.replaceAll(/\W+/g, '-')}`);
-    });
-  });
-}
-
-t.test('in forced colors, everything that only its background separates from the rest has a border', async (t) => {
-  const person = await newPerson(browser, service, { forcedColors: 'active' });
+t.test('every page and dialog is accessible in light, dark, and forced colors, and with the Tab key', async (t) => {
+  const person = await newPerson(browser, service, { bypassCSP: true });
+  const { page } = person;
   await tour(service, person, async (state) => {
-    t.strictSame(await shapeless(person), [], state);
-    await shoot(person, `forced-${state.replaceAll(/\W+/g, '-')}`);
-  });
-});
-
-t.test('the Tab key reaches every control on every page and in every dialog, and the focus is visible', async (t) => {
-  const person = await newPerson(browser, service);
-  await tour(service, person, async (state) => {
-    t.strictSame(await unreachable(person), [], state);
+    const name = state.replaceAll(/\W+/g, '-');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      t.strictSame(await barriers(person), [], `axe, ${colorScheme}: ${state}`);
+      await shoot(person, `${colorScheme}-${name}`);
+    }
+    t.strictSame(
+      await shapeless(person),
+      [],
+      `what only its background separates from the rest has a border: ${state}`,
+    );
+    await shoot(person, `forced-${name}`);
+    await page.emulateMedia({ colorScheme: null, forcedColors: null });
+    t.strictSame(
+      await unreachable(person),
+      [],
+      `the Tab key reaches every control, and the focus is visible: ${state}`,
+    );
   });
 });
 

@@ -239,7 +239,8 @@ export async function shapeless({ page }: Person): Promise<string[]> {
     });
   })()`);
   await page.emulateMedia({ forcedColors: 'active' });
-  return page.evaluate(`shapes.filter((element) => {
+  // A message may have disappeared in the meantime.
+  return page.evaluate(`shapes.filter((element) => element.clientHeight > 1).filter((element) => {
     const style = getComputedStyle(element);
     return style.outlineStyle === 'none' && style.forcedColorAdjust !== 'none' &&
       ['Top', 'Bottom'].every((side) => style['border' + side + 'Style'] === 'none' || style['border' + side + 'Width'] === '0px');
