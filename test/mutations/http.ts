@@ -149,9 +149,9 @@ export const http: readonly Mutation[] = [
     fault: 'request headers are logged',
     edits: [
       {
-        in: 'loggingPlugin',
-        find: 'status: statusCode,',
-        replace: 'status: statusCode,\nheaders: request.headers,',
+        in: 'logRequest',
+        find: '...outcome,',
+        replace: '...outcome,\nheaders: request.headers,',
       },
     ],
     tests: ['test/activity/canaries.test.ts'],
