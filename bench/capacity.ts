@@ -5,14 +5,16 @@
  *
  *   DATABASE_URL=postgres://… npm run bench:capacity -- [--users 100000] [--rounds 3] [--seconds 5]
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
 import { type CapacityResults, resultsFile, writeCapacityDoc } from './capacity-doc.js';
 import { fillDatabase } from './database.js';
 import type { HashingInput } from './hashing.js';
 import { measureInstances } from './instances.js';
+import { describeMachine } from './machine.js';
 import { measureConnections, measureOperations } from './operations.js';
 import { runProgram } from './processes.js';
 import { measureSizes } from './sizes.js';
@@ -44,13 +46,7 @@ try {
   const instances = await measureInstances(database, options);
   const [{ version = '' } = {}] = await sql`select current_setting('server_version') as version`;
   const results: CapacityResults = {
-    machine: {
-      node: process.version,
-      postgres: String(version),
-      processors: availableParallelism(),
-      model: cpus()[0]?.model ?? 'unknown',
-      at: new Date().toISOString(),
-    },
+    machine: { ...describeMachine(), postgres: String(version) },
     users,
     ...options,
     hashing,

@@ -5,11 +5,12 @@
  *   DATABASE_URL=postgres://… npm run bench:endurance -- [--minutes 20] [--refreshes 1000000]
  */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
+import { metricsOf } from '../test/helpers/metrics.js';
 import { admin, fillDatabase, memberEmail } from './database.js';
 import { load } from './load.js';
+import { describeMachine } from './machine.js';
 import { serviceFile, startServer } from './processes.js';
 
 const { values } = parseArgs({
@@ -86,14 +87,8 @@ try {
   const slopes = Object.fromEntries(
     (['memory', 'heap', 'descriptors', 'timers'] as const).map((name) => [name, slopeOf(counted, name)]),
   );
-  const machine = {
-    node: process.version,
-    processors: availableParallelism(),
-    model: cpus()[0]?.model ?? 'unknown',
-    at: new Date().toISOString(),
-  };
   const results = {
-    machine,
+    machine: describeMachine(),
     users,
     minutes: passed(),
     refreshed,
@@ -123,19 +118,13 @@ async function logIn(): Promise<string> {
 
 async function sampleOf(minute: number): Promise<Sample> {
   const response = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
-  const text = await response.text();
-  const valuesOf = (name: string) =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
-      .map((line) => Number(line.split(' ').at(-1)));
-  const [heap = Number.NaN] = valuesOf('nodejs_heap_size_used_bytes');
+  const metrics = metricsOf(await response.text());
   return {
     minute: Number(minute.toFixed(2)),
     memory: Math.round(service.memory()?.now ?? Number.NaN),
-    heap: Math.round(heap / 1024 ** 2),
+    heap: Math.round((metrics.value('nodejs_heap_size_used_bytes') ?? Number.NaN) / 1024 ** 2),
     descriptors: readdirSync(`/proc/${service.pid}/fd`).length,
-    timers: valuesOf('nodejs_active_resources{type="Timeout"}')[0] ?? 0,
+    timers: metrics.value('nodejs_active_resources', { type: 'Timeout' }) ?? 0,
   };
 }
 

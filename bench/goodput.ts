@@ -5,12 +5,13 @@
  *   DATABASE_URL=postgres://… npm run bench:goodput -- [--seconds 10]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { lineChart } from './chart.js';
 import { admin, fillDatabase, memberEmail } from './database.js';
 import { load } from './load.js';
+import { describeMachine } from './machine.js';
 import { runProgram, serviceFile, startServer } from './processes.js';
 import { median, quantile } from './statistics.js';
 import type { SteadyInput, SteadyResult } from './steady.js';
@@ -88,12 +89,9 @@ try {
   }
   const capacity = median(capacities);
   const machine = {
-    node: process.version,
-    processors: availableParallelism(),
-    model: cpus()[0]?.model ?? 'unknown',
+    ...describeMachine(),
     /** Processes that are ready to run, on average over five minutes. More than the processors: other work was slowing this down. */
     load: Number((loadavg()[1] ?? 0).toFixed(1)),
-    at: new Date().toISOString(),
   };
   mkdirSync('bench/results', { recursive: true });
   const results = { machine, seconds, capacities, steps };

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
 import { chart } from './chart.js';
 import type { CountingResult } from './counting.js';
 import type { GrowthResult } from './growth.js';
+import { describeMachine } from './machine.js';
 import { type PairedResult, percent } from './paired.js';
 import type { ResponsiveResult } from './responsive.js';
 
@@ -19,12 +19,7 @@ export interface Results {
 export function writeResults(results: Results): string {
   const folder = 'bench/results';
   mkdirSync(folder, { recursive: true });
-  const machine = {
-    node: process.version,
-    processors: availableParallelism(),
-    model: cpus()[0]?.model,
-    at: new Date().toISOString(),
-  };
+  const machine = describeMachine();
   const table = markdown(results, machine);
   writeFileSync(`${folder}/${results.engine}.json`, `${JSON.stringify({ machine, ...results }, null, 2)}\n`);
   writeFileSync(`${folder}/${results.engine}.md`, table);
@@ -39,7 +34,7 @@ const ms = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} ms`;
 
 function markdown(
   { engine, users, paired, responsive, growth, counting }: Results,
-  machine: { node: string; processors: number; model: string | undefined; at: string },
+  machine: ReturnType<typeof describeMachine>,
 ): string {
   const name = engine === 'postgres' ? 'PostgreSQL' : 'the embedded engine';
   const lines = [

@@ -219,6 +219,12 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** The error INVALID_CREDENTIALS, with what only the audit log contains. @param subject the user whose credentials were checked */
+export const invalidCredentials = (
+  subject: string | null | undefined,
+  reason: FailureReason,
+): ApiError<'INVALID_CREDENTIALS'> => new ApiError('INVALID_CREDENTIALS').concerning(subject).because(reason);
+
 /**
  * The error SERVICE_UNAVAILABLE.
  * @param options.provider the key of the provider, if it is the component that is unavailable

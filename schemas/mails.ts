@@ -50,6 +50,8 @@ export const Mail = named(
   ),
 );
 
+export type Mail = Static<typeof Mail>;
+
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
   limit: Type.Optional(

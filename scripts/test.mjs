@@ -1,9 +1,9 @@
 // Runs tests and ends with a one-line summary: `node scripts/test.mjs everyday|embedded|postgres|process|browser|long [files]`. A
 // file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `everyday` is
-// `embedded` without the tests that try hundreds of cases, and takes less than half the time. `process` runs the
-// tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
-// available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process`
-// and `long` use the embedded engine or that of TEST_ENGINE.
+// `embedded` without the tests that try hundreds of cases, and takes less than half the time. `process` runs the tests that start and
+// kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is available, because that
+// starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and `long` use the
+// embedded engine or that of TEST_ENGINE.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -100,6 +100,10 @@ const notEveryday = [
   'server/outages.test.js',
 ];
 
+/** @param list files, or the starts of their names */
+const isListed = (file, list) => list.some((start) => file.startsWith(start));
+const otherEngine = engine === 'embedded' ? 'postgres' : 'embedded';
+
 /** Tests that measure faults under load and need an idle machine. They run only in `npm run test:long`, or when they are named. */
 const longOnly = ['process/drain.test.js', 'process/faults.test.js'];
 
@@ -149,10 +153,9 @@ process.exit(missing.length > 0 ? 1 : status);
 async function missingProofs() {
   if (engine !== suite) return [];
   const { missingProofs } = await import('../dist/scripts/conformance.js');
-  const elsewhere = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
   return missingProofs(
     suite,
-    (file) => !elsewhere.some((start) => file.startsWith(`test/${start.replace('.js', '.ts')}`)),
+    (file) => !isListed(file.replace(/^test\//, '').replace(/\.ts$/, '.js'), onOneEngine[otherEngine]),
   );
 }
 
@@ -198,7 +201,6 @@ function fileOf(name) {
 /** Larger files first, so that the processes finish at about the same time. */
 function filesOf(suite) {
   const ending = suite === 'browser' ? '.browser.js' : '.test.js';
-  const elsewhere = onOneEngine[engine === 'embedded' ? 'postgres' : 'embedded'];
   return readdirSync(`${root}dist/test`, { recursive: true })
     .filter((name) => name.endsWith(ending))
     .filter((name) =>
@@ -206,8 +208,8 @@ function filesOf(suite) {
         ? hasLongForm(name) || longOnly.includes(name)
         : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
     )
-    .filter((name) => !elsewhere.some((start) => name.startsWith(start)))
-    .filter((name) => suite !== 'everyday' || !notEveryday.some((start) => name.startsWith(start)))
+    .filter((name) => !isListed(name, onOneEngine[otherEngine]))
+    .filter((name) => suite !== 'everyday' || !isListed(name, notEveryday))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }

@@ -14,8 +14,7 @@ import {
   writeChainEnds,
   writeLinks,
 } from '../../db/queries/activity/activity.js';
-import type { Seals } from './hmac-signatures.js';
-import { endsOf, linkOf } from './hmac-signatures.js';
+import { endsOf, linkOf, type Seals } from './hmac-signatures.js';
 
 export interface Chain {
   /**

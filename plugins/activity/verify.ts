@@ -7,8 +7,7 @@ import {
   readLinked,
   readUnlinked,
 } from '../../db/queries/activity/activity.js';
-import type { Seals } from './hmac-signatures.js';
-import { contentOf, endsOf, linkOf } from './hmac-signatures.js';
+import { contentOf, endsOf, linkOf, type Seals } from './hmac-signatures.js';
 
 /** The newest row of the chain, as noted outside the database. */
 export interface NotedHead {

@@ -5,6 +5,7 @@ import type { Config } from '../../schemas/config.js';
 import { senderOf } from '../../schemas/config-values.js';
 import type { Clock } from '../platform/clock.js';
 import type { Observe, Operation } from '../platform/traced-operations.js';
+import { within } from '../platform/within.js';
 
 /** An email that is ready to be sent. */
 export interface Mail {
@@ -37,6 +38,7 @@ export interface MailTransport {
 
 /** Time limits for the mail server in milliseconds: for each step, and for the whole delivery. */
 const smtpTimeoutMs = { connect: 10_000, greeting: 10_000, silence: 15_000, all: 40_000 };
+const tooLate = () => new Error('The mail server took too long to respond.');
 
 /** Sends emails over SMTP, through `sendmail`, or to the development mailbox. Null: no transport is available, so emails wait. */
 export function createMailTransport(
@@ -71,7 +73,7 @@ export function createMailTransport(
         },
       };
       try {
-        await observe(handover, () => inTime(mailer.sendMail(mail), smtpTimeoutMs.all));
+        await observe(handover, () => within(smtpTimeoutMs.all, mailer.sendMail(mail), tooLate));
       } catch (error) {
         throw isRejection(error) ? new MailRejectedError(error) : error;
       }
@@ -115,15 +117,3 @@ const createSendmail = (config: Config) =>
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-
-async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The mail server took too long to respond.')), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import plugin from 'fastify-plugin';
 import { Liquid, type Template } from 'liquidjs';
 import { readSettings } from '../../db/queries/settings/settings.js';
+import { basePathOf } from '../platform/urls.js';
 import { loadAssets } from './assets.js';
 import { createProjectReader } from './project.js';
 import { createPages, type Pages } from './service.js';
@@ -40,7 +41,7 @@ export const pagesPlugin = plugin(
         },
         passwordMinLength: config.PASSWORD_MIN_LENGTH,
         passkeyDomain: config.WEBAUTHN_RP_ID,
-        base: new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, ''),
+        base: basePathOf(config.PUBLIC_URL),
       }),
     );
   },

@@ -1,4 +1,5 @@
 import type { ServerInfo } from '../../schemas/server.js';
+import { within } from '../platform/within.js';
 
 export type Project = ServerInfo['project'] & {
   self_service: boolean;
@@ -8,6 +9,7 @@ export type Project = ServerInfo['project'] & {
 
 /** Milliseconds. */
 const settingsTimeoutMs = 1_000;
+const tooLate = () => new Error('Reading the settings took too long.');
 
 const defaults: Project = {
   project_name: 'Gatehouse',
@@ -31,16 +33,10 @@ export function createProjectReader(
 ): () => Promise<Project> {
   let latest = defaults;
   return async () => {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('Reading the settings took too long.')), settingsTimeoutMs);
-    });
     try {
-      latest = await Promise.race([read(), timeout]);
+      latest = await within(settingsTimeoutMs, read(), tooLate);
     } catch (error) {
       onFailure(error);
-    } finally {
-      clearTimeout(timer);
     }
     return latest;
   };

@@ -123,22 +123,19 @@ export function createPasskeys(deps: {
         ...{ id: randomUUID(), user, ...key, createdAt: clock(), lastUsedAt: null },
         name: name?.trim() ?? (deviceOf(client.userAgent) ?? 'Passkey').slice(0, maxPasskeyNameLength),
       };
-      await transact(db, async (tx) => {
+      return transact(db, async (tx) => {
         // The lock also keeps concurrent requests from exceeding the maximum.
         if (!(await lockWaysIn(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
         await requireLiveSession(tx, caller);
         if ((await countPasskeys(tx, user)) >= maxPasskeys) throw tooMany();
         if (!(await spendState(tx, challenge.id, challenge.expiresAt))) throw notVerified();
-        if (!(await insertPasskey(tx, passkey))) throw notVerified();
+        const added = await insertPasskey(tx, passkey);
+        if (!added) throw notVerified();
         await activity.record(tx, caller, [
-          { action: 'passkey_add', collection: 'passkeys', item: passkey.id, aside: { owner: user } },
+          { action: 'passkey_add', collection: 'passkeys', item: added.id, aside: { owner: user } },
         ]);
+        return added;
       });
-      const { id, transports, aaguid, createdAt, isBackedUp } = passkey;
-      return {
-        ...{ id, name: passkey.name, transports, aaguid },
-        ...{ created_at: createdAt, last_used_at: null, backed_up: isBackedUp },
-      };
     },
 
     list: ({ userId }) => listPasskeys(db, userId),

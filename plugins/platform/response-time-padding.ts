@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../schemas/errors.js';
 
 /**
  * Runs work, and delays the result until a multiple of `step` has passed since the start, so that the response time does not
@@ -17,22 +18,14 @@ export async function padResponseTime<T>(step: number, work: () => Promise<T>): 
 /** Milliseconds. Longer than it takes to check a signature and the state in the database. */
 const refusalStep = 100;
 
-/**
- * Runs work, and delays only refusals, so that the time does not reveal the reason.
- * @param refusalOf converts an error to a refusal; undefined: the error is not a refusal, and is not delayed
- */
-export async function padRefusal<T>(
-  work: () => Promise<T>,
-  refusalOf: (error: unknown) => Promise<Error | undefined>,
-): Promise<T> {
+/** Runs a login, and delays only INVALID_CREDENTIALS, so that the time does not reveal the reason. */
+export async function padRefusal<T>(login: () => Promise<T>): Promise<T> {
   const start = performance.now();
   try {
-    return await work();
+    return await login();
   } catch (error) {
-    const refusal = await refusalOf(error);
-    if (!refusal) throw error;
-    await sleepUntilMultiple(start, refusalStep);
-    throw refusal;
+    if (error instanceof ApiError && error.code === 'INVALID_CREDENTIALS') await sleepUntilMultiple(start, refusalStep);
+    throw error;
   }
 }
 

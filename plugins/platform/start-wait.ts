@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import ms from 'ms';
 import { isDatabaseUnavailable } from '../../db/failures.js';
+import { within } from './within.js';
 
 /** The start has waited long enough. */
 export class StartTimeoutError extends Error {
@@ -47,7 +48,7 @@ export function createStartWait(timeoutMs: number, report: (reason: string) => v
     untilAvailable: async (ping, work) => {
       for (;;) {
         try {
-          await withinTime(ping());
+          await within(attemptTimeoutMs, ping(), silent);
           return await work();
         } catch (error) {
           if (error instanceof StartTimeoutError || !isDatabaseUnavailable(error)) throw error;
@@ -58,20 +59,8 @@ export function createStartWait(timeoutMs: number, report: (reason: string) => v
   };
 }
 
-async function withinTime(work: Promise<unknown>): Promise<void> {
-  const late = Object.assign(new Error('PostgreSQL accepts connections, but does not respond'), { code: 'ETIMEDOUT' });
-  // An attempt that is given up may still fail later.
-  work.catch(() => {});
-  const timer = new AbortController();
-  try {
-    await Promise.race([
-      work,
-      sleep(attemptTimeoutMs, undefined, { signal: timer.signal }).then(() => Promise.reject(late)),
-    ]);
-  } finally {
-    timer.abort();
-  }
-}
+const silent = () =>
+  Object.assign(new Error('PostgreSQL accepts connections, but does not respond'), { code: 'ETIMEDOUT' });
 
 /** The innermost error, which the others describe less precisely. */
 export function rootCause(error: Error): Error {

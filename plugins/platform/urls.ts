@@ -17,6 +17,9 @@ export function isAllowedUrl(url: string, allowList: readonly string[]): boolean
   });
 }
 
+/** The path of PUBLIC_URL, without a trailing slash. */
+export const basePathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/+$/, '');
+
 /** Characters. Limits URLs in emails, because anyone can request such an email to any address. */
 const maxUrlLength = 2048;
 

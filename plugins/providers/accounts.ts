@@ -19,7 +19,7 @@ import {
 } from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/transact.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
@@ -88,7 +88,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   /** @throws {ApiError} INVALID_CREDENTIALS when a verified address is required and the provider does not assert one */
   const requireVerifiedEmail = ({ email, isEmailVerified }: Profile): void => {
     if (provider.REQUIRE_VERIFIED_EMAIL && (email === null || !isEmailVerified)) {
-      throw new ApiError('INVALID_CREDENTIALS').because('unverified');
+      throw invalidCredentials(undefined, 'unverified');
     }
   };
 
@@ -98,7 +98,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     identifier: string,
     client: Client,
   ): Promise<IdentityHolder> => {
-    if (!provider.ALLOW_PUBLIC_REGISTRATION) throw new ApiError('INVALID_CREDENTIALS').because('unknown_user');
+    if (!provider.ALLOW_PUBLIC_REGISTRATION) throw invalidCredentials(undefined, 'unknown_user');
     const { firstName, lastName, data } = profile;
     const email = trustedEmail(profile);
     const id = randomUUID();
@@ -199,9 +199,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
   /** The user was not active when they were read, or was changed since. */
   const notActive = (holder: IdentityHolder | undefined) =>
-    new ApiError('INVALID_CREDENTIALS')
-      .concerning(holder?.id)
-      .because(holder ? reasonOfStatus(holder.status) : 'unknown_user');
+    invalidCredentials(holder?.id, holder ? reasonOfStatus(holder.status) : 'unknown_user');
 
   const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
     const issued = await sessions.begin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, mode, client);

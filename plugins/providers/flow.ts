@@ -4,6 +4,7 @@ import type { Executor } from '../../db/client.js';
 import { spendState } from '../../db/queries/auth/spent-states.js';
 import { ApiError, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
+import { basePathOf } from '../platform/urls.js';
 import type { Principal } from '../server/caller.js';
 import { routeNotFound, toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
@@ -62,7 +63,7 @@ interface Query {
 
 export function createProviderFlow(deps: Dependencies): ProviderFlow {
   const { db, publicUrl, attempts, providers, cookieNames, cookie } = deps;
-  const home = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/`;
+  const home = `${basePathOf(publicUrl)}/`;
 
   const entryOf = (request: FastifyRequest) => {
     // Linking and unlinking share one path, whose parameter has a single name in OpenAPI: `id`, because unlinking accepts an id.

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import plugin from 'fastify-plugin';
+import { createSummaries } from './summaries.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,7 +13,6 @@ declare module 'fastify' {
 const reserved = 100;
 /** The embedded database keeps the files of its tables and indexes open. */
 const embeddedFiles = 200;
-const summaryInterval = 10_000;
 
 /**
  * Limits the number of connections so that file descriptors remain for the database. Without this limit, libuv accepts and closes
@@ -31,23 +31,16 @@ export const connectionLimitPlugin = plugin(
     const max = Math.max(Math.floor(limit / 2), limit - reserved - ofDatabase);
     app.server.maxConnections = max;
 
-    let refused = 0;
-    let isPaused = false;
-    /** Logs the first refused connection immediately, and the number of further ones every ten seconds. */
-    const log = () => {
-      isPaused = refused > 0;
-      if (!isPaused) return;
+    const summaries = createSummaries();
+    app.addHook('onClose', async () => summaries.close());
+    const log = (refused: number) =>
       app.log.error(
         { refused, connections: max, descriptors: limit },
         'connections were refused: too few file descriptors',
       );
-      refused = 0;
-      setTimeout(log, summaryInterval).unref();
-    };
     app.server.on('drop', () => {
-      refused++;
       for (const listener of listeners) listener();
-      if (!isPaused) log();
+      summaries.add('refused', () => log(1), log);
     });
   },
   { name: 'connection-limit', dependencies: ['config'] },

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError, type Outage } from '../../schemas/errors.js';
 import { describeError } from './logging.js';
+import { createSummaries, summaryInterval } from './summaries.js';
 
 /** Keeps track of the requests that failed because a component is unavailable. */
 export interface Outages {
@@ -38,19 +39,25 @@ const isWrite = ({ routeOptions: { config } }: FastifyRequest): boolean =>
 const provesWrite = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   statusCode === 200 && isWrite(request);
 
+const text = 'requests fail because a component is unavailable';
+
 /** `app.outages` */
 export const outagesPlugin = plugin(
   async (app) => {
     const listeners: ((outage: Outage) => void)[] = [];
     let failingSince: Date | null = null;
 
-    const summaries = createSummaries(app.log);
+    const summaries = createSummaries();
     app.addHook('onClose', async () => summaries.close());
 
     app.decorate('outages', {
       note: (request, outage, thrown) => {
         request.outage = outage;
-        summaries.add(request, outage, thrown);
+        summaries.add(
+          `${outage.service} ${outage.reason}`,
+          () => request.log.error({ ...outage, requests: 1, ...causeOf(thrown) }, text),
+          (requests) => app.log.error({ ...outage, requests, seconds: summaryInterval / 1_000 }, text),
+        );
         // If the database hangs, the request times out first.
         const isFailedWrite = isWrite(request) && ['database', 'gatehouse'].includes(outage.service);
         if (isFailedWrite) failingSince ??= app.clock();
@@ -69,46 +76,6 @@ export const outagesPlugin = plugin(
   },
   { name: 'outages', dependencies: ['clock'] },
 );
-
-/** Milliseconds between two lines for the same reason. */
-const summaryInterval = 10_000;
-
-/**
- * Logs one line for each reason at most every ten seconds: the first failure immediately, with its request ID, and later ones
- * together. Thousands of requests can fail within a minute, and one line for each of them would hide everything else in the log.
- */
-function createSummaries(log: FastifyRequest['log']) {
-  /** By component and reason, what has failed since the last line. */
-  const open = new Map<string, { count: number; timer: NodeJS.Timeout }>();
-  const text = 'requests fail because a component is unavailable';
-
-  const wait = (key: string, outage: Outage) => {
-    const timer = setTimeout(() => {
-      const count = open.get(key)?.count ?? 0;
-      open.delete(key);
-      if (count === 0) return;
-      log.error({ ...outage, requests: count, seconds: summaryInterval / 1_000 }, text);
-      wait(key, outage);
-    }, summaryInterval).unref();
-    open.set(key, { count: 0, timer });
-  };
-
-  return {
-    add: (request: FastifyRequest, outage: Outage, thrown: unknown) => {
-      const key = `${outage.service} ${outage.reason}`;
-      const current = open.get(key);
-      if (current) {
-        current.count++;
-        return;
-      }
-      request.log.error({ ...outage, requests: 1, ...causeOf(thrown) }, text);
-      wait(key, outage);
-    },
-    close: () => {
-      for (const { timer } of open.values()) clearTimeout(timer);
-    },
-  };
-}
 
 /** What went wrong outside the service. The stack of an error of our own, or of the driver, says nothing about that. */
 function causeOf(thrown: unknown): { cause?: object } {

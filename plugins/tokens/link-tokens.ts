@@ -41,10 +41,7 @@ export function createLinkTokens(signing: Signing): LinkTokens {
   const { jwt, clock, issuer } = signing;
   const verifiers = verifiersOf(signing);
 
-  const verify = (token: string) => {
-    const claims = verifySigned(token, isLinkToken, verifiers);
-    return claims;
-  };
+  const verify = (token: string) => verifySigned(token, isLinkToken, verifiers);
   const requireScope = (claims: LinkTokenClaims, scope: LinkTokenScope) => {
     if (claims.scope !== scope) throw new ApiError('FORBIDDEN');
     return claims;

@@ -3,7 +3,7 @@ import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
 import { writePassword } from '../../db/queries/users/users.js';
-import { ApiError } from '../../schemas/errors.js';
+import { invalidCredentials } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
@@ -45,7 +45,7 @@ export function createChangePassword(deps: {
       const current = await lockTwoFactorUser(tx, userId);
       // The stored password must still be the one that was checked.
       const isSame = currentPassword === undefined || current?.password === former.password;
-      if (!current || !isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(userId).because('user_changed');
+      if (!current || !isSame) throw invalidCredentials(userId, 'user_changed');
       await requireLiveSession(tx, caller);
       await writePassword(tx, userId, hash);
       await deleteSessionsOf(tx, [userId], caller.sessionId);

@@ -46,9 +46,10 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a user who is not active gets a different error than an unknown user',
     edits: [
       {
-        find: "throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id).because(reasonOf(user));",
+        under: 'plugins/auth/sessions/login.ts',
+        find: 'throw invalidCredentials(user?.id, reasonOf(user));',
         replace:
-          "throw new ApiError(user && !canUsePassword ? 'FORBIDDEN' : 'INVALID_CREDENTIALS').concerning(user?.id).because(reasonOf(user));",
+          "throw user && !canUsePassword ? new ApiError('FORBIDDEN').concerning(user.id).because(reasonOf(user)) : invalidCredentials(user?.id, reasonOf(user));",
       },
     ],
     tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
@@ -198,8 +199,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the signature of a link is not verified',
     edits: [
       {
-        find: 'const claims = verifySigned(token, isLinkToken, verifiers);',
-        replace: 'const claims = jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
+        find: 'const verify = (token: string) => verifySigned(token, isLinkToken, verifiers);',
+        replace: 'const verify = (token: string) => jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
       },
     ],
     tests: ['test/auth/password-reset.test.ts', 'test/invites/invite.test.ts', 'test/registration/register.test.ts'],

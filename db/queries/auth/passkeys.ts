@@ -56,12 +56,6 @@ export async function usePasskey(
   return used.length === 1;
 }
 
-/** Stores a passkey, unless its credential is already stored. @returns whether it was stored */
-export async function insertPasskey(tx: Executor, passkey: Row): Promise<boolean> {
-  const made = await tx.insert(passkeys).values(passkey).onConflictDoNothing().returning({ id: passkeys.id });
-  return made.length === 1;
-}
-
 export interface PasskeyRecord {
   id: string;
   name: string;
@@ -81,6 +75,12 @@ const record = {
   transports: passkeys.transports,
   aaguid: passkeys.aaguid,
 };
+
+/** Stores a passkey. @returns undefined if its credential is already stored */
+export async function insertPasskey(tx: Executor, passkey: Row): Promise<PasskeyRecord | undefined> {
+  const [added] = await tx.insert(passkeys).values(passkey).onConflictDoNothing().returning(record);
+  return added;
+}
 
 /** The passkeys of a user, oldest first. */
 export async function listPasskeys(executor: Executor, user: string): Promise<PasskeyRecord[]> {

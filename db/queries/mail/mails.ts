@@ -1,19 +1,11 @@
 import { sql } from 'drizzle-orm';
+import type { Mail, MailState } from '../../../schemas/mails.js';
 import { type Executor, rows } from '../../client.js';
 
 export interface QueuedMail {
   id: string;
-  kind:
-    | 'invite'
-    | 'registration'
-    | 'account_exists'
-    | 'reset'
-    | 'notice'
-    | 'email_change'
-    | 'email_change_notice'
-    | 'email_login'
-    | 'email_code';
-  state: 'waiting' | 'sending' | 'failed' | 'sent';
+  kind: Mail['kind'];
+  state: MailState;
   user: string | null;
   email: string | null;
   attempts: number;

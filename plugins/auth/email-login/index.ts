@@ -1,10 +1,11 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredEmailCodes } from '../../../db/queries/auth/email-codes.js';
 import { hour } from '../../platform/scheduler.js';
+import { basePathOf } from '../../platform/urls.js';
 import { emailCodeLifetime } from '../../tokens/email-codes.js';
 import { type BrowserCookie, createBrowserCookie } from '../browser-cookie.js';
+import { createEmailProofs } from '../email-proofs.js';
 import { createRequestMail } from '../requested-mails.js';
-import { createEmailProofs } from './proofs.js';
 import { createEmailLogin, type EmailLogin } from './service.js';
 
 declare module 'fastify' {
@@ -38,7 +39,7 @@ export const emailLoginPlugin = plugin(
         stepUp,
         ownPassword,
         page: `${publicUrl}/account/email-login`,
-        base: new URL(publicUrl).pathname.replace(/\/+$/, ''),
+        base: basePathOf(publicUrl),
       }),
     );
     const cookie = createBrowserCookie('gatehouse_email_login', publicUrl, emailCodeLifetime);

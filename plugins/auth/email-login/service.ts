@@ -4,7 +4,7 @@ import { findLoginCandidate } from '../../../db/queries/auth/logins.js';
 import { readSettings } from '../../../db/queries/settings/settings.js';
 import { transact } from '../../../db/transact.js';
 import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import type { Activity } from '../../activity/service.js';
 import type { Mail } from '../../mail/index.js';
@@ -15,13 +15,13 @@ import type { Principal } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { Binding, EmailCodes } from '../../tokens/email-codes.js';
+import type { EmailProofs } from '../email-proofs.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { RequestMail } from '../requested-mails.js';
 import type { Holder, SecondFactor } from '../second-factor/service.js';
 import type { IssuedSession, Issuing } from '../sessions/issuing.js';
 import type { OwnPassword } from '../step-up/own-password.js';
 import type { StepUp } from '../step-up/service.js';
-import type { EmailProofs } from './proofs.js';
 
 /** What a user signs in with: the token of the link, or the code, with what identifies the browser or app. */
 export type EmailCredential = { token: string } | { email: string; code: string; bindings: readonly Binding[] };
@@ -62,9 +62,6 @@ export interface EmailLogin {
 }
 
 const requested = { action: 'email_login_request', collection: 'users' } as const;
-
-const refusal = (user: string | undefined, reason: FailureReason) =>
-  new ApiError('INVALID_CREDENTIALS').concerning(user).because(reason);
 
 const reasonOf = (user: { status: string } | undefined): FailureReason => {
   if (!user) return 'unknown_user';
@@ -122,8 +119,8 @@ export function createEmailLogin(deps: {
     const code = await secondFactor.require(user, otp, client);
     return transact(db, async (tx) => {
       const issued = await begin(tx, { id, tfaSecret }, mode, client, { counted });
-      if (!issued) throw refusal(id, 'user_changed');
-      if (!(await proofs.use(tx, id, request))) throw refusal(id, 'wrong_code');
+      if (!issued) throw invalidCredentials(id, 'user_changed');
+      if (!(await proofs.use(tx, id, request))) throw invalidCredentials(id, 'wrong_code');
       if (code) await secondFactor.use(tx, id, code, { userId: id, client });
       await markEmailVerified(tx, id, clock());
       return issued;
@@ -139,14 +136,14 @@ export function createEmailLogin(deps: {
       const { user, attempts: state } = await findLoginCandidate(db, email, client.network, attempt.keys);
       const id = user?.id ?? null;
       const request = await attempt.verifyBy({ id, state }, () => proofs.check(id, 'login', code, bindings));
-      if (!user || request === undefined) throw refusal(user?.id, reasonOf(user));
+      if (!user || request === undefined) throw invalidCredentials(user?.id, reasonOf(user));
       return complete(user, request, options, client, attempt.counted);
     });
 
   /** A token cannot be guessed, so a wrong one counts only for the client's address, and a lock of the account does not apply. */
   const loginWithToken = async (token: string, options: LoginOptions, client: Client) => {
     const found = await proofs.find(token);
-    if (!found) throw (await rateLimits.countLogin(client.network)) ?? refusal(undefined, 'void_link');
+    if (!found) throw (await rateLimits.countLogin(client.network)) ?? invalidCredentials(undefined, 'void_link');
     return complete(found.user, found.request, options, client);
   };
 
@@ -185,18 +182,16 @@ export function createEmailLogin(deps: {
       await requireTurnedOn();
       if (emailCodes.tokenHashes(token).length === 0) throw new ApiError('INVALID_TOKEN');
       const found = await proofs.find(token);
-      if (!found) throw refusal(undefined, 'void_link');
+      if (!found) throw invalidCredentials(undefined, 'void_link');
       return { email: found.user.email ?? '' };
     },
 
     login: async (credential, options, client) => {
       await requireTurnedOn();
-      const work = () =>
+      return padRefusal(() =>
         'token' in credential
           ? loginWithToken(credential.token, options, client)
-          : loginWithCode(credential, options, client);
-      return padRefusal(work, async (error) =>
-        error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' ? error : undefined,
+          : loginWithCode(credential, options, client),
       );
     },
   };

@@ -8,7 +8,7 @@ import {
   withdrawAttempts,
 } from '../../../db/queries/auth/login-attempts.js';
 import type { FailureReason } from '../../../schemas/activity.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import type { Client, Origin } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
@@ -202,7 +202,7 @@ export function createPasswordChecks(deps: {
         const state = await readAttemptState(db, id, client.network, keys);
         if (!(await verify(given, { id, password, state }))) {
           const reason = password === null ? 'no_password' : 'wrong_password';
-          throw new ApiError('INVALID_CREDENTIALS').concerning(id).because(reason);
+          throw invalidCredentials(id, reason);
         }
         await clear();
       }),
@@ -211,7 +211,7 @@ export function createPasswordChecks(deps: {
       attempt(email ?? id, { userId: id, client }, async ({ keys, verifyBy, clear }) => {
         const state = await readAttemptState(db, id, client.network, keys);
         const result = await verifyBy({ id, state }, check);
-        if (result === undefined) throw new ApiError('INVALID_CREDENTIALS').concerning(id).because(reason);
+        if (result === undefined) throw invalidCredentials(id, reason);
         await clear();
         return result;
       }),

@@ -2,7 +2,7 @@ import type { Executor } from '../../../db/client.js';
 import { findLoginCandidate, type LoginCandidate } from '../../../db/queries/auth/logins.js';
 import { retryOnDeadlock, transact } from '../../../db/transact.js';
 import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import type { Client } from '../../server/client-info.js';
 import type { PasswordChecks } from '../password-checks/service.js';
@@ -41,7 +41,7 @@ export function createLogin(deps: {
       const subject = { id: user?.id ?? null, password: canUsePassword ? user.password : null, state };
       const isRight = await attempt.verify(password, subject);
       if (!user || !isRight) {
-        throw new ApiError('INVALID_CREDENTIALS').concerning(user?.id).because(reasonOf(user));
+        throw invalidCredentials(user?.id, reasonOf(user));
       }
 
       // The password was correct, whether or not the code is.
@@ -74,7 +74,7 @@ export function createLogin(deps: {
     passwords.requireRoom({ userId: null, client });
     // If the user was changed in the meantime, try once more: a concurrent login may just have renewed the hash.
     const issued = (await attemptLogin(login, client)) ?? (await attemptLogin(login, client));
-    if (!issued) throw new ApiError('INVALID_CREDENTIALS').because('user_changed');
+    if (!issued) throw invalidCredentials(undefined, 'user_changed');
     return issued;
   };
 }

@@ -1,7 +1,7 @@
 import type { Executor } from '../../../db/client.js';
 import { transact } from '../../../db/transact.js';
-import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { reasonOfStatus } from '../../../schemas/activity.js';
+import { invalidCredentials } from '../../../schemas/errors.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import { padRefusal } from '../../platform/response-time-padding.js';
@@ -26,9 +26,6 @@ export interface PasskeyLogin {
  */
 export type LogInWithPasskey = (login: PasskeyLogin, client: Client) => Promise<IssuedSession>;
 
-const refusal = (user: string | undefined, reason: FailureReason) =>
-  new ApiError('INVALID_CREDENTIALS').concerning(user).because(reason);
-
 export function createPasskeyLogin(deps: {
   db: Executor;
   passkeyProofs: PasskeyProofs;
@@ -43,23 +40,19 @@ export function createPasskeyLogin(deps: {
     const isActive = holder?.status === 'active';
     if (!holder || !proof || !isActive) {
       const reason = holder && !isActive ? reasonOfStatus(holder.status) : 'wrong_passkey';
-      throw (await rateLimits.countLogin(client.network)) ?? refusal(holder?.id, reason);
+      throw (await rateLimits.countLogin(client.network)) ?? invalidCredentials(holder?.id, reason);
     }
     const { id, tfaSecret } = holder;
     const { isUserVerified: isVerifiedByPasskey } = proof;
     const code = isVerifiedByPasskey ? null : await secondFactor.require(holder, otp, client);
     return transact(db, async (tx) => {
       const issued = await begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey });
-      if (!issued) throw refusal(id, 'user_changed');
-      if (!(await passkeyProofs.use(tx, proof))) throw refusal(id, 'wrong_passkey');
+      if (!issued) throw invalidCredentials(id, 'user_changed');
+      if (!(await passkeyProofs.use(tx, proof))) throw invalidCredentials(id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, id, code, { userId: id, client });
       return issued;
     });
   };
 
-  return (login, client) =>
-    padRefusal(
-      () => logIn(login, client),
-      async (error) => (error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' ? error : undefined),
-    );
+  return (login, client) => padRefusal(() => logIn(login, client));
 }

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { createEmailProofs } from '../email-login/proofs.js';
+import { createEmailProofs } from '../email-proofs.js';
 import { createOwnPassword, type OwnPassword } from './own-password.js';
 import { createReauthenticate, type Reauthenticate } from './reauthentication.js';
 import { createStepUp, type StepUp } from './service.js';

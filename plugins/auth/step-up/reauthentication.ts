@@ -1,10 +1,10 @@
 import type { Executor } from '../../../db/client.js';
 import { lockTwoFactorUser } from '../../../db/queries/tfa/two-factor.js';
-import { ApiError } from '../../../schemas/errors.js';
+import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { Activity } from '../../activity/service.js';
 import type { Principal } from '../../server/caller.js';
-import type { EmailProofs } from '../email-login/proofs.js';
+import type { EmailProofs } from '../email-proofs.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
 import type { PasskeyProof, PasskeyProofs } from '../webauthn/proofs.js';
@@ -93,11 +93,11 @@ export function createReauthenticate(deps: {
       const current = await lockTwoFactorUser(tx, user.id);
       const isSame =
         current?.tfaSecret === user.tfaSecret && (password === undefined || current.password === user.password);
-      if (!isSame) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('user_changed');
+      if (!isSame) throw invalidCredentials(user.id, 'user_changed');
       const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
-      if (!isUsed) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('wrong_code');
+      if (!isUsed) throw invalidCredentials(user.id, 'wrong_code');
       const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey));
-      if (!isSigned) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id).because('wrong_passkey');
+      if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, user.id, code, caller);
       if (!(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
       await activity.record(tx, caller, [event]);

@@ -9,8 +9,8 @@ import type { Mail } from '../index.js';
 type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';
 
 /**
- * Notifies users of suspicious sign-ins: from a new network or with a new device, with a wrong code after the correct password, and of many failed ones.
- * The limit of one email of each kind per hour applies when the email is sent, because attackers can cause these emails.
+ * Notifies users of suspicious sign-ins: from a new network or with a new device, with a wrong code after the correct password, and of
+ * many failed ones. Attackers can cause these emails, so a user gets at most one of each kind per hour (`mayAlert`).
  */
 export function notifyOfSignIns(deps: {
   db: Executor;

@@ -3,6 +3,7 @@ import type { Executor } from '../../../db/client.js';
 import { pingDatabase } from '../../../db/queries/server/health.js';
 import { readPublicSettings } from '../../../db/queries/settings/settings.js';
 import type { CheckResult, Health, ServerInfo } from '../../../schemas/server.js';
+import { within } from '../../platform/within.js';
 import type { Outages } from '../outages.js';
 
 export interface HealthReport {
@@ -125,16 +126,10 @@ function createCheck(
 
 /** `error` if the work fails or takes longer than `checkTimeoutMs`. */
 async function isDoneInTime(work: () => Promise<unknown>): Promise<CheckResult['status']> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The check took too long.')), checkTimeoutMs);
-  });
   try {
-    await Promise.race([work(), timeout]);
+    await within(checkTimeoutMs, work(), () => new Error('The check took too long.'));
     return 'ok';
   } catch {
     return 'error';
-  } finally {
-    clearTimeout(timer);
   }
 }

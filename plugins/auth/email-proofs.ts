@@ -1,12 +1,12 @@
-import type { Executor } from '../../../db/client.js';
+import type { Executor } from '../../db/client.js';
 import {
   checkEmailCode,
   findEmailCodeByToken,
   type LinkHolder,
   useEmailCode,
-} from '../../../db/queries/auth/email-codes.js';
-import type { Clock } from '../../platform/clock.js';
-import type { Binding, EmailCodePurpose, EmailCodes } from '../../tokens/email-codes.js';
+} from '../../db/queries/auth/email-codes.js';
+import type { Clock } from '../platform/clock.js';
+import type { Binding, EmailCodePurpose, EmailCodes } from '../tokens/email-codes.js';
 
 /** Proofs that a user reads their mailbox: a code that was typed in, or the token of a link. */
 export interface EmailProofs {
