@@ -44,7 +44,7 @@ export const activityActions = {
 export type ActivityAction = keyof typeof activityActions;
 
 /** Why the service refused to accept a caller's credentials, and what it means. Clients never receive it. */
-export const failureReasons = {
+const failureReasons = {
   unknown_user: 'No user has this email address, or this account at the provider.',
   wrong_password: 'The password was wrong.',
   no_password: 'The user has no password, or signs in only through a provider.',
@@ -94,25 +94,22 @@ const literals = <T extends string>(values: readonly T[], description: string) =
     ),
   );
 
+/** One of the keys. The description contains the meaning of each. */
+const oneOf = <T extends string>(meanings: Readonly<Record<T, string>>, description: string) =>
+  literals(
+    Object.keys(meanings) as T[],
+    [description, ...Object.entries(meanings).map(([key, meaning]) => `\`${key}\`: ${meaning}`)].join(' '),
+  );
+
 /** An event in a response, with the requested fields. */
 export const activityProperties = {
   id: Uuid('The ID of the entry. IDs sort in chronological order.'),
   timestamp: Timestamp('When the event occurred.'),
-  action: literals(
-    Object.keys(activityActions) as ActivityAction[],
-    `The action that was performed. ${Object.entries(activityActions)
-      .map(([action, meaning]) => `\`${action}\`: ${meaning}`)
-      .join(' ')}`,
-  ),
+  action: oneOf(activityActions, 'The action that was performed.'),
   outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
   code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
   reason: Nullable(
-    literals(
-      Object.keys(failureReasons) as FailureReason[],
-      `Why the credentials were not accepted. The response does not tell the client. ${Object.entries(failureReasons)
-        .map(([reason, meaning]) => `\`${reason}\`: ${meaning}`)
-        .join(' ')}`,
-    ),
+    oneOf(failureReasons, 'Why the credentials were not accepted. The response does not tell the client.'),
   ),
   user: Related('The user who performed the action. Null for anonymous callers and the service itself.', 'User'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),

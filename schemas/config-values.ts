@@ -83,18 +83,18 @@ export const cookieDomain = (options: About) =>
 
 export const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
 
-/** A comma-separated list of URLs; decoded to an array. */
-export const urlList = (parameter: string) =>
-  Type.Transform(
-    Type.String({
-      format: 'url-list',
-      default: '',
-      expected: 'a comma-separated list of URLs',
-      description: `Comma-separated list of the URLs that clients can pass as ${parameter}. A URL matches if it is identical to one in the list, or has the same origin and path.`,
-    }),
-  )
+/** A comma-separated list; decoded to an array. */
+export const separated = (format: string, options: About) =>
+  Type.Transform(Type.String({ format, default: '', ...options }))
     .Decode((value) => listOf(value))
     .Encode((value) => value.join(','));
+
+/** A comma-separated list of URLs; decoded to an array. */
+export const urlList = (parameter: string) =>
+  separated('url-list', {
+    expected: 'a comma-separated list of URLs',
+    description: `Comma-separated list of the URLs that clients can pass as ${parameter}. A URL matches if it is identical to one in the list, or has the same origin and path.`,
+  });
 
 export const listOf = (value: string): readonly string[] =>
   value

@@ -12,10 +12,10 @@ import {
   integer,
   lifetime,
   lifetimeOrNone,
-  listOf,
   minSecretLength,
   period,
   sameSite,
+  separated,
   size,
   text,
   urlList,
@@ -111,18 +111,12 @@ const storage = {
         'The secret from which the service derives the keys that sign tokens and encrypt stored secrets. Required with DATABASE_URL. With the embedded database, the service generates one and stores it in DATA_DIR.',
     }),
   ),
-  PREVIOUS_SECRETS: Type.Transform(
-    Type.String({
-      format: 'secrets',
-      default: '',
-      secret: true,
-      expected: `a comma-separated list of secrets of at least ${minSecretLength} characters each`,
-      description:
-        'Comma-separated list of former values of SECRET. Tokens and secrets that were created with them remain valid. See [Changing the secret](operations.md#changing-the-secret).',
-    }),
-  )
-    .Decode((value) => listOf(value))
-    .Encode((value) => value.join(',')),
+  PREVIOUS_SECRETS: separated('secrets', {
+    secret: true,
+    expected: `a comma-separated list of secrets of at least ${minSecretLength} characters each`,
+    description:
+      'Comma-separated list of former values of SECRET. Tokens and secrets that were created with them remain valid. See [Changing the secret](operations.md#changing-the-secret).',
+  }),
   LOST_SECRET_ID: Type.Optional(
     text({
       description:
@@ -272,18 +266,12 @@ const browsers = {
     default: false,
     description: 'Whether pages on the origins in CORS_ORIGIN can call the API from a browser.',
   }),
-  CORS_ORIGIN: Type.Transform(
-    Type.String({
-      format: 'origin-list',
-      default: '',
-      expected:
-        'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lowercase, without a path, trailing slash, or default port. `*` is not allowed, because requests can carry cookies',
-      description:
-        'Comma-separated list of the origins whose pages can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
-    }),
-  )
-    .Decode((value) => listOf(value))
-    .Encode((value) => value.join(',')),
+  CORS_ORIGIN: separated('origin-list', {
+    expected:
+      'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lowercase, without a path, trailing slash, or default port. `*` is not allowed, because requests can carry cookies',
+    description:
+      'Comma-separated list of the origins whose pages can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
+  }),
 };
 
 const passwords = {
@@ -336,18 +324,12 @@ const passkeys = {
         'Domain to which browsers bind passkeys (RP ID): the host of PUBLIC_URL, or a parent domain of it. Default: the host of PUBLIC_URL. If you change it, existing passkeys stop working.',
     }),
   ),
-  WEBAUTHN_ORIGINS: Type.Transform(
-    Type.String({
-      format: 'passkey-origins',
-      default: '',
-      expected:
-        'a comma-separated list of https origins as browsers write them, such as https://app.example.com, or of Android apps, such as android:apk-key-hash:…',
-      description:
-        'Comma-separated list of the origins whose pages and apps can use passkeys, in addition to PUBLIC_URL. If an origin is outside the domain of the RP ID, `/.well-known/webauthn` lists it. Pages of other origins also need CORS_ORIGIN.',
-    }),
-  )
-    .Decode((value) => listOf(value))
-    .Encode((value) => value.join(',')),
+  WEBAUTHN_ORIGINS: separated('passkey-origins', {
+    expected:
+      'a comma-separated list of https origins as browsers write them, such as https://app.example.com, or of Android apps, such as android:apk-key-hash:…',
+    description:
+      'Comma-separated list of the origins whose pages and apps can use passkeys, in addition to PUBLIC_URL. If an origin is outside the domain of the RP ID, `/.well-known/webauthn` lists it. Pages of other origins also need CORS_ORIGIN.',
+  }),
 };
 
 const links = {
@@ -405,18 +387,12 @@ const limits = {
 };
 
 const providers = {
-  AUTH_PROVIDERS: Type.Transform(
-    Type.String({
-      format: 'provider-keys',
-      default: '',
-      expected:
-        'a comma-separated list of different names that consist of letters, digits, `-`, and `_`, and are not `default`',
-      description:
-        'Comma-separated list of the providers that users can log in with. Each provider has its own variables, which are listed below.',
-    }),
-  )
-    .Decode((value) => listOf(value))
-    .Encode((value) => value.join(',')),
+  AUTH_PROVIDERS: separated('provider-keys', {
+    expected:
+      'a comma-separated list of different names that consist of letters, digits, `-`, and `_`, and are not `default`',
+    description:
+      'Comma-separated list of the providers that users can log in with. Each provider has its own variables, which are listed below.',
+  }),
   AUTH_PROVIDER_TIMEOUT: period({
     default: '10s',
     description: 'How long the service waits for each response of a provider.',

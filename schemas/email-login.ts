@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Email, named } from './common.js';
-import { SessionMode } from './sessions.js';
+import { otp, SessionMode } from './sessions.js';
 
 const Binding = (description: string) => Type.Optional(Type.String({ minLength: 32, maxLength: 1024, description }));
 
@@ -53,12 +53,7 @@ export const LoginWithEmailBody = named(
         }),
       ),
       mode: Type.Optional(SessionMode),
-      otp: Type.Optional(
-        Type.String({
-          minLength: 1,
-          description: 'The one-time password, or a recovery code. Required if two-factor authentication is turned on.',
-        }),
-      ),
+      otp,
     },
     {
       additionalProperties: false,

@@ -122,7 +122,7 @@ const outages = {
   provider_busy: [null, 'The provider cannot process logins at the moment.'],
 } as const satisfies Record<string, readonly [service: string | null, reason: string]>;
 
-export type OutageReason = keyof typeof outages;
+type OutageReason = keyof typeof outages;
 
 /** Why a response has the status 503. */
 export interface Outage {

@@ -7,6 +7,14 @@ export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cooki
 });
 export type SessionMode = Static<typeof SessionMode>;
 
+/** The second factor of a login. */
+export const otp = Type.Optional(
+  Type.String({
+    minLength: 1,
+    description: 'The one-time password, or a recovery code. Required if two-factor authentication is turned on.',
+  }),
+);
+
 export const LoginBody = named(
   'LoginBody',
   Type.Object(
@@ -15,12 +23,7 @@ export const LoginBody = named(
       password: Type.String({ minLength: 1, description: "The user's password." }),
       // No default, because client generators treat a property with a default as required.
       mode: Type.Optional(SessionMode),
-      otp: Type.Optional(
-        Type.String({
-          minLength: 1,
-          description: 'The one-time password, or a recovery code. Required if two-factor authentication is turned on.',
-        }),
-      ),
+      otp,
     },
     { examples: [{ email: 'admin@example.com', password: 'correct horse battery staple' }] },
   ),

@@ -12,8 +12,8 @@ import { type Access, createAccess } from './service.js';
 declare module 'fastify' {
   interface FastifyInstance {
     access: Access;
-    /** Whether a token is METRICS_TOKEN. */
-    isMetricsToken(token: string): boolean;
+    /** Whether the Authorization header of a request contains METRICS_TOKEN. */
+    hasMetricsToken(request: Pick<FastifyRequest, 'headers'>): boolean;
   }
   interface FastifyRequest {
     /** The authenticated user; null: an anonymous caller. */
@@ -53,7 +53,9 @@ export const accessPlugin = plugin(
     app.decorateRequest('isAdmitted', false);
     app.decorateRequest('monitor', null);
     const monitoring = createMonitoring({ config, access, accessTokens });
-    app.decorate('isMetricsToken', monitoring.isMetricsToken);
+    app.decorate('hasMetricsToken', ({ headers }) =>
+      monitoring.isMetricsToken(bearerToken(headers.authorization) ?? ''),
+    );
     app.decorateRequest('currentUser', {
       getter(this: FastifyRequest) {
         if (!this.principal) throw new ApiError('INVALID_CREDENTIALS');

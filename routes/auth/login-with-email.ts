@@ -3,15 +3,13 @@ import { LoginWithEmailBody } from '../../schemas/email-login.js';
 import { ApiError, errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
+import { refuseForeignLogin } from './login-csrf.js';
 
 export function loginWithEmail(app: App): void {
   app.post(
     '/email',
     {
-      // Login CSRF: another site must not log a user's browser in to an account of its choice.
-      preHandler: async (request) => {
-        if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
-      },
+      preHandler: refuseForeignLogin,
       config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'] },
       schema: {
         operationId: 'loginWithEmail',

@@ -2,15 +2,13 @@ import { errorResponses } from '../../schemas/errors.js';
 import { LoginWithPasskeyBody } from '../../schemas/passkeys.js';
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
+import { refuseForeignLogin } from './login-csrf.js';
 
 export function loginWithPasskey(app: App): void {
   app.post(
     '/passkey',
     {
-      // Login CSRF: another site must not log a user's browser in to an account of its choice.
-      preHandler: async (request) => {
-        if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
-      },
+      preHandler: refuseForeignLogin,
       config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'] },
       schema: {
         operationId: 'loginWithPasskey',

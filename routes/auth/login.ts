@@ -1,15 +1,13 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, LoginBody, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
+import { refuseForeignLogin } from './login-csrf.js';
 
 export function login(app: App): void {
   app.post(
     '/login',
     {
-      // Login CSRF: another site must not log a user's browser in to an account of its choice.
-      preHandler: async (request) => {
-        if ((request.body.mode ?? 'json') !== 'json') request.requireOwnSite();
-      },
+      preHandler: refuseForeignLogin,
       config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'], acceptsUnknownKeys: true },
       schema: {
         operationId: 'login',

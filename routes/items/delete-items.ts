@@ -10,7 +10,7 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
   app.delete(
     '/',
     {
-      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites, nounsOf },
+      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites },
       schema: {
         operationId: `delete${many}`,
         tags: [tag],

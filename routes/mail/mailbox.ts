@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { App } from '../app.js';
+import { type App, wantsHtml } from '../app.js';
 
 const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -31,7 +31,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     if (access.isKey(key)) {
       reply.setCookie(access.cookieName, access.cookie, cookie);
       // Otherwise, the key would remain in the URL of the page and in the browser history.
-      if (!wantsJson(request)) return reply.redirect(withoutKey(request.url));
+      if (wantsHtml(request)) return reply.redirect(withoutKey(request.url));
       return;
     }
     if (key === undefined && (request.principal?.admin || access.hasCookie(request.headers.cookie))) return;
@@ -45,7 +45,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     // The links on the page are relative, so that they work behind a proxy that adds a path prefix.
     if (/^[^?]*\/(\?|$)/.test(request.url)) return reply.redirect('../mailbox');
     const mails = await app.mailbox.list();
-    if (wantsJson(request)) return { data: mails };
+    if (!wantsHtml(request)) return { data: mails };
     return html(reply, pagePolicy, await app.mailbox.page(mails, undefined));
   });
 
@@ -55,7 +55,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
 
   app.get<{ Params: { id: string } }>('/:id', { schema }, async (request, reply) => {
     const mail = await found(app, request);
-    if (wantsJson(request)) return { data: mail };
+    if (!wantsHtml(request)) return { data: mail };
     return html(reply, pagePolicy, await app.mailbox.page(await app.mailbox.list(), mail));
   });
 
@@ -73,8 +73,6 @@ function withoutKey(url: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return `${name === '' ? '../mailbox' : name}${rest.size > 0 ? `?${rest}` : ''}`;
 }
-
-const wantsJson = ({ headers }: FastifyRequest): boolean => !/\btext\/html\b/i.test(headers.accept ?? '');
 
 async function found(app: App, { params, url }: FastifyRequest<{ Params: { id: string } }>) {
   const mail = uuidPattern.test(params.id) ? await app.mailbox.find(params.id) : undefined;

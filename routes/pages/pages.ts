@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
-import type { App } from '../app.js';
+import { type App, wantsHtml } from '../app.js';
 
 const visitorPages = [
   'login',
@@ -12,6 +12,10 @@ const visitorPages = [
   'not-me',
 ] as const;
 
+type PageName = Parameters<App['pages']['render']>[0];
+/** Whose link it is. */
+type Link = { email: string; proof?: 'none' | 'password' };
+
 const languageCookie = 'gatehouse_language';
 /** Seconds. */
 const year = 365 * 24 * 60 * 60;
@@ -19,6 +23,13 @@ const year = 365 * 24 * 60 * 60;
 /** The pages are open to anyone, so an invalid session cookie does not keep users from signing in again. */
 export function pageRoutes(app: App): void {
   const { pathname, protocol } = new URL(app.config.PUBLIC_URL);
+  const cookie = {
+    path: `${pathname.replace(/\/+$/, '')}/account`,
+    httpOnly: true,
+    secure: protocol === 'https:',
+    sameSite: 'lax',
+    maxAge: year,
+  } as const;
   const hidden = { schema: { hide: true } };
 
   const visitOf = ({ query, headers, cookies }: FastifyRequest) => ({
@@ -31,17 +42,7 @@ export function pageRoutes(app: App): void {
 
   /** Sends a page, and remembers the language if the user has chosen one. */
   const send = (reply: FastifyReply, { html, headers, chosen }: Awaited<ReturnType<typeof app.pages.render>>) => {
-    if (chosen !== undefined) {
-      const path = `${pathname.replace(/\/+$/, '')}/account`;
-      const attributes = {
-        path,
-        httpOnly: true,
-        secure: protocol === 'https:',
-        sameSite: 'lax',
-        maxAge: year,
-      } as const;
-      reply.setCookie(languageCookie, chosen, attributes);
-    }
+    if (chosen !== undefined) reply.setCookie(languageCookie, chosen, cookie);
     return reply.headers(headers).send(html);
   };
 
@@ -50,17 +51,13 @@ export function pageRoutes(app: App): void {
   }
 
   // The pages that links in emails open. Opening one changes nothing, because programs that scan emails do that as well.
-  const linkPages = {
-    'verify-email': (token: string, request: FastifyRequest) =>
-      app.registration.inspect(token, app.registrationBrowser.hashesIn(request)),
-    'accept-invite': (token: string) => app.invites.inspect(token),
-    'reset-password': (token: string) => app.passwordReset.inspect(token),
-    'email-login': (token: string) => app.emailLogin.inspect(token),
-  } as const;
-  for (const [name, inspect] of Object.entries(linkPages) as [
-    keyof typeof linkPages,
-    (typeof linkPages)['verify-email'],
-  ][]) {
+  const linkPages: readonly [name: PageName, inspect: (token: string, request: FastifyRequest) => Promise<Link>][] = [
+    ['verify-email', (token, request) => app.registration.inspect(token, app.registrationBrowser.hashesIn(request))],
+    ['accept-invite', app.invites.inspect],
+    ['reset-password', app.passwordReset.inspect],
+    ['email-login', app.emailLogin.inspect],
+  ];
+  for (const [name, inspect] of linkPages) {
     app.get(`/${name}`, hidden, async (request, reply) => {
       const visit = visitOf(request);
       const { token } = visit.query;
@@ -86,7 +83,7 @@ export function pageRoutes(app: App): void {
 
   // Browsers get a page instead of the error that clients of the API get.
   app.setErrorHandler(async (error, request, reply) => {
-    const isForPerson = request.method === 'GET' && /\btext\/html\b/i.test(request.headers.accept ?? '');
+    const isForPerson = request.method === 'GET' && wantsHtml(request);
     if (!isForPerson) throw error;
     const status = error instanceof ApiError ? error.status : 500;
     if (status >= 500) request.log.error({ err: error }, 'a page could not be shown');

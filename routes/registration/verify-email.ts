@@ -1,6 +1,6 @@
 import { ApiError, errorResponses } from '../../schemas/errors.js';
 import { VerifyEmailQuery } from '../../schemas/registration.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, wantsHtml } from '../app.js';
 
 export function verifyEmail(app: App): void {
   const page = `${new URL(app.config.PUBLIC_URL).pathname.replace(/\/$/, '')}/account/verified`;
@@ -35,7 +35,7 @@ export function verifyEmail(app: App): void {
     async (request, reply) => {
       // A HEAD request only checks whether the link works, so it must not use the token.
       if (request.method === 'HEAD') return reply.code(204).send();
-      const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '');
+      const isBrowser = wantsHtml(request);
       const outcome = await app.registration
         .verify(request.query.token ?? '', request.client)
         .catch((error: unknown) => error);

@@ -3,11 +3,10 @@ import type { App } from '../app.js';
 
 /** Prometheus metrics for clients that send METRICS_TOKEN. Not part of the API; registered only if METRICS_TOKEN is set. */
 export async function metricsRoutes(app: App): Promise<void> {
-  const { metrics, isMetricsToken } = app;
+  const { metrics } = app;
 
   app.get('/', { config: { isProbe: true }, schema: { hide: true } }, async (request, reply) => {
-    const [, token = ''] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
-    if (!metrics || !isMetricsToken(token)) throw new ApiError('INVALID_CREDENTIALS');
+    if (!metrics || !app.hasMetricsToken(request)) throw new ApiError('INVALID_CREDENTIALS');
     return reply
       .header('cache-control', 'no-store')
       .type(metrics.contentType)
