@@ -17,7 +17,7 @@ import { invalidQuery } from './invalid-query.js';
 export interface Row {
   collection: Collection;
   alias: string;
-  /** The row in a `from` clause. The table beside the collection's own is added when one of its columns is used. */
+  /** The row in a `from` clause. It joins the table beside the collection's own only if the statement uses one of its columns. */
   source: SQL;
   /** The alias of the table beside the collection's own, once it is part of the source. */
   beside?: string;

@@ -158,7 +158,7 @@ export const findPrincipalBySession = (
   ownFields?: readonly string[],
 ): Promise<SessionPrincipalRecord | undefined> => bySession(executor, { session }, ownFields);
 
-/** The user who has the static token with this hash. The user's status is not checked. */
+/** Finds a user by the hash of their static token, without checking their status. */
 export const findPrincipalByTokenHash = (
   executor: Executor,
   hash: string,
