@@ -5,7 +5,7 @@ import { page } from './page-data.js';
 import { rememberAttempt } from './provider-attempt.js';
 import { iconHref, labelOf } from './providers.js';
 import { callSignedIn } from './signed-in-api.js';
-import { failureText, text } from './texts.js';
+import { dateText, failureText, historyText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
 
 interface Identity {
@@ -85,10 +85,8 @@ function connectedItem(identity: Identity, index: number, disconnect: () => Prom
   const { provider, email, external_identifier, created_at, last_used_at } = identity;
   const item = connectionItem(provider, `connected-${index}`, text('choice_unlink_submit'));
   find('[data-who]', item).textContent = email ?? external_identifier;
-  find('[data-when]', item).textContent = [
-    text('status_linked_on', { date: dateText(created_at) }),
-    last_used_at === null ? text('status_never_used') : text('status_used_on', { date: dateText(last_used_at) }),
-  ].join(' · ');
+  const linked = text('status_linked_on', { date: dateText(created_at) });
+  find('[data-when]', item).textContent = historyText(linked, last_used_at);
   find('[data-act]', item).addEventListener('click', () =>
     ask({
       title: text('choice_unlink_title', { provider: labelOf(provider) }),
@@ -122,6 +120,3 @@ function connectableItem(provider: string): HTMLElement {
   });
   return item;
 }
-
-const dateText = (date: string) =>
-  new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' }).format(new Date(date));

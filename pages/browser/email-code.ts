@@ -4,7 +4,7 @@ import { codeOf, withoutSpaces } from './code-field.js';
 import { find, leaveTo } from './dom.js';
 import { handleForm, isFilledIn } from './form.js';
 import { page } from './page-data.js';
-import { showPart } from './parts.js';
+import { showPart, showStep } from './parts.js';
 import { resendPause, startPause } from './resend-pause.js';
 import { failureText, text } from './texts.js';
 
@@ -121,10 +121,6 @@ function requestWithButton(address: HTMLInputElement, request: () => Promise<voi
       button.disabled = false;
     }
   });
-}
-
-function showStep(part: HTMLElement, name: 'code' | 'otp'): void {
-  for (const step of part.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
 }
 
 function remember(request: Request | undefined): void {

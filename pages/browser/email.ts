@@ -9,14 +9,13 @@ import { pageAlert, toast } from './toast.js';
 /** Lets the user request another address, and withdraw the request while it waits for confirmation. */
 export function startEmail(account: OwnAccount): void {
   const dialog = dialogNamed('email');
-  const form = handleForm('#email-form', 'email', async ({ email = '' }) => {
+  handleForm('#email-form', 'email', async ({ email = '' }) => {
     await callSignedIn('POST', '/users/me/email', { email });
     await account.refresh();
     dialog.close();
     const { pending_email: waiting } = account.me;
     toast(waiting === null ? text('status_email_same') : text('status_email_sent', { email: waiting }));
   });
-  dialog.addEventListener('close', form.clear);
 
   const cancel = find<HTMLButtonElement>('[data-pending-cancel]');
   cancel.addEventListener('click', async () => {

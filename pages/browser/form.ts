@@ -31,7 +31,7 @@ export interface FormControl {
 
 /**
  * Submits a form by script. Missing or malformed values are reported at their fields, and API errors above the form. In both
- * cases, the first invalid field gets the focus.
+ * cases, the first invalid field gets the focus. A form in a dialog is cleared when the dialog closes.
  * @param scope prefix of the form's own error texts
  */
 export function handleForm(
@@ -86,6 +86,7 @@ export function handleForm(
   });
   // The buttons are disabled until now, because the form has no action without this script.
   for (const button of element.querySelectorAll<HTMLButtonElement>('button[type=submit]')) button.disabled = false;
+  element.closest('dialog')?.addEventListener('close', form.clear);
   return form;
 }
 

@@ -6,6 +6,7 @@ import { startEmailCode } from './email-code.js';
 import { type FormControl, handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
+import { showStep } from './parts.js';
 import { startPasskeyLogin } from './passkey-login.js';
 import { forgetPasswordLogin, rememberPasswordLogin } from './password-login.js';
 import { forgetAttempt, rememberAttempt, restoreQuery } from './provider-attempt.js';
@@ -60,7 +61,7 @@ function startPasswordLogin(settled: Promise<void>): void {
       const isOtpFailure = failure instanceof ApiFailure && failure.code === 'INVALID_OTP';
       if (!isOtpFailure || code) throw onlyOnItsStep(form, failure);
       find('[data-help]').hidden = true;
-      showStep(form, 'code');
+      switchTo(form, 'code');
       return;
     }
     rememberPasswordLogin();
@@ -73,7 +74,7 @@ function startPasswordLogin(settled: Promise<void>): void {
   if (takeHandedEmail(email)) find('#password').focus();
   else if (email.value === '') email.focus();
   const startOver = find('[data-start-over]');
-  startOver.addEventListener('click', () => showStep({ element: find('#login') }, 'credentials'));
+  startOver.addEventListener('click', () => switchTo({ element: find('#login') }, 'credentials'));
 }
 
 /** The typed credentials, including those in fields that are hidden while the form asks for the code. */
@@ -87,7 +88,7 @@ function credentials({ element }: FormControl, { email, password }: Record<strin
 /** Returns to the step with the password if the failure is about the password. */
 function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
   if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') {
-    showStep(form, 'credentials');
+    switchTo(form, 'credentials');
     find('[data-help]').hidden = false;
   }
   return failure;
@@ -121,8 +122,8 @@ function offerHelp(): void {
   }
 }
 
-function showStep({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {
-  for (const step of element.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
+function switchTo({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {
+  showStep(element, name);
   find('[data-start-over]', element).hidden = name !== 'code';
   find('[data-others]').hidden = name === 'code';
   find('[data-alert]').textContent = '';

@@ -9,3 +9,8 @@ export function showPart(name: string, message?: string): HTMLElement {
   part.querySelector<HTMLElement>('h1')?.focus();
   return part;
 }
+
+/** Shows only one step of a part or form. */
+export function showStep(root: ParentNode, name: string): void {
+  for (const step of root.querySelectorAll<HTMLElement>('[data-step]')) step.hidden = step.dataset.step !== name;
+}

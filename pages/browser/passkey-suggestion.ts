@@ -2,6 +2,7 @@ import { platformAuthenticatorIsAvailable } from '@simplewebauthn/browser';
 import { find } from './dom.js';
 import { page } from './page-data.js';
 import { forgetPasswordLogin, hasPasswordLogin } from './password-login.js';
+import { ifAllowed } from './storage.js';
 import { focusHeading } from './views.js';
 
 /** Each user of a shared device decides for themselves. */
@@ -29,11 +30,8 @@ export async function suggestPasskey(userId: string, add: (button: HTMLButtonEle
 /** Removes the suggestion, and does not show it on this device for some time. */
 export function endPasskeySuggestion(userId: string): void {
   forgetPasswordLogin();
-  try {
-    localStorage.setItem(keyOf(userId), String(Date.now()));
-  } catch {
-    // Without storage, the suggestion returns after the next login.
-  }
+  // Without storage, the suggestion returns after the next login.
+  ifAllowed(() => localStorage.setItem(keyOf(userId), String(Date.now())));
   const suggestion = find('[data-passkey-suggestion]');
   const hadFocus = suggestion.contains(document.activeElement);
   suggestion.hidden = true;
@@ -41,12 +39,8 @@ export function endPasskeySuggestion(userId: string): void {
 }
 
 function isPaused(userId: string): boolean {
-  try {
-    const since = localStorage.getItem(keyOf(userId));
-    return since !== null && Date.now() - Number(since) < pauseMs;
-  } catch {
-    return false;
-  }
+  const since = ifAllowed(() => localStorage.getItem(keyOf(userId))) ?? null;
+  return since !== null && Date.now() - Number(since) < pauseMs;
 }
 
 const canHoldPasskey = (): Promise<boolean> =>

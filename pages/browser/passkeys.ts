@@ -7,7 +7,7 @@ import { page } from './page-data.js';
 import { canUsePasskeys, createPasskey } from './passkey.js';
 import { endPasskeySuggestion, suggestPasskey } from './passkey-suggestion.js';
 import { callSignedIn } from './signed-in-api.js';
-import { failureText, text } from './texts.js';
+import { dateText, failureText, historyText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
 import { focusHeading } from './views.js';
 
@@ -39,12 +39,8 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
     const heading = find('[data-name]', item);
     heading.id = `passkey-${index}-name`;
     heading.textContent = passkey.name;
-    find('[data-when]', item).textContent = [
-      text('status_passkey_created', { date: dateText(passkey.created_at) }),
-      passkey.last_used_at === null
-        ? text('status_never_used')
-        : text('status_used_on', { date: dateText(passkey.last_used_at) }),
-    ].join(' · ');
+    const created = text('status_passkey_created', { date: dateText(passkey.created_at) });
+    find('[data-when]', item).textContent = historyText(created, passkey.last_used_at);
     const rename = find<HTMLButtonElement>('[data-rename]', item);
     const remove = find<HTMLButtonElement>('[data-remove]', item);
     for (const [button, action] of [
@@ -81,13 +77,12 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
     return undefined;
   };
 
-  const form = handleForm('#passkey-form', 'passkey', async ({ name: entered }) => {
+  handleForm('#passkey-form', 'passkey', async ({ name: entered }) => {
     await callSignedIn('PATCH', `/users/me/passkeys/${renamed?.id}`, { name: entered });
     await draw();
     dialog.close();
     toast(text('status_passkey_renamed'));
   });
-  dialog.addEventListener('close', form.clear);
 
   /** @param button pressed by the user */
   const addPasskey = async (button: HTMLButtonElement) => {
@@ -125,6 +120,3 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
   if (list.childElementCount === 0 && !account.mustSetUpTfa) await suggestPasskey(account.me.id, addPasskey);
 }
-
-const dateText = (date: string) =>
-  new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' }).format(new Date(date));

@@ -39,14 +39,12 @@ export function watchNewPassword(id: string, ownTexts: () => OwnTexts = () => ({
       ...(first_name ? { first_name } : {}),
       ...(last_name ? { last_name } : {}),
     };
-    type Check = { data: { reasons: string[] } };
     // The check is only a convenience: if it fails, the service checks the password when it is sent.
-    const found = await callAnonymously<Check>('POST', '/auth/password/check', { password, ...own }).catch(() => null);
+    const rejection = await rejectionOf({ password, ...own }).catch(() => null);
     if (input.value !== password) return;
-    if (!found) return show(0);
-    const [reason] = found.data.reasons;
-    show(reason === undefined ? (bitsOf(password) >= 70 ? 3 : 2) : 1);
-    showFault(input, reason === undefined ? '' : failureText('', new ApiFailure(passwordFailure(reason))));
+    if (rejection === null) return show(0);
+    show(rejection ? 1 : bitsOf(password) >= 70 ? 3 : 2);
+    showFault(input, rejection ? failureText('', rejection) : '');
   };
   input.addEventListener('input', () => {
     clearTimeout(timer);
@@ -60,6 +58,14 @@ export function watchNewPassword(id: string, ownTexts: () => OwnTexts = () => ({
       show(0);
     },
   };
+}
+
+/** Why the service would reject a password; undefined if it accepts it. @param body the password, and what is known about the user */
+export async function rejectionOf(body: object): Promise<ApiFailure | undefined> {
+  type Check = { data: { reasons: string[] } };
+  const { data } = await callAnonymously<Check>('POST', '/auth/password/check', body);
+  const [reason] = data.reasons;
+  return reason === undefined ? undefined : new ApiFailure(passwordFailure(reason), 'password');
 }
 
 /** A rough estimate of the entropy of a password that the service accepts. */

@@ -9,15 +9,12 @@ import { toast } from './toast.js';
 /** Lets the user choose another password. */
 export function startPassword(account: OwnAccount): void {
   const dialog = dialogNamed('password');
-  const form = handleForm('#password-form', 'password', async ({ password }) => {
+  handleForm('#password-form', 'password', async ({ password }) => {
     await callSignedIn('POST', '/users/me/password', { password });
     dialog.close();
     toast(text('status_password_changed'));
   });
   const { email, first_name, last_name } = account.me;
   const strength = watchNewPassword('new-password', () => ({ email, first_name, last_name }));
-  dialog.addEventListener('close', () => {
-    form.clear();
-    strength.clear();
-  });
+  dialog.addEventListener('close', strength.clear);
 }

@@ -29,7 +29,7 @@ function enableEditing(account: OwnAccount, name: string, fields: readonly Field
       input.value = stored(field);
     }
   };
-  const form = handleForm(`#${name}`, 'profile', async (values) => {
+  handleForm(`#${name}`, 'profile', async (values) => {
     const changed = fields.filter((field) => values[field] !== stored(field));
     const changes = Object.fromEntries(changed.map((field) => [field, values[field] || null]));
     if (changed.length > 0) {
@@ -44,9 +44,6 @@ function enableEditing(account: OwnAccount, name: string, fields: readonly Field
     dialog.close();
     toast(text('status_saved'));
   });
-  dialog.addEventListener('close', () => {
-    form.clear();
-    fill();
-  });
+  dialog.addEventListener('close', fill);
   fill();
 }

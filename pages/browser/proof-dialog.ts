@@ -35,16 +35,16 @@ export function createProofDialog(
 ): (ways: Ways) => Promise<boolean> {
   const dialog = dialogNamed('proof');
   const submit = find('#proof .buttons', dialog);
-  const form = handleForm('#proof', 'proof', async ({ password = '', ...values }) => {
+  handleForm('#proof', 'proof', async ({ password = '', ...values }) => {
     await prove(values.otp === undefined ? { password } : { otp: codeOf(values) });
     dialog.close('proved');
   });
 
-  const email = createEmailProof(dialog, prove, requestCode);
+  const emailForm = createEmailProof(dialog, prove, requestCode);
   if (page.offers.passkeys) enablePasskeyProof(dialog, prove);
 
   const show = ({ password, otp, email: hasEmail, passkey, providers }: Ways) => {
-    email.element.hidden = !hasEmail;
+    emailForm.hidden = !hasEmail;
     find('[data-proof=password]', dialog).hidden = !password;
     find('[data-proof=otp]', dialog).hidden = !otp;
     submit.hidden = !password && !otp;
@@ -61,15 +61,7 @@ export function createProofDialog(
   return (ways) =>
     new Promise((resolve) => {
       show(ways);
-      dialog.addEventListener(
-        'close',
-        () => {
-          form.clear();
-          email.clear();
-          resolve(dialog.returnValue === 'proved');
-        },
-        { once: true },
-      );
+      dialog.addEventListener('close', () => resolve(dialog.returnValue === 'proved'), { once: true });
       openDialog('proof');
     });
 }
@@ -79,7 +71,7 @@ function createEmailProof(
   dialog: HTMLDialogElement,
   prove: (proof: Proof) => Promise<unknown>,
   requestCode: () => Promise<unknown>,
-) {
+): HTMLFormElement {
   const form = handleForm('#proof-email', 'email_code', async ({ code = '' }) => {
     await prove({ code: withoutSpaces(code) });
     dialog.close('proved');
@@ -114,15 +106,12 @@ function createEmailProof(
     });
   }
 
-  return {
-    element,
-    clear: () => {
-      form.clear();
-      stopPause();
-      sent.textContent = '';
-      showCode(false);
-    },
-  };
+  dialog.addEventListener('close', () => {
+    stopPause();
+    sent.textContent = '';
+    showCode(false);
+  });
+  return element;
 }
 
 /** A button that asks the browser for a passkey. */

@@ -1,5 +1,6 @@
 import { leaveTo } from './dom.js';
 import { page } from './page-data.js';
+import { ifAllowed } from './storage.js';
 
 /** Why the user went to a provider. Stored in the tab until the user returns. */
 interface Attempt {
@@ -27,11 +28,7 @@ export const attemptedProvider = (): string | undefined => stored()?.provider;
 export const isBackWithProof = (): boolean => stored()?.purpose === 'proof';
 
 export function forgetAttempt(): void {
-  try {
-    sessionStorage.removeItem(key);
-  } catch {
-    // Without storage, there is nothing to remove.
-  }
+  ifAllowed(() => sessionStorage.removeItem(key));
 }
 
 /** After a failed login, restores the query of the page that the user left, with its language and redirect. */

@@ -1,11 +1,10 @@
 import { callAnonymously, callWithCookie } from './api.js';
-import { ApiFailure, passwordFailure } from './api-failure.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
-import { watchNewPassword } from './password-strength.js';
+import { rejectionOf, watchNewPassword } from './password-strength.js';
 import { failureText, text } from './texts.js';
 
 /** The API responds identically whether an account was created or not, so the page says what comes next in either case. */
@@ -23,7 +22,9 @@ export function startRegister(): void {
   handleForm('#register', 'register', async ({ email = '', password, first_name, last_name }, { element }) => {
     const names = { ...(first_name ? { first_name } : {}), ...(last_name ? { last_name } : {}) };
     const registration = { email, password, ...names };
-    await requireAcceptable(registration);
+    // Registration does not report a rejected password.
+    const rejection = await rejectionOf(registration);
+    if (rejection) throw rejection;
     // With cookies, because the cookie in the response lets this browser confirm with one click.
     await callWithCookie('POST', '/users/register', registration);
     element.reset();
@@ -35,14 +36,6 @@ export function startRegister(): void {
     if (page.verifiesEmail) offerResend(part, email);
     showPart('done', text(`status_register_${variant}`, { email }));
   });
-}
-
-/** Checks the password first, because registration does not report a rejected password. @throws {ApiFailure} */
-async function requireAcceptable(registration: object): Promise<void> {
-  type Check = { data: { reasons: string[] } };
-  const { data } = await callAnonymously<Check>('POST', '/auth/password/check', registration);
-  const [reason] = data.reasons;
-  if (reason !== undefined) throw new ApiFailure(passwordFailure(reason), 'password');
 }
 
 function offerResend(part: HTMLElement, email: string): void {

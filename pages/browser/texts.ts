@@ -26,3 +26,10 @@ export function waitText(seconds = 60): string {
     ? format.format(Math.max(1, seconds), 'second')
     : format.format(Math.ceil(seconds / 60), 'minute');
 }
+
+export const dateText = (date: string): string =>
+  new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' }).format(new Date(date));
+
+/** When something was added, as `first` says, and when it was last used. @param used `null`: never */
+export const historyText = (first: string, used: string | null): string =>
+  [first, used === null ? text('status_never_used') : text('status_used_on', { date: dateText(used) })].join(' · ');

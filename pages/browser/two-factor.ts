@@ -57,7 +57,7 @@ export function startTwoFactor(account: OwnAccount): void {
       renewing.showFailure(failure);
     }
   });
-  const disabling = handleForm('#tfa-disable', 'tfa', async (values) => {
+  handleForm('#tfa-disable', 'tfa', async (values) => {
     await callSignedIn('POST', '/users/me/tfa/disable', { otp: codeOf(values) });
     await account.refresh();
     off.close();
@@ -86,13 +86,10 @@ export function startTwoFactor(account: OwnAccount): void {
   setup.addEventListener('close', () => {
     secret = '';
     typedPassword = undefined;
-    for (const form of [beginning, enabling]) form.clear();
     find('.qr-code').replaceChildren();
     for (const place of ['[data-secret]', '[data-copied]']) find(place).textContent = '';
     showStep('begin');
   });
-  off.addEventListener('close', disabling.clear);
-  renewal.addEventListener('close', renewing.clear);
   enableCopying();
 }
 

@@ -11,15 +11,6 @@ export function startViews(available: ReadonlySet<View>): void {
   for (const entry of document.querySelectorAll<HTMLElement>('[data-entry]')) {
     entry.hidden = !available.has(entry.dataset.entry as View);
   }
-  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-to]')) {
-    link.addEventListener('click', (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      history.pushState(null, '', link.href);
-      showView(link.dataset.to as View);
-    });
-  }
-  addEventListener('popstate', () => showView(viewHere()));
 
   const first: View = available.has('profile') ? 'profile' : 'security';
   const draw = (wanted: View) => {
@@ -37,18 +28,26 @@ export function startViews(available: ReadonlySet<View>): void {
     }
     document.title = `${visibleHeading()?.textContent ?? ''}${title}`;
   };
-  showView = (view) => {
+  /** Shows a section and moves the focus to its heading. */
+  const showView = (view: View) => {
     pageAlert('');
     draw(view);
     scrollTo(0, 0);
     focusHeading();
   };
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-to]')) {
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      history.pushState(null, '', link.href);
+      showView(link.dataset.to as View);
+    });
+  }
+  addEventListener('popstate', () => showView(viewHere()));
+
   find('[data-content]').hidden = false;
   draw(viewHere());
 }
-
-/** Shows a section and moves the focus to its heading. */
-export let showView: (view: View) => void = () => {};
 
 /** For a user whose focus was on something that has disappeared. */
 export const focusHeading = (): void => visibleHeading()?.focus();
