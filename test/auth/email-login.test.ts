@@ -6,7 +6,7 @@ import { createAccount, createTfaAccount, storedUser, updateAccount } from '../h
 import { recorded } from '../helpers/activity.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
-import { linkIn, mailsTo } from '../helpers/mails.js';
+import { codeIn, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone } from '../helpers/rights.js';
 import { modes, readMe, sessionOf } from '../helpers/sessions.js';
@@ -31,12 +31,9 @@ const open = (token: string, more: object = {}, visitor = browser()) =>
 async function received(email: string, to: TestApp = service) {
   const mail = (await mailsTo(to.app, email)).at(-1);
   if (!mail) throw new Error(`There is no email to ${email}.`);
-  const code = /^\d{6}$/m.exec(mail.text)?.[0] ?? '';
-  return { mail, code, token: /token=/.test(mail.text) ? (linkIn(mail).searchParams.get('token') ?? '') : '' };
+  const token = /token=/.test(mail.text) ? (linkIn(mail).searchParams.get('token') ?? '') : '';
+  return { mail, code: codeIn(mail), token };
 }
-
-/** A code that is wrong. */
-const wrong = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0');
 
 /** A user who has requested a code in a browser. */
 async function requested(columns: Parameters<typeof createAccount>[1] = {}) {
@@ -135,12 +132,13 @@ t.test('an app without cookies sends the same binding with both requests', async
 t.test('five wrong codes void the request, and only those from the browser that made it', async (t) => {
   const far = await requested();
   for (let by = 1; by <= 8; by++)
-    isRefused(t, await enter(browser(), far.user.email, wrong(far.code, by)), 'elsewhere');
-  for (let by = 1; by <= 4; by++) isRefused(t, await enter(far.visitor, far.user.email, wrong(far.code, by)), 'here');
+    isRefused(t, await enter(browser(), far.user.email, otherCode(far.code, by)), 'elsewhere');
+  for (let by = 1; by <= 4; by++)
+    isRefused(t, await enter(far.visitor, far.user.email, otherCode(far.code, by)), 'here');
   t.equal((await enter(far.visitor, far.user.email, far.code)).statusCode, 200, 'after four wrong codes');
 
   const { user, visitor, code, token } = await requested();
-  const guesses = Array.from({ length: 5 }, (_, index) => enter(visitor, user.email, wrong(code, index + 1)));
+  const guesses = Array.from({ length: 5 }, (_, index) => enter(visitor, user.email, otherCode(code, index + 1)));
   for (const response of await Promise.all(guesses)) isRefused(t, response, 'a wrong code');
   isRefused(t, await enter(visitor, user.email, code), 'the code, after five wrong ones');
   isRefused(t, await open(token), 'the link, after five wrong codes');
@@ -202,9 +200,8 @@ t.test('an email that was delayed does not replace a newer code', async (t) => {
   });
   await ask(visitor, email);
   const mails = await mailsTo(app, email);
-  const codes = mails.map(({ text }) => /^\d{6}$/m.exec(text)?.[0] ?? '');
   const statuses = [];
-  for (const code of codes) statuses.push((await enter(visitor, email, code)).statusCode);
+  for (const code of mails.map(codeIn)) statuses.push((await enter(visitor, email, code)).statusCode);
   t.equal(statuses.filter((status) => status === 200).length, 1);
 });
 
@@ -327,7 +324,7 @@ t.test('a page of another site cannot sign a browser in', async (t) => {
 t.test('wrong codes count as failed logins of the account, wherever they come from', async (t) => {
   await app.db.update(settings).set({ authLoginAttempts: 7 });
   const { user, visitor, code } = await requested();
-  for (let by = 1; by <= 7; by++) isRefused(t, await enter(browser(), user.email, wrong(code, by)), `guess ${by}`);
+  for (let by = 1; by <= 7; by++) isRefused(t, await enter(browser(), user.email, otherCode(code, by)), `guess ${by}`);
   refused(t, await enter(visitor, user.email, code), 'REQUESTS_EXCEEDED', 'the account is locked for a while');
   refused(t, await post('/auth/login', user), 'REQUESTS_EXCEEDED', 'also for the password');
   for (let by = 1; by <= 7; by++)

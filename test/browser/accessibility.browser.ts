@@ -6,7 +6,7 @@ import {
   newPerson,
   openDialog,
   type Person,
-  type Section,
+  sections,
   seesOwnAccount,
   shapeless,
   shoot,
@@ -35,7 +35,6 @@ await service.app.db
   .set({ publicRegistration: true, emailLogin: true, selfDeletion: true, projectColor: '#ffcc00' });
 
 const { email, password } = administrator;
-const sections: Section[] = ['profile', 'security', 'sessions', 'connections'];
 
 t.test('every page and dialog is accessible in light, dark, and forced colors, and with the Tab key', async (t) => {
   const person = await newPerson(browser, service, { bypassCSP: true });

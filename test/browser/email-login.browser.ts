@@ -15,7 +15,7 @@ import {
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { bundleOf } from '../helpers/guide.js';
-import { linkIn, mailsTo } from '../helpers/mails.js';
+import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { codeOfNow, rfcSecret } from '../helpers/totp.js';
 
 const service = await startClockedService(t);
@@ -29,15 +29,13 @@ const codeField = ({ page }: Person) => page.locator('#email-code-field');
 
 /** The code and the path of the link in the latest email with a code. Notices may arrive later. */
 async function received(email: string): Promise<{ code: string; link: string }> {
-  const code = /^\d{6}$/m;
-  const mail = (await mailsTo(app, email)).findLast(({ text }) => code.test(text));
+  const mail = (await mailsTo(app, email)).findLast((one) => findCode(one) !== undefined);
   if (!mail) throw new Error(`There is no email with a code to ${email}.`);
   const { pathname, search } = linkIn(mail);
-  return { code: code.exec(mail.text)?.[0] ?? '', link: `${pathname}${search}` };
+  return { code: codeIn(mail), link: `${pathname}${search}` };
 }
 
 const oneTimeCode = () => codeOfNow(rfcSecret.base32, service.clock.now());
-const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0');
 
 /** Opens the sign-in page and requests a code. */
 async function requestCode(person: Person, email: string, path = '/account/login'): Promise<void> {
@@ -74,7 +72,7 @@ t.test('users sign in with a code, with the keyboard alone', async (t) => {
     'one-time-code',
   ]);
   const { code } = await received(email);
-  await page.keyboard.type(wrong(code));
+  await page.keyboard.type(otherCode(code));
   t.match(await person.said('fault'), 'This code is incorrect or no longer valid.');
   t.equal(await focused(person), 'email-code-field');
   t.match(person.complaints(), [/401/]);
@@ -232,7 +230,7 @@ t.test('the pages are accessible in light and dark, and fit small screens in eve
       await requestCode(person, email);
       await check('email-code');
       const { code, link } = await received(email);
-      await codeField(person).fill(wrong(code));
+      await codeField(person).fill(otherCode(code));
       await person.said('fault');
       await check('email-code-wrong');
       await codeField(person).fill(code);

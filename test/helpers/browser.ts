@@ -159,7 +159,9 @@ export async function seesOwnAccount({ page }: Person): Promise<void> {
 export const ownEmail = async ({ page }: Person): Promise<string> =>
   (await page.locator('[data-email-value]').textContent()) ?? '';
 
-export type Section = 'profile' | 'security' | 'sessions' | 'connections';
+/** The sections of the account page. */
+export const sections = ['profile', 'security', 'sessions', 'connections'] as const;
+export type Section = (typeof sections)[number];
 
 /** Opens a section of the account page. On phones, the list of sections is a screen of its own. */
 export async function openSection({ page }: Person, name: Section): Promise<void> {

@@ -20,6 +20,19 @@ export function linkIn(mail: Pick<KeptMail, 'text'>): URL {
   return new URL(link);
 }
 
+/** The code in an email, six digits on a line of their own, if it has one. */
+export const findCode = ({ text }: Pick<KeptMail, 'text'>): string | undefined => /^\d{6}$/m.exec(text)?.[0];
+
+/** The code in an email. @throws if the email has no code */
+export function codeIn(mail: Pick<KeptMail, 'text'>): string {
+  const code = findCode(mail);
+  if (!code) throw new Error(`There is no code in: ${mail.text}`);
+  return code;
+}
+
+/** A code that is wrong. @param by a different one for each number up to a million */
+export const otherCode = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0');
+
 /** The token from the latest email with a link to this address. @throws if there is no such email */
 export async function tokenFor(app: FastifyInstance, email: string): Promise<string> {
   const latest = (await mailsTo(app, email)).findLast((mail) => findLink(mail) !== undefined);

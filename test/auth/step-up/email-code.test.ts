@@ -4,7 +4,7 @@ import { createAccount } from '../../helpers/accounts.js';
 import { recorded } from '../../helpers/activity.js';
 import { startTestApp } from '../../helpers/app.js';
 import { minute } from '../../helpers/clock.js';
-import { mailsTo } from '../../helpers/mails.js';
+import { codeIn, mailsTo } from '../../helpers/mails.js';
 import { refused } from '../../helpers/refusals.js';
 import { tokenHolder } from '../../helpers/rights.js';
 import { makeStale, openSession } from '../../helpers/sessions.js';
@@ -22,8 +22,8 @@ const unlink = (headers: Headers) =>
   request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
 
 const codeTo = async (email: string) => {
-  const mail = (await mailsTo(app, email)).at(-1);
-  return { code: /^\d{6}$/m.exec(mail?.text ?? '')?.[0] ?? '', text: mail?.text ?? '' };
+  const { text } = (await mailsTo(app, email)).at(-1) ?? { text: '' };
+  return { code: codeIn({ text }), text };
 };
 
 /** A user whose session is stale. By default, they have no password. */
