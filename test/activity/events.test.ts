@@ -184,7 +184,7 @@ const done: Record<string, () => Promise<Done>> = {
   },
   loginWithPasskey: async () => {
     const { id, headers } = await signedIn();
-    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const passkey = await addPasskey(service, headers);
     return { response: await signIn(service, passkey), rows: [byThemselves('login', id)] };
   },
   addPasskey: async () => {
@@ -196,19 +196,19 @@ const done: Record<string, () => Promise<Done>> = {
   },
   renamePasskey: async () => {
     const { id, headers } = await signedIn();
-    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const passkey = await addPasskey(service, headers);
     const response = await send('PATCH', `/users/me/passkeys/${passkey.id}`, { name: 'Phone' }, headers);
     return { response, rows: [{ ...byThemselves('update', id, 'passkeys', passkey.id), changed: ['name'] }] };
   },
   removePasskey: async () => {
     const { id, headers } = await signedIn();
-    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const passkey = await addPasskey(service, headers);
     const response = await request({ method: 'DELETE', url: `/users/me/passkeys/${passkey.id}`, headers });
     return { response, rows: [byThemselves('passkey_remove', id, 'passkeys', passkey.id)] };
   },
   removePasskeyOfUser: async () => {
     const { id, headers } = await signedIn();
-    const passkey = await addPasskey(service, headers, { origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const passkey = await addPasskey(service, headers);
     const response = await request({ method: 'DELETE', url: `/users/${id}/passkeys/${passkey.id}`, headers: asAdmin });
     return { response, rows: [byAdmin('passkey_remove', 'passkeys', passkey.id)] };
   },

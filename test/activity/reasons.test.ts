@@ -1,7 +1,6 @@
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { users } from '../../db/schema.js';
-import { type Account, createAccount, createTfaAccount } from '../helpers/accounts.js';
+import { type Account, createAccount, createTfaAccount, updateAccount } from '../helpers/accounts.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { tokenFor } from '../helpers/mails.js';
@@ -18,8 +17,7 @@ const password = 'the correct password';
 
 async function accountIn(state: string): Promise<{ email: string; password: string; id: string | null }> {
   const account = await createAccount(app);
-  const set = (columns: Partial<typeof users.$inferInsert>) =>
-    app.db.update(users).set(columns).where(eq(users.id, account.id));
+  const set = (columns: Parameters<typeof updateAccount>[2]) => updateAccount(app, account.id, columns);
   switch (state) {
     case 'unknown_user':
       return { email: 'nobody@example.com', password, id: null };
@@ -107,7 +105,7 @@ t.test('refused codes, links, and changes have a reason, too', async (t) => {
   const suspended = await createAccount(app);
   await post('/auth/password/request', { email: suspended.email });
   const token = await tokenFor(app, suspended.email);
-  await app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, suspended.id));
+  await updateAccount(app, suspended.id, { status: 'suspended' });
   const reset = await post('/auth/password/reset', { token, password: 'a new password, quite long' });
   t.strictSame(await reasons(reset), ['suspended']);
 

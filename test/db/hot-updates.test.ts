@@ -5,6 +5,7 @@ import { rows } from '../../db/client.js';
 import { deleteExpiredSessions } from '../../db/queries/auth/sessions.js';
 import { sessions, users, userUses } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
+import { day } from '../helpers/clock.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { watchPlans } from '../helpers/plans.js';
 import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
@@ -25,7 +26,6 @@ const database = await createTestDatabase();
 atEndOf(t, database.drop);
 const service = await startTestApp(t, {}, { database: database.location });
 const { app, clock } = service;
-const day = 86_400_000;
 
 async function updatesOf(table: string): Promise<Updates> {
   const [found] = await rows<Updates>(

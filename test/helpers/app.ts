@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from './databases.js';
 import { checkAnswer } from './document.js';
 import { watchPlans } from './plans.js';
 import { atEndOf } from './teardown.js';
-import { noLimits } from './variables.js';
+import { cheapHashing, noLimits } from './variables.js';
 
 export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
 
@@ -26,10 +26,8 @@ const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,
   ADMIN_PASSWORD: admin.password,
-  PASSWORD_HASH_MEMORY: '8192',
-  PASSWORD_HASH_TIME: '1',
-  PASSWORD_HASH_MAX_WAIT: '1h',
   LOG_LEVEL: 'silent',
+  ...cheapHashing,
   ...noLimits,
 };
 

@@ -18,14 +18,15 @@ export async function requestOptions({ post }: Pick<TestApp, 'post'>): Promise<{
   return (await post('/auth/passkey/options')).json().data;
 }
 
-/** Creates a key pair in an authenticator and adds it to the account. */
+/** Creates a key pair in an authenticator and adds it to the account, on a page of the service by default. */
 export async function addPasskey(
-  service: Pick<TestApp, 'post'>,
+  service: Pick<TestApp, 'app' | 'post'>,
   headers: Headers,
   settings: Settings = {},
   name?: string,
 ): Promise<Authenticator & { id: string }> {
-  const authenticator = createAuthenticator(settings);
+  const { PUBLIC_URL, WEBAUTHN_RP_ID: rpId } = service.app.config;
+  const authenticator = createAuthenticator({ origin: new URL(PUBLIC_URL).origin, rpId, ...settings });
   const credential = authenticator.create(await creationOptions(service, headers));
   const response = await service.post(
     '/users/me/passkeys',

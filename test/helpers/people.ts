@@ -1,14 +1,11 @@
 import { checkedFetch } from './document.js';
 import type { Service } from './service.js';
+import { cheapHashing } from './variables.js';
 
 export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
 
 /** The environment of a service in its own process on which `administrator` can log in. */
-export const variables = {
-  ADMIN_PASSWORD: administrator.password,
-  PASSWORD_HASH_MEMORY: '8192',
-  PASSWORD_HASH_TIME: '1',
-};
+export const variables = { ...cheapHashing, ADMIN_PASSWORD: administrator.password };
 
 /** Returns a function that calls the API of a running service as its administrator. */
 export async function asAdministrator(service: Pick<Service, 'url' | 'post'>) {

@@ -12,6 +12,7 @@ import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone, tokenHolder } from '../helpers/rights.js';
 import { makeStale, openSession } from '../helpers/sessions.js';
+import { rfcSecret } from '../helpers/totp.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 const service = await startTestApp(t, {
@@ -304,7 +305,7 @@ t.test('a user with two-factor authentication needs a passkey that verifies them
   const { id, headers, password } = await signedIn();
   const verified = await addPasskey(service, headers);
   const present = await addPasskey(service, headers, { verifies: false });
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', id) });
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   await makeStale(app, id);
   const prove = async (payload: object) => post('/auth/reauthenticate', payload, headers);
   t.strictSame((await post('/users/me/passkeys/options', {}, headers)).json().errors[0].extensions.methods, [

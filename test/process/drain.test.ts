@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { startGuideProxy } from '../helpers/guide-proxy.js';
+import { send } from '../helpers/send.js';
 import { administrator, createHome, engine, freePort, startService } from '../helpers/service.js';
 import { cheapHashing } from '../helpers/variables.js';
 
@@ -77,13 +78,9 @@ for (const name of ['haproxy', 'nginx'] as const) {
 
 /** @returns the status, or the code of the error */
 function logInThrough(port: number, agent: Agent): Promise<string> {
-  return new Promise((resolve) => {
-    const headers = { host: 'localhost', 'content-type': 'application/json', 'content-length': body.length };
-    const sent = request({ port, host: '127.0.0.1', agent, method: 'POST', path: '/auth/login', headers });
-    sent.on('response', (response) => {
-      response.resume().on('end', () => resolve(String(response.statusCode)));
-    });
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)));
-    sent.end(body);
-  });
+  const options = { agent, method: 'POST', headers: { host: 'localhost' } };
+  return send(`http://127.0.0.1:${port}/auth/login`, options, body).then(
+    ({ status }) => String(status),
+    (error: NodeJS.ErrnoException) => String(error.code),
+  );
 }

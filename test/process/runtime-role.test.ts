@@ -16,14 +16,13 @@ import { atEndOf } from '../helpers/teardown.js';
 import { cheapHashing } from '../helpers/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
-const mailboxKey = 'key-of-the-mailbox';
 const variables = {
   ...cheapHashing,
   MIGRATE: 'off',
   AUDIT_RETENTION: '30d',
   ACCESS_TOKEN_ALGORITHM: 'EdDSA',
   ADMIN_PASSWORD: 'the password of the administrator',
-  MAILBOX_KEY: mailboxKey,
+  MAILBOX_KEY: 'key-of-the-mailbox',
 };
 
 function psql(url: string, ...args: string[]): { status: number | null; said: string } {

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { startFakePostgres } from '../helpers/fake-postgres.js';
+import { databaseUrl } from '../helpers/outage.js';
 import { startProxy } from '../helpers/proxy.js';
 import {
   createHome,
   engine,
   freePort,
-  type Home,
   launchService,
   logLines,
   type Service,
@@ -59,11 +59,9 @@ async function untilReady(t: Test, service: Service, port: number): Promise<void
 
 const waits = (service: Service) => logLines(service.stdout).filter(({ msg }) => msg === 'waiting for the database');
 
-const databaseOf = (home: Home) => new URL(String(home.variables.DATABASE_URL));
-
 t.test('the start waits for a database that comes up later, and liveness responds', { skip }, async (t) => {
   const home = await createHome(t);
-  const url = databaseOf(home);
+  const url = databaseUrl(home);
   const proxy = await startProxy(t, { host: url.hostname, port: Number(url.port || 5432) });
   url.host = `127.0.0.1:${proxy.port}`;
   await proxy.cut();
@@ -86,7 +84,7 @@ t.test('the start waits for a database that comes up later, and liveness respond
 
 t.test('the start continues after the connection is lost during the migration', { skip }, async (t) => {
   const home = await createHome(t);
-  const url = databaseOf(home);
+  const url = databaseUrl(home);
   const proxy = await startProxy(t, { host: url.hostname, port: Number(url.port || 5432) });
   url.host = `127.0.0.1:${proxy.port}`;
   const port = await freePort();
@@ -99,7 +97,7 @@ t.test('the start continues after the connection is lost during the migration', 
 
 t.test('the start waits for another instance that is migrating, and liveness responds', { skip }, async (t) => {
   const home = await createHome(t);
-  const client = postgres(databaseOf(home).href, { max: 1, onnotice: () => {} });
+  const client = postgres(databaseUrl(home).href, { max: 1, onnotice: () => {} });
   const port = await freePort();
   let service: Service | undefined;
   await client.begin(async (tx) => {
@@ -139,7 +137,7 @@ t.test('after START_TIMEOUT, the process exits with a message', { skip }, async 
     t.match(service.stderr, 'The service waited for 3s (START_TIMEOUT).');
     t.notMatch(service.stderr + service.stdout, 'hunter2');
   }
-  const client = postgres(databaseOf(home).href, { max: 1, onnotice: () => {} });
+  const client = postgres(databaseUrl(home).href, { max: 1, onnotice: () => {} });
   await client.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${0x6761_7465})`;
     const service = launchService(home, { START_TIMEOUT: '2s' });

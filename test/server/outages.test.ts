@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { loggerOptions } from '../../plugins/server/logging.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { collectLog } from '../helpers/collect-log.js';
 import { metricsOf } from '../helpers/metrics.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
@@ -27,9 +27,7 @@ const outages: Readonly<Record<string, string>> = {
 };
 
 t.test('failures of the database', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = loggerOptions('info', stream as unknown as NodeJS.WriteStream);
+  const { lines, logger } = collectLog('info');
   const { app, clock, get, post } = await startTestApp(t, { METRICS_TOKEN }, { logger });
   const metrics = async () => metricsOf((await get('/metrics', bearer(METRICS_TOKEN))).body);
   const failWith = (state: string) =>
@@ -125,9 +123,7 @@ t.test('failures of the database', async (t) => {
 });
 
 t.test('while the service sheds load, the log has one line for each reason every ten seconds', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = loggerOptions('info', stream as unknown as NodeJS.WriteStream);
+  const { lines, logger } = collectLog('info');
   const { app, post } = await startTestApp(
     t,
     { PASSWORD_HASH_TIME: '20', PASSWORD_HASH_CONCURRENCY: '1', PASSWORD_HASH_QUEUE: '2' },

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { loggerOptions } from '../../plugins/server/logging.js';
 import { bearer, startTestApp } from '../helpers/app.js';
+import { collectLog } from '../helpers/collect-log.js';
+import { listen } from '../helpers/raw-http.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
 
 t.test('the log of requests', async (t) => {
-  const lines: Record<string, unknown>[] = [];
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = loggerOptions('debug', stream as unknown as NodeJS.WriteStream);
+  const { lines, logger } = collectLog('debug');
   const { app, get } = await startTestApp(t, { METRICS_TOKEN }, { logger });
+  const port = await listen(app);
   const levelsAfter = async (path: string, headers: Record<string, string> = {}) => {
     lines.length = 0;
     await get(path, headers);
@@ -33,8 +33,6 @@ t.test('the log of requests', async (t) => {
   });
 
   t.test('the address of a client is logged even if it does not send HTTP', async (t) => {
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = app.server.address() as { port: number };
     lines.length = 0;
     const broken = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.4' });
     broken.resume().write('nonsense\r\n\r\n');
@@ -46,7 +44,6 @@ t.test('the log of requests', async (t) => {
   });
 
   t.test('a request whose client disconnects is logged once, with its address', async (t) => {
-    const { port } = app.server.address() as { port: number };
     const body = JSON.stringify({ email: 'nobody@example.com', password: 'a password' });
     const start = `POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const cases = [
