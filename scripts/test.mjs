@@ -1,9 +1,8 @@
-// Runs tests and ends with a one-line summary: `node scripts/test.mjs everyday|embedded|postgres|process|browser|long [files]`. A
-// file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `everyday` is
-// `embedded` without the tests that try hundreds of cases, and takes less than half the time. `process` runs the tests that start and
-// kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is available, because that
-// starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and `long` use the
-// embedded engine or that of TEST_ENGINE.
+// Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser|long [--everyday] [files]`. A
+// file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs
+// the tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
+// available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and
+// `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or take long.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -22,13 +21,12 @@ import { failuresIn } from './test-report.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [suite = 'embedded', ...more] = process.argv.slice(2);
-const options = more.filter((argument) => argument.startsWith('--'));
+const isEveryday = more.includes('--everyday');
+const options = more.filter((argument) => argument.startsWith('--') && argument !== '--everyday');
 const chosen = more.filter((argument) => !argument.startsWith('--'));
 const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine =
-  { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted, everyday: 'embedded' }[
-    suite
-  ] ?? suite;
+  { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted }[suite] ?? suite;
 const jobs = Number(process.env.TEST_JOBS ?? availableParallelism() + 1);
 /** How much of the failures is repeated at the end. */
 const maxFailures = 20;
@@ -73,7 +71,10 @@ const onOneEngine = {
   ],
 };
 
-/** Tests that try hundreds of cases or measure what they cost. `npm run test:all`, `npm run test:postgres`, and CI run them. */
+/**
+ * Tests that `--everyday` leaves out: they try hundreds of cases, measure what something costs, or wait for long. `bash .ci/run all`
+ * runs them.
+ */
 const notEveryday = [
   'access/escalation.test.js',
   'access/matrix.test.js',
@@ -81,6 +82,10 @@ const notEveryday = [
   'access/secrets.test.js',
   'activity/refusals.test.js',
   'auth/step-up/matrix.test.js',
+  'browser/accessibility.browser.js',
+  'browser/cross-site.browser.js',
+  'browser/providers-pages.browser.js',
+  'browser/reference.browser.js',
   'db/bootstrap.test.js',
   'db/job-queue.test.js',
   'db/maintenance.test.js',
@@ -91,6 +96,11 @@ const notEveryday = [
   'items/others-wait.test.js',
   'mail/templates.test.js',
   'openapi/every-operation.test.js',
+  'process/pgbouncer.test.js',
+  'process/release.test.js',
+  'process/rotation-under-load.test.js',
+  'process/start-waits.test.js',
+  'process/tracing.test.js',
   'providers/hostile.test.js',
   'providers/openid.test.js',
   'registration/independent.test.js',
@@ -98,6 +108,14 @@ const notEveryday = [
   'server/http/routing.test.js',
   'server/limits/',
   'server/outages.test.js',
+];
+
+/** Of the other tests of processes, `--everyday` runs these on the embedded engine, and the rest on PostgreSQL, where services start faster. */
+const everydayOnEmbedded = [
+  ...onOneEngine.embedded,
+  'process/crash.test.js',
+  'process/embedded.test.js',
+  'process/mail-kills.test.js',
 ];
 
 /** @param list files, or the starts of their names */
@@ -151,7 +169,7 @@ process.exit(missing.length > 0 ? 1 : status);
 
 /** Outcomes that the document declares but that no test of the suite has received (`docs/conformance.md`). */
 async function missingProofs() {
-  if (engine !== suite) return [];
+  if (engine !== suite || isEveryday) return [];
   const { missingProofs } = await import('../dist/scripts/conformance.js');
   return missingProofs(
     suite,
@@ -209,9 +227,14 @@ function filesOf(suite) {
         : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
     )
     .filter((name) => !isListed(name, onOneEngine[otherEngine]))
-    .filter((name) => suite !== 'everyday' || !isListed(name, notEveryday))
+    .filter((name) => !isEveryday || isOfEveryday(name))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
+}
+
+function isOfEveryday(name) {
+  if (isListed(name, notEveryday)) return false;
+  return suite !== 'process' || isListed(name, everydayOnEmbedded) === (engine === 'embedded');
 }
 
 function hasLongForm(name) {

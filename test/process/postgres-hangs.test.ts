@@ -52,6 +52,8 @@ t.test('the service handles a database that hangs', { skip }, async (t) => {
     const service = await startService(home, { ...variables, METRICS_TOKEN });
     const admin = bearer((await logIn(service, password)).body.data.access_token);
     const monitor = bearer(METRICS_TOKEN);
+    // Present only while the operating system works for the process, for example when a file is read.
+    const activeRequests = 'nodejs_active_requests';
     const before = metricsOf(await (await service.get('/metrics', monitor)).text());
     t.equal(before.value('gatehouse_database_up'), 1);
 
@@ -70,7 +72,7 @@ t.test('the service handles a database that hangs', { skip }, async (t) => {
       const response = await timed('/metrics');
       t.equal(response.status, 200);
       const metrics = metricsOf(await response.text());
-      const lost = [...before.names()].filter((name) => !metrics.names().has(name));
+      const lost = [...before.names()].filter((name) => name !== activeRequests && !metrics.names().has(name));
       if (lost.length > 0) t.fail(`these metrics are lost: ${lost}`);
       t.match(await (await timed('/server/health')).json(), { checks: { database: {} } });
       await sleep(200);

@@ -16,6 +16,11 @@ function stop(error) {
   else showAlert(messageOf(error));
 }
 
+onClick('#sign-out', async () => {
+  await signOut();
+  location.replace('/sign-in');
+});
+
 try {
   const { greeting, email } = await callSignedIn('/api/greeting');
   find('#greeting').textContent = greeting;
@@ -25,8 +30,3 @@ try {
 } catch (error) {
   stop(error);
 }
-
-onClick('#sign-out', async () => {
-  await signOut();
-  location.replace('/sign-in');
-});

@@ -14,8 +14,11 @@ export interface HealthReport {
 export interface HealthChecks {
   /** Checks all components. Concurrent callers, and callers within the next second, share one result. */
   check(): Promise<HealthReport>;
-  /** The result of the last check, without a new one. A component that has not responded for a second counts as unavailable. */
-  latest(): Promise<HealthReport>;
+  /**
+   * The result of the last check, without a new one. A component that has not responded for a second counts as unavailable. Before
+   * the first result, every component counts as available, because the start has just used it.
+   */
+  latest(): HealthReport;
   /** Whether the last check of a component succeeded; undefined if there is no such component. */
   isUp(component: 'database' | 'redis'): boolean | undefined;
   /** From now on, the status is `error`, so that load balancers send no further requests. */
@@ -78,7 +81,7 @@ export function createHealthChecks(deps: {
       await check();
       return report();
     },
-    latest: async () => (database.hasRun() ? report() : check()),
+    latest: report,
     isUp: (component) => {
       const check = component === 'redis' ? shared : database;
       return check ? check.latest().status === 'ok' : undefined;
@@ -94,7 +97,6 @@ export function createHealthChecks(deps: {
 interface Check {
   /** Checks the component. Never fails. */
   run(): Promise<void>;
-  hasRun(): boolean;
   latest(): CheckResult;
 }
 
@@ -103,7 +105,6 @@ function createCheck(
   onChange: (status: CheckResult['status']) => void = () => {},
 ): Check {
   let latest: CheckResult = { status: 'ok', latency_ms: 0 };
-  let hasRun = false;
   /** When the current run began; undefined between runs. */
   let begun: number | undefined;
   const elapsed = (since: number) => Math.round((performance.now() - since) * 10) / 10;
@@ -116,9 +117,7 @@ function createCheck(
       begun = undefined;
       if (status !== latest.status) onChange(status);
       latest = { status, latency_ms: elapsed(start) };
-      hasRun = true;
     },
-    hasRun: () => hasRun,
     latest: () =>
       begun !== undefined && elapsed(begun) > maxSilenceMs ? { status: 'error', latency_ms: elapsed(begun) } : latest,
   };
