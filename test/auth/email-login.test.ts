@@ -6,7 +6,7 @@ import { createAccount, createTfaAccount, storedUser, updateAccount } from '../h
 import { recorded } from '../helpers/activity.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
-import { codeIn, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
+import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
 import { leavesAlone } from '../helpers/rights.js';
 import { modes, readMe, sessionOf } from '../helpers/sessions.js';
@@ -27,9 +27,9 @@ const enter = (visitor: Visitor, email: string, code: string, more: object = {})
 const open = (token: string, more: object = {}, visitor = browser()) =>
   call(visitor, '/auth/email', { token, ...more });
 
-/** The code and the token in the latest email. */
+/** The code and the token in the latest email with a code. A notice may follow it. */
 async function received(email: string, to: TestApp = service) {
-  const mail = (await mailsTo(to.app, email)).at(-1);
+  const mail = (await mailsTo(to.app, email)).findLast(findCode);
   if (!mail) throw new Error(`There is no email to ${email}.`);
   const token = /token=/.test(mail.text) ? (linkIn(mail).searchParams.get('token') ?? '') : '';
   return { mail, code: codeIn(mail), token };
