@@ -33,7 +33,7 @@ interface Point {
 }
 
 /** A line through the points, with both axes in multiples of the capacity, and a dashed line at the target. */
-export function lineChart(title: string, points: readonly Point[], target: number): string {
+export function lineChart(title: string, xTitle: string, points: readonly Point[], target: number): string {
   const [height, margin, bottom] = [420, 70, 370];
   const right = Math.max(...points.map(({ x }) => x));
   const highest = 1.2;
@@ -45,8 +45,8 @@ export function lineChart(title: string, points: readonly Point[], target: numbe
       `<path d="M${margin} ${atY(y)}H${width - 30}" stroke="#ddd"/><text x="${margin - 8}" y="${atY(y)}" dy="5" text-anchor="end">${share(y)}</text>`,
   );
   const marks = points.map(
-    ({ x, y }) => `<text x="${atX(x)}" y="${bottom + 20}" text-anchor="middle">${x} ×</text>
-<circle cx="${atX(x)}" cy="${atY(y)}" r="4" fill="#2f7d4f"/><text x="${atX(x)}" y="${atY(y)}" dy="-10" text-anchor="middle">${share(y)}</text>`,
+    ({ x, y }) => `<text x="${atX(x)}" y="${bottom + 20}" text-anchor="middle">${x}</text>
+<circle cx="${atX(x)}" cy="${atY(y)}" r="4" fill="#2f7d4f"/><text x="${atX(x)}" y="${atY(y)}" dy="-10" text-anchor="middle" stroke="#fff" stroke-width="4" paint-order="stroke">${share(y)}</text>`,
   );
   const line = points.map(({ x, y }) => `${atX(x)} ${atY(y)}`).join('L');
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14" role="img">
@@ -57,6 +57,7 @@ ${levels.join('\n')}
 <path d="M${margin} ${atY(target)}H${width - 30}" stroke="#1b1b1b" stroke-dasharray="3 3"/>
 <path d="M${line}" fill="none" stroke="#2f7d4f" stroke-width="2"/>
 ${marks.join('\n')}
+<text x="${(margin + width - 30) / 2}" y="${bottom + 42}" text-anchor="middle">${asText(xTitle)}</text>
 </svg>
 `;
 }

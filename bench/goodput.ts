@@ -102,7 +102,12 @@ try {
   }));
   writeFileSync(
     'docs/images/goodput.svg',
-    lineChart('Successful logins (share of the hashing capacity) by offered load', points, 0.8),
+    lineChart(
+      'Successful logins, in percent of the hashing capacity',
+      'Logins sent, as a multiple of the capacity',
+      points,
+      0.8,
+    ),
   );
 } finally {
   await service.stop();
