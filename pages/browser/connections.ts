@@ -26,18 +26,13 @@ export async function startConnections(): Promise<boolean> {
   const panel = find('[data-panel=connections]');
   let identities: Identity[] = [];
 
-  const disconnect = async (identity: Identity): Promise<string | undefined> => {
-    try {
-      await callSignedIn('DELETE', `/users/me/identities/${identity.id}`);
-    } catch (failure) {
-      return failureText('link', failure);
-    }
+  const disconnect = async (identity: Identity) => {
+    await callSignedIn('DELETE', `/users/me/identities/${identity.id}`);
     // The user may now sign in with the password instead, so the page reloads the account.
-    if (identity.primary) return leaveTo(withQuery(connectionsUrl(), { notice: 'unlinked' }));
+    if (identity.primary) await leaveTo(withQuery(connectionsUrl(), { notice: 'unlinked' }));
     identities = await readIdentities().catch(() => identities.filter(({ id }) => id !== identity.id));
     draw();
     toast(text('status_unlinked'));
-    return undefined;
   };
   const draw = () => {
     const free = page.providers.filter(
@@ -81,7 +76,7 @@ function connectionItem(provider: string, id: string, action: string): HTMLEleme
   return item;
 }
 
-function connectedItem(identity: Identity, index: number, disconnect: () => Promise<string | undefined>): HTMLElement {
+function connectedItem(identity: Identity, index: number, disconnect: () => Promise<void>): HTMLElement {
   const { provider, email, external_identifier, created_at, last_used_at } = identity;
   const item = connectionItem(provider, `connected-${index}`, text('choice_unlink_submit'));
   find('[data-who]', item).textContent = email ?? external_identifier;
@@ -92,6 +87,7 @@ function connectedItem(identity: Identity, index: number, disconnect: () => Prom
       title: text('choice_unlink_title', { provider: labelOf(provider) }),
       text: text('choice_unlink', { provider: labelOf(provider) }),
       action: text('choice_unlink_submit'),
+      scope: 'link',
       act: disconnect,
     }),
   );

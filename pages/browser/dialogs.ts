@@ -1,4 +1,6 @@
+import { ApiFailure } from './api-failure.js';
 import { find } from './dom.js';
+import { failureText } from './texts.js';
 import { focusHeading } from './views.js';
 
 export const dialogNamed = (name: string): HTMLDialogElement => find<HTMLDialogElement>(`[data-dialog=${name}]`);
@@ -31,12 +33,14 @@ interface Question {
   text: string;
   /** The label of the button that confirms. */
   action: string;
-  /** Performs the action. If it returns a text, the text says why the action failed, and the dialog stays open. */
-  act(): Promise<string | undefined>;
+  /** Prefix of the action's own error texts. */
+  scope: string;
+  /** Performs the action. If it throws, the dialog stays open and says why the action failed. */
+  act(): Promise<void>;
 }
 
 /** Asks the user to confirm an action. The harmless button has the focus, so that pressing a key twice does not confirm. */
-export function ask({ title, text, action, act }: Question): void {
+export function ask({ title, text, action, scope, act }: Question): void {
   const dialog = openDialog('question');
   const yes = find<HTMLButtonElement>('[data-yes]', dialog);
   const alert = find('[data-alert]', dialog);
@@ -48,11 +52,14 @@ export function ask({ title, text, action, act }: Question): void {
     if (dialog.hasAttribute('aria-busy')) return;
     dialog.setAttribute('aria-busy', 'true');
     alert.textContent = '';
-    const failure = await act();
-    dialog.removeAttribute('aria-busy');
-    if (failure !== undefined) {
-      alert.textContent = failure;
+    try {
+      await act();
+    } catch (failure) {
+      if (!(failure instanceof ApiFailure)) console.error(failure);
+      alert.textContent = failureText(scope, failure);
       return;
+    } finally {
+      dialog.removeAttribute('aria-busy');
     }
     dialog.close();
     // The button that opened the dialog may no longer exist.

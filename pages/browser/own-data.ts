@@ -29,13 +29,10 @@ function askToDelete(): void {
     title: text('choice_delete_title'),
     text: text('choice_delete'),
     action: text('choice_delete_submit'),
+    scope: 'delete',
     act: async () => {
-      try {
-        await callSignedIn('DELETE', '/users/me');
-      } catch (failure) {
-        return failureText('delete', failure);
-      }
-      return leaveTo(withQuery(page.links.login, { notice: 'deleted' }));
+      await callSignedIn('DELETE', '/users/me');
+      await leaveTo(withQuery(page.links.login, { notice: 'deleted' }));
     },
   });
 }

@@ -61,20 +61,16 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
         title: text('choice_passkey_remove_title', { name: passkey.name }),
         text: text('choice_passkey_remove'),
         action: text('choice_passkey_remove_submit'),
+        scope: 'passkey',
         act: () => removePasskey(passkey),
       }),
     );
     return item;
   };
-  const removePasskey = async ({ id }: Passkey): Promise<string | undefined> => {
-    try {
-      await callSignedIn('DELETE', `/users/me/passkeys/${id}`);
-    } catch (failure) {
-      return failureText('passkey', failure);
-    }
+  const removePasskey = async ({ id }: Passkey) => {
+    await callSignedIn('DELETE', `/users/me/passkeys/${id}`);
     await draw();
     toast(text('status_passkey_removed'));
-    return undefined;
   };
 
   handleForm('#passkey-form', 'passkey', async ({ name: entered }) => {

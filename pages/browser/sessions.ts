@@ -33,9 +33,8 @@ export async function startSessions(): Promise<void> {
     endOthers.hidden = sessions.every(({ current }) => current);
   };
 
-  /** @returns why it failed */
-  const end = async (path: string, said: string): Promise<string | undefined> => {
-    if (isBusy) return undefined;
+  const end = async (path: string, said: string) => {
+    if (isBusy) return;
     isBusy = true;
     panel.setAttribute('aria-busy', 'true');
     try {
@@ -44,18 +43,18 @@ export async function startSessions(): Promise<void> {
       if (!(failure instanceof ApiFailure) || failure.code === 'FORBIDDEN') draw(await listSessions());
       if (failure) throw failure;
       toast(text(said));
-      return undefined;
-    } catch (failure) {
-      return failureText('sessions', failure);
     } finally {
       isBusy = false;
       panel.removeAttribute('aria-busy');
     }
   };
   const endOne = async (path: string, said: string) => {
-    const failure = await end(path, said);
-    if (failure !== undefined) return pageAlert(failure);
-    find('h1', panel).focus();
+    try {
+      await end(path, said);
+      find('h1', panel).focus();
+    } catch (failure) {
+      pageAlert(failureText('sessions', failure));
+    }
   };
 
   endOthers.addEventListener('click', () =>
@@ -63,6 +62,7 @@ export async function startSessions(): Promise<void> {
       title: text('choice_end_others_title'),
       text: text('choice_end_others'),
       action: endOthers.textContent ?? '',
+      scope: 'sessions',
       act: () => end('/users/me/sessions', 'status_sessions_ended'),
     }),
   );

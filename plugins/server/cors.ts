@@ -1,6 +1,6 @@
 import cors from '@fastify/cors';
 import plugin from 'fastify-plugin';
-import { routeNotFound } from './errors.js';
+import { routeNotFound } from '../../schemas/errors.js';
 
 /**
  * Allows pages of the origins in CORS_ORIGIN to call the API from a browser and read the responses, with or without cookies.

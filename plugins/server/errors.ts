@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { databaseOutageOf } from '../../db/failures.js';
-import { ApiError, unavailable } from '../../schemas/errors.js';
+import { ApiError, pathOf, routeNotFound, unavailable } from '../../schemas/errors.js';
 import { bareHeaders } from './headers.js';
 import { findFramingFault } from './request-parsing.js';
 import { toValidationError } from './validation.js';
@@ -99,10 +99,3 @@ export const unknownRoutesPlugin = plugin(
   },
   { name: 'unknown-routes', dependencies: ['errors'] },
 );
-
-/** A path or method that does not exist. */
-export const routeNotFound = (request: FastifyRequest) =>
-  new ApiError('ROUTE_NOT_FOUND', { path: pathOf(request.url) });
-
-/** The path of a URL. Use it wherever a URL is repeated or logged, because the query may contain a token. */
-export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';

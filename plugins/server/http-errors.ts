@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
-import { ApiError } from '../../schemas/errors.js';
-import { pathOf } from './errors.js';
+import { ApiError, pathOf } from '../../schemas/errors.js';
 import { tooSlowToArrive } from './request-timeout.js';
 
 const reasons: Record<string, string> = {

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import plugin from 'fastify-plugin';
 import pretty from 'pino-pretty';
-import { pathOf, toApiError } from './errors.js';
+import { pathOf } from '../../schemas/errors.js';
+import { toApiError } from './errors.js';
 import type { TrustsProxy } from './trusted-proxies.js';
 
 /** The format of IDs that are accepted from a proxy. Others are replaced, so that no client can forge a log line. */

@@ -1,4 +1,4 @@
-import { ApiError, errorResponses } from '../../schemas/errors.js';
+import { errorResponses, routeNotFound } from '../../schemas/errors.js';
 import { RelatedOrigins } from '../../schemas/passkeys.js';
 import type { App } from '../app.js';
 
@@ -20,7 +20,7 @@ export function readRelatedOrigins(app: App): void {
       },
     },
     async (request) => {
-      if (app.relatedOrigins === null) throw new ApiError('ROUTE_NOT_FOUND', { path: request.url });
+      if (app.relatedOrigins === null) throw routeNotFound(request);
       return { origins: [...app.relatedOrigins] };
     },
   );

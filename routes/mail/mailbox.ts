@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { uuidPattern } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, routeNotFound } from '../../schemas/errors.js';
 import { type App, wantsHtml } from '../app.js';
 
 const pagePolicy =
@@ -74,9 +74,10 @@ function withoutKey(url: string): string {
   return `${name === '' ? '../mailbox' : name}${rest.size > 0 ? `?${rest}` : ''}`;
 }
 
-async function found(app: App, { params, url }: FastifyRequest<{ Params: { id: string } }>) {
+async function found(app: App, request: FastifyRequest<{ Params: { id: string } }>) {
+  const { params } = request;
   const mail = uuidPattern.test(params.id) ? await app.mailbox.find(params.id) : undefined;
-  if (!mail) throw new ApiError('ROUTE_NOT_FOUND', { path: url.split('?', 1)[0] ?? '' });
+  if (!mail) throw routeNotFound(request);
   return mail;
 }
 

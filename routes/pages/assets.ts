@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { ApiError } from '../../schemas/errors.js';
+import { routeNotFound } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 
 const cacheForever = 'public, max-age=31536000, immutable';
@@ -12,7 +12,7 @@ export function assetRoutes(app: App): void {
     { schema: { hide: true, params: Type.Object({ name: Type.String() }) } },
     async (request, reply) => {
       const asset = app.pages.asset(request.params.name);
-      if (!asset) throw new ApiError('ROUTE_NOT_FOUND', { path: request.url.split('?', 1)[0] ?? '' });
+      if (!asset) throw routeNotFound(request);
       const etag = `"${asset.version}"`;
       const isCurrent = (request.query as { v?: unknown }).v === asset.version;
       reply.headers({

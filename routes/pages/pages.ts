@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, routeNotFound } from '../../schemas/errors.js';
 import { type App, wantsHtml } from '../app.js';
 
 const visitorPages = [
@@ -91,6 +91,6 @@ export function pageRoutes(app: App): void {
     return send(reply.code(status), await app.pages.renderError(status, visitOf(request)));
   });
   app.setNotFoundHandler((request) => {
-    throw new ApiError('ROUTE_NOT_FOUND', { path: request.url.split('?', 1)[0] ?? '' });
+    throw routeNotFound(request);
   });
 }

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
+import { pathOf } from '../../../schemas/errors.js';
 import { type Observe, unobserved } from '../../platform/traced-operations.js';
-import { pathOf, toApiError } from '../errors.js';
+import { toApiError } from '../errors.js';
 import { describeError } from '../logging.js';
 import type { RequestTrace, StartedTracing, Tracing } from './service.js';
 
