@@ -117,7 +117,8 @@ for (const behaviour of ['silent', 'failing'] as const) {
     t.ok(collector.bodies.length > 0, 'the collector was called');
     const start = performance.now();
     t.strictSame(await service.stop(), { code: 0, signal: null });
-    t.ok(performance.now() - start < 3_000);
+    // Generous, because the machine may be busy. Without a limit, the stop would wait until the export times out.
+    t.ok(performance.now() - start < 5_000);
     t.strictSame(service.stderr, '');
   });
 }
