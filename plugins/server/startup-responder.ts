@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, pathOf } from '../../schemas/errors.js';
 
 /**
  * Milliseconds. Less than probes tolerate, but longer than any usual start: a proxy without health checks sends requests to other
@@ -30,7 +30,7 @@ export function respondWhileStarting({ HOST: host, PORT: port }: { HOST: string;
 }
 
 function respond({ url = '' }: IncomingMessage, response: ServerResponse): void {
-  const path = url.split('?', 1)[0]?.replace(/(.)\/$/, '$1');
+  const path = pathOf(url).replace(/(.)\/$/, '$1');
   const headers = { connection: 'close', 'cache-control': 'no-store' };
   if (path === '/server/ping') {
     response.writeHead(200, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end('pong');

@@ -293,6 +293,7 @@ t.test('a dialog keeps the focus inside, closes with Escape, and returns the foc
   await page.keyboard.press('Enter');
   // The form is cleared by the event `close`, which the browser fires with the next frame.
   await page.waitForFunction("document.querySelector('[name=first_name]').value === ''");
+  t.equal(await page.getByLabel('First name').inputValue(), '');
 });
 
 t.test('the page refreshes an expired session, but only once', async (t) => {
