@@ -31,16 +31,16 @@ import { redisPlugin } from './plugins/platform/redis.js';
 import { schedulerPlugin } from './plugins/platform/scheduler.js';
 import { providersPlugin } from './plugins/providers/index.js';
 import { registrationPlugin } from './plugins/registration/index.js';
-import { clientPlugin } from './plugins/server/client-info.js';
+import { clientInfoPlugin } from './plugins/server/client-info.js';
 import { connectionLimitPlugin } from './plugins/server/connection-limit.js';
 import { cookiePlugin } from './plugins/server/cookies.js';
 import { corsPlugin } from './plugins/server/cors.js';
-import { crossSitePlugin } from './plugins/server/csrf.js';
-import { answerFrameworkError, errorsPlugin, unknownRoutesPlugin } from './plugins/server/errors.js';
-import { closingPlugin } from './plugins/server/graceful-shutdown.js';
+import { csrfPlugin } from './plugins/server/csrf.js';
+import { errorsPlugin, respondToFrameworkError, unknownRoutesPlugin } from './plugins/server/errors.js';
+import { gracefulShutdownPlugin } from './plugins/server/graceful-shutdown.js';
 import { headersPlugin } from './plugins/server/headers.js';
 import { healthPlugin } from './plugins/server/health/index.js';
-import { answerBrokenRequest, httpFaultsPlugin } from './plugins/server/http-errors.js';
+import { httpErrorsPlugin, respondToMalformedRequest } from './plugins/server/http-errors.js';
 import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
 import { loggerOptions, loggingPlugin, requestIdsBy } from './plugins/server/logging.js';
 import { metricsPlugin } from './plugins/server/metrics/index.js';
@@ -48,7 +48,7 @@ import { outagesPlugin } from './plugins/server/outages.js';
 import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
 import { referencePlugin } from './plugins/server/reference.js';
 import { parseQueryString, requestParsingPlugin } from './plugins/server/request-parsing.js';
-import { deadlinePlugin } from './plugins/server/request-timeout.js';
+import { requestTimeoutPlugin } from './plugins/server/request-timeout.js';
 import { routeRulesPlugin } from './plugins/server/route-rules.js';
 import { swaggerPlugin } from './plugins/server/swagger.js';
 import { tracingPlugin } from './plugins/server/tracing/index.js';
@@ -114,8 +114,8 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     },
     ajv: { customOptions: ajvOptions },
     schemaController: { compilersFactory: compilers.factories },
-    frameworkErrors: answerFrameworkError,
-    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: respondToFrameworkError,
+    clientErrorHandler: respondToMalformedRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // After the start, so that neither the start nor a client has to wait for it.
@@ -129,7 +129,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   try {
     await app.register(configPlugin, { config });
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
-    await app.register(clientPlugin);
+    await app.register(clientInfoPlugin);
     await app.register(currentRequestPlugin);
     await app.register(tracingPlugin, started);
     await app.register(redisPlugin);
@@ -139,17 +139,17 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(errorsPlugin);
     // Before any plugin that can reject a request: error responses need these headers, too.
     await app.register(headersPlugin);
-    await app.register(httpFaultsPlugin);
+    await app.register(httpErrorsPlugin);
     await app.register(requestParsingPlugin);
     await app.register(corsPlugin);
     await app.register(unknownRoutesPlugin);
     await app.register(connectionLimitPlugin);
-    await app.register(closingPlugin);
+    await app.register(gracefulShutdownPlugin);
     await app.register(schedulerPlugin);
     await app.register(loggingPlugin);
-    await app.register(deadlinePlugin);
+    await app.register(requestTimeoutPlugin);
     await app.register(cookiePlugin);
-    await app.register(crossSitePlugin);
+    await app.register(csrfPlugin);
     await app.register(jwtPlugin);
     await app.register(passwordsPlugin);
     await app.register(databasePlugin, {

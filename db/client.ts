@@ -1,5 +1,4 @@
 import type { PGlite } from '@electric-sql/pglite';
-import type { SQL } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { createBoundedCache } from './bounded-cache.js';
@@ -111,10 +110,4 @@ async function openEmbedded(
     unlock();
     throw error;
   }
-}
-
-/** Runs a statement that the query builder cannot express, and returns its rows on either engine. */
-export async function rows<Row extends object>(executor: Executor, statement: SQL): Promise<Row[]> {
-  const result = (await executor.execute(statement)) as unknown as Row[] | { rows: Row[] };
-  return Array.isArray(result) ? result : result.rows;
 }

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import PgBoss from 'pg-boss';
-import { type DatabaseConnection, type Executor, rows } from './client.js';
+import type { DatabaseConnection, Executor } from './client.js';
 import { isDatabaseUnavailable, sqlStateOf } from './failures.js';
-import { WrittenStatement } from './fixed-statement.js';
 import { SchemaError } from './schema-error.js';
+import { rows, WrittenStatement } from './statements.js';
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { type DatabaseConnection, rows } from './client.js';
+import type { DatabaseConnection } from './client.js';
+import { rows } from './statements.js';
 
 /** Waits a moment before something is tried again. @throws if it has already been waited for too long */
 export type Pause = (reason: string) => Promise<void>;

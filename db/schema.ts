@@ -217,7 +217,7 @@ export const sessions = pgTable(
     user: uuid('user')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** SHA-256 of the only valid refresh token, in hex; null in mode `session`, which has none. */
+    /** SHA-256 of the only valid refresh token, in hex; null in `session` mode, which has none. */
     tokenHash: varchar('token_hash', { length: 64 }),
     /** Number of times the session was refreshed; identifies the valid token. */
     generation: integer('generation').notNull().default(0),

@@ -16,7 +16,7 @@ export const activityActions = {
   password_reset: 'Set a new password with a reset link.',
   password_change: "Changed a user's password, possibly together with other fields.",
   email_login_request: 'Requested a code by email.',
-  register: 'Registered, or was created at the first login through a provider.',
+  register: 'Registered, or was created on first login through a provider.',
   verification_resend: 'Requested another verification email.',
   email_verified: 'Verified an email address with a link.',
   invite: 'Invited a user.',
@@ -38,7 +38,7 @@ export const activityActions = {
   create: 'Created an item.',
   update: 'Updated an item or the settings.',
   delete: 'Deleted an item.',
-  refusals_omitted: 'Further requests from the same address were refused and are not listed individually.',
+  refusals_omitted: 'More requests from the same IP address were refused. They are not listed individually.',
 } as const;
 
 export type ActivityAction = keyof typeof activityActions;
@@ -47,7 +47,7 @@ export type ActivityAction = keyof typeof activityActions;
 const failureReasons = {
   unknown_user: 'No user has this email address, or this account at the provider.',
   wrong_password: 'The password was wrong.',
-  no_password: 'The user has no password, or signs in only through a provider.',
+  no_password: 'The user has no password, or logs in only through a provider.',
   wrong_passkey: 'The passkey is unknown, or its response was not valid or had already been used.',
   missing_code: 'The user has two-factor authentication, and the request had no code.',
   wrong_code: 'The code was wrong, or had already been used.',
@@ -55,10 +55,10 @@ const failureReasons = {
   suspended: 'The user is suspended.',
   unverified: 'The email address of the user is not verified, or the provider does not assert that it is.',
   invited: 'The user has not accepted the invitation yet.',
-  draft: 'The user is a draft.',
+  draft: 'The status of the user is `draft`.',
   archived: 'The user is archived.',
   user_changed: 'The user or their credentials were changed while the service processed the request.',
-  void_link: 'The link was already used, or has become invalid through a change to the account.',
+  void_link: 'The link has already been used, or a change to the account has invalidated it.',
 } as const;
 
 export type FailureReason = keyof typeof failureReasons;
@@ -98,7 +98,9 @@ const literals = <T extends string>(values: readonly T[], description: string) =
 const oneOf = <T extends string>(meanings: Readonly<Record<T, string>>, description: string) =>
   literals(
     Object.keys(meanings) as T[],
-    [description, ...Object.entries(meanings).map(([key, meaning]) => `\`${key}\`: ${meaning}`)].join(' '),
+    `${description}\n\n${Object.entries(meanings)
+      .map(([key, meaning]) => `- \`${key}\`: ${meaning}`)
+      .join('\n')}`,
   );
 
 /** An event in a response, with the requested fields. */
@@ -109,7 +111,10 @@ export const activityProperties = {
   outcome: literals(['success', 'failure'], 'Whether the action succeeded or was refused.'),
   code: Nullable(Type.String({ description: 'The error code, if the request was refused.' })),
   reason: Nullable(
-    oneOf(failureReasons, 'Why the credentials were not accepted. The response does not tell the client.'),
+    oneOf(
+      failureReasons,
+      'Why the credentials were not accepted. The response does not reveal the reason to the client.',
+    ),
   ),
   user: Related('The user who performed the action. Null for anonymous callers and the service itself.', 'User'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),

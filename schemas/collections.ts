@@ -101,7 +101,7 @@ export function collectionSchemas({
   const { query, schemas } = describedReads({
     ...read,
     properties: orHidden(read.properties),
-    description: `${read.description} A field that you can read on other items but not on this one is null; \`id\` is omitted instead.`,
+    description: `${read.description} If you can read a field on other items but not on this one, the field is null. \`id\` is omitted instead of being null.`,
   });
   const { response, listResponse } = schemas;
 
@@ -152,7 +152,7 @@ export function collectionSchemas({
       `Update${many}Body`,
       Type.Union([Closed({ keys, data: changes }), Closed({ query: query.body, data: changes }), Type.Array(keyed)], {
         description:
-          'Either the same changes for all items that `keys` lists or `query` selects, or a list of items, each with its ID and its own changes.',
+          'Either one set of changes for all items that are listed in `keys` or selected by `query`, or a list of items, each with its ID and its own changes.',
         examples: [{ keys: [example.id], data: inputExample }],
       }),
     ),

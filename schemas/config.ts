@@ -234,7 +234,7 @@ const sessions = {
   REAUTHENTICATION_PERIOD: period({
     default: '15m',
     description:
-      'How long a session stays fresh after a login or `POST /auth/reauthenticate`. Only in a fresh session can users change how they sign in, or grant administrator access. With `0`, no fresh session is required, and static tokens can change the password, email address, and token of their own user.',
+      'How long a session stays fresh after a login or `POST /auth/reauthenticate`. Only in a fresh session can users change how they log in, or grant administrator access. With `0`, no fresh session is required, and static tokens can change the password, email address, and token of their own user.',
   }),
 };
 
@@ -314,7 +314,7 @@ const passwords = {
 const passkeys = {
   AUTH_PASSKEYS: flag({
     default: true,
-    description: 'Whether users can add passkeys to their account and sign in with them (see [Passkeys](passkeys.md)).',
+    description: 'Whether users can add passkeys to their account and log in with them (see [Passkeys](passkeys.md)).',
   }),
   WEBAUTHN_RP_ID: Type.Optional(
     Type.String({

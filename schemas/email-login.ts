@@ -11,17 +11,17 @@ export const RequestEmailLoginBody = named(
   Type.Object(
     {
       email: Type.Optional(
-        Email("The user's email address, in any letter case. Omit it to request a code for your own session."),
+        Email("The user's email address (case-insensitive). Omit it to request a code for your own session."),
       ),
       redirect: Type.Optional(
         Type.String({
           maxLength: 1024,
           description:
-            'The path to which the page behind the link redirects after the login. It must be a path of the account pages.',
+            'The path to which the browser is redirected after a login with the link. It must be the path of an account page.',
         }),
       ),
       binding: Binding(
-        'For apps without cookies: at least 32 random characters, to be sent again with the code. The code works only with the same value.',
+        'For apps without cookies: at least 32 random characters. Send the same value with the code; otherwise, the code does not work.',
       ),
     },
     {
@@ -35,16 +35,16 @@ export const LoginWithEmailBody = named(
   'LoginWithEmailBody',
   Type.Object(
     {
-      email: Type.Optional(Email("The user's email address, in any letter case. Required with `code`.")),
+      email: Type.Optional(Email("The user's email address (case-insensitive). Required with `code`.")),
       code: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 64,
           description:
-            'The code from the email. It works only in the browser that requested it, or with its `binding`.',
+            'The code from the email. It works only in the browser that requested it, or with the `binding` that was sent with the request for it.',
         }),
       ),
-      binding: Binding('The `binding` from the request, for apps without cookies.'),
+      binding: Binding('The `binding` that you sent to `POST /auth/email/request`, for apps without cookies.'),
       token: Type.Optional(
         Type.String({
           minLength: 1,

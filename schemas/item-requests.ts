@@ -37,7 +37,7 @@ export const paging = {
       'cursor must be the next_cursor of another response',
       Type.String({
         description:
-          'The `next_cursor` of the previous page. The list continues after the last item of that page. The sort must be the same; `offset` and `page` are not allowed.',
+          'The `next_cursor` of the previous page. The list continues after the last item of that page. Use the same `sort` as for that page. `offset` and `page` are not allowed.',
       }),
     ),
   ),

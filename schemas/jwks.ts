@@ -61,7 +61,7 @@ export type KeySet = Static<typeof KeySet>;
 export const keySetHeaders = {
   'cache-control': Type.String({
     description:
-      'How long you can cache the keys, in seconds. A new key is published for longer than this before it is used to sign tokens.',
+      'How long you can cache the keys, in seconds. A new key is published more than this long before the service signs tokens with it.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

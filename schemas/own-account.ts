@@ -37,7 +37,7 @@ export const Profile = named(
       recovery_codes_left: Type.Integer({ minimum: 0, description: 'The number of unused recovery codes.' }),
       passkeys: Type.Integer({ minimum: 0, description: 'The number of passkeys.' }),
       providers: Type.Array(Type.String(), {
-        description: 'The keys of the providers at which the user has a linked account.',
+        description: 'The keys of the providers with which the user has linked accounts.',
       }),
     },
     { description: 'Your own account.' },
@@ -163,7 +163,7 @@ export const AccountExport = named(
         }),
         { description: 'The linked provider accounts.' },
       ),
-      passkeys: Type.Array(Closed(passkeyProperties), { description: 'The passkeys, without their keys.' }),
+      passkeys: Type.Array(Closed(passkeyProperties), { description: 'The passkeys, without their public keys.' }),
       sessions: Type.Array(
         Closed({
           id: Uuid('The ID of the session.'),
@@ -171,7 +171,7 @@ export const AccountExport = named(
           authenticated_at: Timestamp('When the user last confirmed their identity in this session.'),
           last_used_at: Timestamp('When the session was last used.'),
           expires_at: Timestamp('When the session ends.'),
-          ip: text('The IP address from which the session was last refreshed.'),
+          ip: text('The IP address from which the session was last used.'),
           user_agent: text('The user agent of the client.'),
         }),
         { description: "The user's active sessions, most recently used first. At most 1000." },
@@ -195,13 +195,13 @@ export const AccountExport = named(
           code: text('The error code, if the request was refused.'),
           collection: text('The collection of the affected item.'),
           item: text('The ID of the affected item.'),
-          ip: text('The IP address of the client; null for an action of an administrator.'),
-          user_agent: text('The user agent of the client; null for an action of an administrator.'),
+          ip: text('The IP address of the client. Null if an administrator performed the action.'),
+          user_agent: text('The user agent of the client. Null if an administrator performed the action.'),
           changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields.' })),
         }),
         {
           description:
-            'What the audit log contains about you: your own actions, and what others did to your account, such as refused logins. Newest first, at most 1000.',
+            "The audit log entries about you: your own actions, and other people's actions on your account, such as failed logins. Newest first, at most 1000.",
         },
       ),
     },

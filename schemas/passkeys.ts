@@ -25,7 +25,9 @@ export const RegistrationCredential = named(
           clientDataJSON,
           attestationObject: Bytes('The attestation object'),
           transports: Type.Optional(
-            Type.Array(Type.String(), { description: 'How the browser can reach the authenticator.' }),
+            Type.Array(Type.String(), {
+              description: 'The transports that the browser can use to reach the authenticator.',
+            }),
           ),
         },
         open,
@@ -34,7 +36,7 @@ export const RegistrationCredential = named(
     {
       ...open,
       description:
-        'The result of `navigator.credentials.create()` as JSON (`RegistrationResponseJSON` of WebAuthn Level 3). Further keys are ignored.',
+        'The result of calling `navigator.credentials.create()` with the options from `POST /users/me/passkeys/options`, as JSON (`RegistrationResponseJSON` of WebAuthn Level 3). Additional keys are ignored.',
     },
   ),
 );
@@ -61,7 +63,7 @@ export const PasskeyCredential = named(
     {
       ...open,
       description:
-        'The result of `navigator.credentials.get()` as JSON (`AuthenticationResponseJSON` of WebAuthn Level 3), for options from `POST /auth/passkey/options`. Further keys are ignored.',
+        'The result of calling `navigator.credentials.get()` with the options from `POST /auth/passkey/options`, as JSON (`AuthenticationResponseJSON` of WebAuthn Level 3). Additional keys are ignored.',
     },
   ),
 );
@@ -139,14 +141,15 @@ export const passkeyProperties = {
     description: 'Whether the passkey is backed up, for example by a password manager that synchronizes it.',
   }),
   transports: Type.Array(Type.String(), {
-    description: 'How browsers reach the authenticator, such as `internal`, `hybrid`, or `usb`.',
+    description:
+      'The transports that browsers can use to reach the authenticator, such as `internal`, `hybrid`, or `usb`.',
   }),
   aaguid: Uuid('The model of the authenticator. All zeros if it is unknown.'),
 };
 
 export const Passkey = named(
   'Passkey',
-  Closed(passkeyProperties, { description: 'A passkey with which a user can sign in.' }),
+  Closed(passkeyProperties, { description: 'A passkey with which a user can log in.' }),
 );
 export type Passkey = Static<typeof Passkey>;
 
@@ -163,7 +166,9 @@ const examplePasskey = {
 export const PasskeyResponse = named('PasskeyResponse', Data(Passkey, examplePasskey));
 export const PasskeysResponse = named('PasskeysResponse', Data(Type.Array(Passkey), [examplePasskey]));
 
-const challenge = Bytes('The challenge, which is valid for five minutes and can be used once');
+const challenge = Type.String({
+  description: 'The challenge, in base64url. It is valid for five minutes and can be used once.',
+});
 const timeout = Type.Integer({ description: 'How long the challenge is valid, in milliseconds.' });
 const userVerification = Type.Literal('preferred', {
   description: 'Whether the authenticator verifies the user, for example with a fingerprint or a PIN.',
@@ -173,7 +178,9 @@ const descriptor = Closed(
   {
     type: Type.Literal('public-key'),
     id: credentialId,
-    transports: Type.Array(Type.String(), { description: 'How browsers reach the authenticator.' }),
+    transports: Type.Array(Type.String(), {
+      description: 'The transports that browsers can use to reach the authenticator.',
+    }),
   },
   { description: 'A passkey that the user already has.' },
 );

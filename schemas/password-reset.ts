@@ -9,7 +9,7 @@ export const RequestPasswordResetBody = named(
       email: Type.String({
         minLength: 1,
         maxLength: 1024,
-        description: "The user's email address, in any letter case.",
+        description: "The user's email address (case-insensitive).",
       }),
       reset_url: Type.Optional(
         Type.String({

@@ -12,12 +12,13 @@ export const policyProperties = {
   description: Nullable(Type.String({ description: 'The purpose of the policy.' })),
   ip_access: Nullable(
     Type.Array(Type.String(), {
-      description: 'The CIDR ranges from which the policy applies. Null if it applies from any address.',
+      description:
+        'The IP ranges, in CIDR notation, from which requests must come for the policy to apply. Null if the policy applies to requests from any IP address.',
     }),
   ),
   enforce_tfa: Type.Boolean({ description: 'Whether users with this policy must set up two-factor authentication.' }),
   admin_access: Type.Boolean({ description: 'Whether all operations are allowed.' }),
-  app_access: Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
+  app_access: Type.Boolean({ description: 'Whether users with this policy can read their own user record and role.' }),
   permissions: RelatedList(Type.Integer(), 'Permission', 'The permissions of the policy.'),
   users: RelatedList(Uuid('The ID of a user.'), 'User', 'The users to whom the policy is assigned directly.'),
   roles: RelatedList(Uuid('The ID of a role.'), 'Role', 'The roles that have the policy.'),
@@ -34,7 +35,7 @@ const input = Type.Object(
       Nullable(
         Type.Array(Type.String({ maxLength: 100 }), {
           maxItems: 200,
-          description: 'The CIDR ranges from which the policy applies.',
+          description: 'The IP ranges, in CIDR notation, from which requests must come for the policy to apply.',
         }),
       ),
     ),
@@ -43,7 +44,7 @@ const input = Type.Object(
     ),
     admin_access: Type.Optional(Type.Boolean({ description: 'Whether all operations are allowed.' })),
     app_access: Type.Optional(
-      Type.Boolean({ description: 'Whether users with this policy can read their own user and role.' }),
+      Type.Boolean({ description: 'Whether users with this policy can read their own user record and role.' }),
     ),
   },
   { additionalProperties: false },

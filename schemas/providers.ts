@@ -45,7 +45,10 @@ export const ProvidersResponse = named(
 
 export const ProvidersQuery = Type.Object({
   sessionOnly: Type.Optional(
-    Type.String({ description: 'If present, the response contains only providers whose sessions use mode `session`.' }),
+    Type.String({
+      description:
+        'If this parameter is present, the response contains only providers whose sessions use `session` mode.',
+    }),
   ),
 });
 

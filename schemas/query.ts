@@ -156,7 +156,7 @@ function aggregateOf(one: string, properties: TProperties): TSchema {
     .filter(([, schema]) => isComparable(schema))
     .map(([name, schema]) => [name, relationOf(schema) ? Nullable(Type.String({ format: 'uuid' })) : schema] as const);
   const counted =
-    'The number of items for `*`, or an object with the number of non-null values of each field. If both are requested, the object contains the number of items under the key `*`.';
+    'For `*`, the number of items. For fields, an object with the number of non-null values of each field. If you request both, the object contains the number of items under the key `*`.';
   return named(
     `${one}Aggregate`,
     Type.Partial(

@@ -11,14 +11,14 @@ export const ReauthenticateBody = named(
         Type.String({
           minLength: 1,
           description:
-            'Your password. If you use two-factor authentication, you must also send `otp`, or a `credential` of a passkey that verifies you.',
+            'Your password. If you use two-factor authentication, you must also send `otp`, or a passkey `credential` with user verification, such as a fingerprint or a PIN.',
         }),
       ),
       otp: Type.Optional(
         Type.String({
           minLength: 1,
           description:
-            'The one-time password, or a recovery code. Required if you use two-factor authentication, unless you send a `credential` of a passkey that verifies you.',
+            'The one-time password, or a recovery code. Required if you use two-factor authentication, unless you send a passkey `credential` with user verification.',
         }),
       ),
       code: Type.Optional(
@@ -26,7 +26,7 @@ export const ReauthenticateBody = named(
           minLength: 1,
           maxLength: 64,
           description:
-            'The code from the email that you requested in this session with `POST /auth/email/request` and an empty body. Accepted only if `methods` in `REAUTHENTICATION_REQUIRED` contains `email`.',
+            'The code from the email that you requested in this session with `POST /auth/email/request` and an empty body. Accepted only if `methods` in the error `REAUTHENTICATION_REQUIRED` contains `email`.',
         }),
       ),
       credential: Type.Optional(PasskeyCredential),

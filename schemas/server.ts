@@ -31,11 +31,12 @@ export const Health = named(
     {
       status: Type.Union([Type.Literal('ok'), Type.Literal('warn'), Type.Literal('error')], {
         description:
-          '`warn`: requests that write to the database currently fail, but others succeed. `error`: the service needs a component that is unavailable, or is about to stop.',
+          '`warn`: requests that write to the database currently fail, but others succeed. `error`: a required component is unavailable, or the service is about to stop.',
       }),
       version: Type.Optional(
         Type.String({
-          description: 'The version of the service. Returned only to administrators, and with METRICS_TOKEN.',
+          description:
+            'The version of the service. Returned only to administrators, and to clients that send `METRICS_TOKEN`.',
         }),
       ),
       checks: Type.Optional(
@@ -44,7 +45,7 @@ export const Health = named(
           {
             additionalProperties: false,
             description:
-              'The state of each component. Returned only to administrators, and with METRICS_TOKEN. The service requires the database. If Redis is configured but unavailable, each instance counts requests separately.',
+              'The state of each component. Returned only to administrators, and to clients that send `METRICS_TOKEN`. The service cannot work without the database. If Redis is configured but unavailable, each instance enforces its rate limits separately.',
           },
         ),
       ),

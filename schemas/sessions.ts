@@ -19,7 +19,7 @@ export const LoginBody = named(
   'LoginBody',
   Type.Object(
     {
-      email: Email("The user's email address, in any letter case."),
+      email: Email("The user's email address (case-insensitive)."),
       password: Type.String({ minLength: 1, description: "The user's password." }),
       // No default, because client generators treat a property with a default as required.
       mode: Type.Optional(SessionMode),
@@ -30,7 +30,7 @@ export const LoginBody = named(
 );
 
 const carrierProperties = {
-  refresh_token: Type.Optional(Type.String({ description: 'The refresh token. Used only in mode `json`.' })),
+  refresh_token: Type.Optional(Type.String({ description: 'The refresh token. Used only in `json` mode.' })),
   mode: Type.Optional({
     ...SessionMode,
     description: 'The mode of the session. Defaults to `json` if `refresh_token` is set, and to `cookie` otherwise.',
@@ -55,18 +55,18 @@ const refresh_token = Type.String({
 const tokensByMode = [
   named(
     'JsonModeTokens',
-    Closed({ expires, access_token, refresh_token }, { description: 'The tokens in mode `json`.' }),
+    Closed({ expires, access_token, refresh_token }, { description: 'The tokens in `json` mode.' }),
   ),
   named(
     'CookieModeTokens',
     Closed(
       { expires, access_token },
-      { description: 'The tokens in mode `cookie`. The refresh token is in the cookie.' },
+      { description: 'The tokens in `cookie` mode. The refresh token is in the cookie.' },
     ),
   ),
   named(
     'SessionModeTokens',
-    Closed({ expires }, { description: 'The response in mode `session`. The access token is in the cookie.' }),
+    Closed({ expires }, { description: 'The response in `session` mode. The access token is in the cookie.' }),
   ),
 ] as const;
 
@@ -75,7 +75,7 @@ export const SessionTokens = named(
   'SessionTokens',
   Type.Unsafe<Static<(typeof tokensByMode)[number]>>({
     oneOf: tokensByMode,
-    description: 'The tokens that the mode of the session returns in the body.',
+    description: 'The tokens in the response body, which depend on the mode of the session.',
   }),
 );
 export type SessionTokens = Static<typeof SessionTokens>;
@@ -92,12 +92,12 @@ export const SessionTokensResponse = named('SessionTokensResponse', Data(Session
 export const cookieHeaders = {
   'set-cookie': Type.String({
     description:
-      'The refresh cookie in mode `cookie`, or the session cookie in mode `session`. Not set in mode `json`.',
+      'The refresh cookie in `cookie` mode, or the session cookie in `session` mode. Not set in `json` mode.',
   }),
 };
 
 /** A header of routes that anyone can call: an invalid session cookie is ignored and cleared. */
-export const deadCookieHeaders = {
+export const invalidCookieHeaders = {
   'set-cookie': Type.String({ description: 'Clears the session cookie if it is invalid.' }),
 };
 
@@ -162,7 +162,7 @@ export const AccessTokenClaims = Type.Object({
   generation: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Only in mode `session`: which of the session’s successive tokens this one is.',
+      description: 'Only in `session` mode: which of the session’s successive tokens this one is.',
     }),
   ),
   iat: Type.Integer(),

@@ -52,7 +52,7 @@ const properties = {
   }),
   email_login: Type.Boolean({
     description:
-      'Whether users can sign in with a code or a link from an email. Only administrators can change this setting.',
+      'Whether users can log in with a code or a link from an email. Only administrators can change this setting.',
   }),
 };
 

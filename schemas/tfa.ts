@@ -79,7 +79,7 @@ export const RecoveryCodesResponse = named(
       minItems: 10,
       maxItems: 10,
       description:
-        'The recovery codes. You can use each code once instead of a one-time password, in any letter case, with or without the dashes.',
+        'The recovery codes. You can use each code once instead of a one-time password. Codes are not case-sensitive, and the dashes are optional.',
     }),
     exampleCodes,
   ),

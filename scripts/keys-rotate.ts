@@ -2,7 +2,7 @@
 // deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
-import { createSeals } from '../plugins/activity/hmac-signatures.js';
+import { createSignatures } from '../plugins/activity/hmac-signatures.js';
 import { createActivity } from '../plugins/activity/service.js';
 import { systemClock } from '../plugins/platform/clock.js';
 import { loadConfig } from '../plugins/platform/config.js';
@@ -26,7 +26,7 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
     const activity = createActivity({
       db,
       clock: systemClock,
-      seals: createSeals(keysFor(config, 'activity')),
+      signatures: createSignatures(keysFor(config, 'activity')),
       // A command rejects no requests and has no metrics.
       rateLimits: { mayRecordRefusal: async () => 'no' },
     });

@@ -87,7 +87,7 @@ const notEveryday = [
   'auth/passwords/rules.test.js',
   'auth/step-up/matrix.test.js',
   'browser/accessibility.browser.js',
-  'browser/cross-site.browser.js',
+  'browser/csrf.browser.js',
   'browser/own-pages.browser.js',
   'browser/providers-pages.browser.js',
   'browser/reference.browser.js',

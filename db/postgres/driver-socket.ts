@@ -5,9 +5,9 @@ import { closedByPeer } from './socket.js';
 /**
  * The socket that is passed to postgres.js. Its connections (3.4.9) cannot be reused safely once their socket has closed: a
  * statement written then crashes the process, and after a reconnect, responses may be matched to the wrong statement. The driver
- * therefore learns that its line is dead only after `onLost` has made sure that it writes nothing more.
+ * therefore learns that its socket has closed only after `onLost` has made sure that it writes nothing more.
  */
-export class Line extends EventEmitter {
+export class DriverSocket extends EventEmitter {
   readonly #socket: Socket;
   #isEndedByDriver = false;
   #heard = performance.now();

@@ -74,9 +74,9 @@ interface Use {
 }
 
 /** Milliseconds that a connection may be silent during maintenance: deleting many rows takes time. */
-const maintenancePatience = 60_000;
+const maintenanceTimeoutMs = 60_000;
 
-/** A pool of connections that are never reused after a fault: see {@link Line}. */
+/** A pool of connections that are never reused after a fault: see {@link DriverSocket}. */
 export function createPostgresPool(
   url: string,
   {
@@ -96,13 +96,13 @@ export function createPostgresPool(
   let timeoutMs = Number.POSITIVE_INFINITY;
   let timeout = Number.POSITIVE_INFINITY;
   let isClosing = false;
-  const patienceFor = (isMaintenance: boolean) =>
-    isMaintenance ? Math.max(timeoutMs, maintenancePatience) : timeoutMs;
+  const timeoutFor = (isMaintenance: boolean) =>
+    isMaintenance ? Math.max(timeoutMs, maintenanceTimeoutMs) : timeoutMs;
 
   const queue = fastq.promise(async ({ work, since, isMaintenance }: Waiting) => {
     const begun = performance.now();
     // By now the client has been told to try again. Running the work anyway might do it twice.
-    if (begun - since > 0.9 * patienceFor(isMaintenance)) throw tooSlow();
+    if (begun - since > 0.9 * timeoutFor(isMaintenance)) throw tooSlow();
     const connection = takeIdle() ?? createConnection(servers, types);
     const use: Use = { begun, isMaintenance, statements: new Set() };
     busy.set(connection, use);
@@ -144,7 +144,7 @@ export function createPostgresPool(
     () => {
       const now = performance.now();
       for (const [connection, { begun, isMaintenance }] of busy) {
-        if (now - Math.max(begun, connection.heard) > patienceFor(isMaintenance)) connection.destroy(tooSlow());
+        if (now - Math.max(begun, connection.heard) > timeoutFor(isMaintenance)) connection.destroy(tooSlow());
       }
       while (idle[0] && now - idle[0].since > idleTimeout) void idle.shift()?.connection.end();
     },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import postgres from 'postgres';
-import { Line } from './driver-socket.js';
+import { DriverSocket } from './driver-socket.js';
 import { nameServer, openSocket, type PostgresServer, type PostgresTarget, tooSlow } from './socket.js';
 
 /** How to parse and serialize values, by type OID. Drizzle sets these handlers on a client. */
@@ -68,7 +68,7 @@ export function createSession(
   types: TypeHandlers,
 ): PostgresSession {
   const created = performance.now();
-  let line: Line | undefined;
+  let driverSocket: DriverSocket | undefined;
   let isLost = false;
   let failUser: (error: Error) => void = () => {};
 
@@ -79,12 +79,11 @@ export function createSession(
     await client.end({ timeout: 0 });
   };
 
-  const connect = async (): Promise<Line> => {
+  const connect = async (): Promise<DriverSocket> => {
     try {
-      const socket = await openSocket(server, target, timeout);
-      line = new Line(socket, lose);
-      if (isLost) line.destroy();
-      return line;
+      driverSocket = new DriverSocket(await openSocket(server, target, timeout), lose);
+      if (isLost) driverSocket.destroy();
+      return driverSocket;
     } catch (error) {
       const named = nameServer(error as Error, server);
       void lose(named);
@@ -105,7 +104,7 @@ export function createSession(
       return isLost;
     },
     get heard() {
-      return line?.heard ?? created;
+      return driverSocket?.heard ?? created;
     },
     use: (work) =>
       new Promise((resolve, reject) => {
@@ -123,7 +122,7 @@ export function createSession(
       if (!socket.closed) await once(socket, 'close');
     },
     destroy: (error) => {
-      if (line) line.destroy(error);
+      if (driverSocket) driverSocket.destroy(error);
       else void lose(error);
     },
     end: () => client.end({ timeout: 1 }),

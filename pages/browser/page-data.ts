@@ -2,7 +2,7 @@ export interface Provider {
   name: string;
   label: string;
   icon: string;
-  /** Whether users can sign in with it on these pages, because its sessions use mode `session`. */
+  /** Whether users can sign in with it on these pages, because its sessions use `session` mode. */
   session: boolean;
 }
 

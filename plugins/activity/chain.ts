@@ -14,7 +14,7 @@ import {
   writeChainEnds,
   writeLinks,
 } from '../../db/queries/activity/activity.js';
-import { endsOf, linkOf, type Seals } from './hmac-signatures.js';
+import { endsOf, linkOf, type Signatures } from './hmac-signatures.js';
 
 export interface Chain {
   /**
@@ -42,8 +42,8 @@ export class BrokenChainError extends Error {
  * Links the rows of the audit log in a chain. Writing a row never waits for other writers, because rows are linked later, in the
  * order in which they are found.
  */
-export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chain {
-  const sealed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: seals.seal(endsOf(ends)) });
+export function createChain({ db, signatures }: { db: Executor; signatures: Signatures }): Chain {
+  const sealed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: signatures.sign(endsOf(ends)) });
 
   /** Locks the ends of the chain, and verifies their seal. Returns undefined if another instance has locked them. */
   const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
@@ -58,10 +58,10 @@ export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chai
       const ends = sealed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
       return (await insertChainEnds(tx, ends)) ? ends : undefined;
     }
-    const judgement = seals.judge(endsOf(found), found.seal);
-    if (judgement === 'wrong') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
-    if (judgement === 'unknown key') {
-      throw new BrokenChainError('The audit log was sealed with a SECRET that is not in PREVIOUS_SECRETS');
+    const check = signatures.verify(endsOf(found), found.seal);
+    if (check === 'wrong') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
+    if (check === 'unknown key') {
+      throw new BrokenChainError('The audit log was signed with a SECRET that is not in PREVIOUS_SECRETS');
     }
     return found;
   };
@@ -75,7 +75,7 @@ export function createChain({ db, seals }: { db: Executor; seals: Seals }): Chai
       let { headPosition, headHash } = ends;
       const links = unlinked.map(({ id, seal }) => {
         headPosition++;
-        headHash = seals.seal(linkOf(headHash, headPosition, seal));
+        headHash = signatures.sign(linkOf(headHash, headPosition, seal));
         return { id, position: headPosition, hash: headHash };
       });
       await writeLinks(tx, links);

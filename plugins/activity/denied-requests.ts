@@ -42,7 +42,7 @@ const keyIn = ({ params }: FastifyRequest): string | undefined => {
 };
 
 /** Records denied requests for every operation whose success is recorded. */
-export const refusalsPlugin = plugin(
+export const deniedRequestsPlugin = plugin(
   async (app) => {
     app.decorateRequest('recordRefusal', async function (this: FastifyRequest, thrown: unknown) {
       const { recordedAs, access } = this.routeOptions.config ?? {};
@@ -72,5 +72,5 @@ export const refusalsPlugin = plugin(
     });
     app.addHook('onError', async (request, _reply, error) => request.recordRefusal(error));
   },
-  { name: 'refusals' },
+  { name: 'denied-requests' },
 );

@@ -2,29 +2,29 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChainEnds, NewActivity } from '../../db/queries/activity/activity.js';
 import { keyIdOf } from '../platform/key-derivation.js';
 
-/** The result of checking a seal against a text. */
-export type SealCheck = 'right' | 'wrong' | 'unknown key';
+/** The result of checking a signature against a text. */
+export type SignatureCheck = 'right' | 'wrong' | 'unknown key';
 
-export interface Seals {
+export interface Signatures {
   /** `<key id>.<HMAC-SHA256>`, in base64url: 52 characters. */
-  seal(text: string): string;
-  judge(text: string, seal: string): SealCheck;
+  sign(text: string): string;
+  verify(text: string, seal: string): SignatureCheck;
 }
 
 /**
- * Seals prove that the service wrote a text, and that the text has not changed since. They do not encrypt the text.
- * @param keys the first one creates seals, and all of them verify
+ * Signatures prove that the service wrote a text, and that the text has not changed since. They do not encrypt the text.
+ * @param keys the first one creates signatures, and all of them verify
  */
-export function createSeals(keys: readonly [current: Buffer, ...previous: Buffer[]]): Seals {
+export function createSignatures(keys: readonly [current: Buffer, ...previous: Buffer[]]): Signatures {
   const [current] = keys;
   const currentId = keyIdOf(current);
   const byId = new Map(keys.map((key) => [keyIdOf(key), key]));
   const macOf = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 
   return {
-    seal: (text) => `${currentId}.${macOf(current, text).toString('base64url')}`,
+    sign: (text) => `${currentId}.${macOf(current, text).toString('base64url')}`,
 
-    judge: (text, seal) => {
+    verify: (text, seal) => {
       const [id = '', mac = ''] = seal.split('.');
       const key = byId.get(id);
       if (!key) return 'unknown key';
@@ -34,9 +34,9 @@ export function createSeals(keys: readonly [current: Buffer, ...previous: Buffer
   };
 }
 
-// The texts under the seals. Writing and verifying must use the same ones.
+// The texts that are signed. Writing and verifying must use the same ones.
 
-/** The text for the seal of a row. */
+/** The text that the signature of a row covers. */
 export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
   JSON.stringify([
     'row',
@@ -56,10 +56,10 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     ...(row.reason === null ? [] : [row.reason]),
   ]);
 
-/** The text for the link from a row to the previous one. It covers the content of both rows by their seals. */
+/** The text for the link from a row to the previous one. It covers the content of both rows by their signatures. */
 export const linkOf = (before: string, position: number, seal: string): string =>
   JSON.stringify(['link', before, position, seal]);
 
-/** The text for the seal of the chain's ends. */
+/** The text that the signature of the chain's ends covers. */
 export const endsOf = (ends: Omit<ChainEnds, 'seal'>): string =>
   JSON.stringify(['ends', ends.firstPosition, ends.anchorHash, ends.headPosition, ends.headHash]);

@@ -2,8 +2,8 @@ import plugin from 'fastify-plugin';
 import { keysFor } from '../platform/key-derivation.js';
 import { hour } from '../platform/scheduler.js';
 import { type Chain, createChain } from './chain.js';
-import { refusalsPlugin } from './denied-requests.js';
-import { createSeals } from './hmac-signatures.js';
+import { deniedRequestsPlugin } from './denied-requests.js';
+import { createSignatures } from './hmac-signatures.js';
 import { type Activity, createActivity } from './service.js';
 
 declare module 'fastify' {
@@ -23,11 +23,11 @@ const linkInterval = 1_000;
 export const activityPlugin = plugin(
   async (app) => {
     const { config, db, clock, rateLimits } = app;
-    const seals = createSeals(keysFor(config, 'activity'));
-    const chain = createChain({ db, seals });
-    app.decorate('activity', createActivity({ db, clock, seals, rateLimits }));
+    const signatures = createSignatures(keysFor(config, 'activity'));
+    const chain = createChain({ db, signatures });
+    app.decorate('activity', createActivity({ db, clock, signatures, rateLimits }));
     app.decorate('activityChain', chain);
-    await app.register(refusalsPlugin);
+    await app.register(deniedRequestsPlugin);
 
     app.every(linkInterval, () => chain.link(), 'the audit log could not be linked', 'error');
     const { AUDIT_RETENTION: retention } = config;

@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../schemas/errors.js';
 import type { Clock } from '../platform/clock.js';
 import type { Origin } from '../server/client-info.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
-import { contentOf, type Seals } from './hmac-signatures.js';
+import { contentOf, type Signatures } from './hmac-signatures.js';
 
 /** A way to sign in to an account. Providers are identified by their key or, in texts for users, by their label. */
 export type SignInMethod = 'password' | 'token' | 'passkey' | 'email_change' | { provider: string };
@@ -96,10 +96,10 @@ export interface Activity {
 export function createActivity(deps: {
   db: Executor;
   clock: Clock;
-  seals: Seals;
+  signatures: Signatures;
   rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
 }): Activity {
-  const { db, clock, seals, rateLimits } = deps;
+  const { db, clock, signatures, rateLimits } = deps;
   const nextId = createIds();
   const listeners: { actions: ReadonlySet<ActivityAction>; listener: ActivityListener }[] = [];
   const refusalListeners: RefusalListener[] = [];
@@ -128,7 +128,7 @@ export function createActivity(deps: {
       requestId: origin?.client.requestId ?? null,
       changed: changed ? [...changed] : null,
     };
-    return { ...content, seal: seals.seal(contentOf(content)) };
+    return { ...content, seal: signatures.sign(contentOf(content)) };
   };
 
   const rowsOf = (origin: Origin | null, events: readonly ActivityEvent[]) =>

@@ -7,7 +7,7 @@ import {
   readLinked,
   readUnlinked,
 } from '../../db/queries/activity/activity.js';
-import { contentOf, endsOf, linkOf, type Seals } from './hmac-signatures.js';
+import { contentOf, endsOf, linkOf, type Signatures } from './hmac-signatures.js';
 
 /** The newest row of the chain, as noted outside the database. */
 export interface NotedHead {
@@ -26,23 +26,23 @@ class Fault extends Error {}
 const page = 500;
 
 const unknownKey = (what: string) =>
-  `${what} was sealed with an unknown SECRET. Add the SECRET of that time to PREVIOUS_SECRETS, and verify again.`;
+  `${what} was signed with an unknown SECRET. Add the SECRET of that time to PREVIOUS_SECRETS, and verify again.`;
 
 /**
  * Verifies all rows of the audit log in order, and stops at the first fault.
  * @param noted a head that was noted earlier, which the chain must still contain
  */
-export async function verifyActivity(executor: Executor, seals: Seals, noted?: NotedHead): Promise<Verdict> {
+export async function verifyActivity(executor: Executor, signatures: Signatures, noted?: NotedHead): Promise<Verdict> {
   try {
-    const chain = await walkChain(executor, seals, noted);
-    return { isIntact: true, ...chain, unlinked: await checkUnlinked(executor, seals) };
+    const chain = await walkChain(executor, signatures, noted);
+    return { isIntact: true, ...chain, unlinked: await checkUnlinked(executor, signatures) };
   } catch (error) {
     if (error instanceof Fault) return { isIntact: false, fault: error.message };
     throw error;
   }
 }
 
-async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | undefined) {
+async function walkChain(executor: Executor, signatures: Signatures, noted: NotedHead | undefined) {
   const ends = await readChainEnds(executor);
   if (!ends) {
     const highest = await highestPlace(executor);
@@ -51,9 +51,9 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
     if (noted) throw new Fault(`There is no chain, but it should extend at least to position ${noted.position}.`);
     return { first: 1, head: null, linked: 0 };
   }
-  const judgement = seals.judge(endsOf(ends), ends.seal);
-  if (judgement === 'unknown key') throw new Fault(unknownKey('The row that marks the ends of the chain'));
-  if (judgement === 'wrong') throw new Fault('The row that marks the ends of the chain was altered.');
+  const check = signatures.verify(endsOf(ends), ends.seal);
+  if (check === 'unknown key') throw new Fault(unknownKey('The row that marks the ends of the chain'));
+  if (check === 'wrong') throw new Fault('The row that marks the ends of the chain was altered.');
 
   const { firstPosition, anchorHash, headPosition, headHash } = ends;
   const requireNoted = (position: number, hash: string) => {
@@ -69,7 +69,7 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
     for (const row of found) {
       if (expected > headPosition)
         throw new Fault(`Position ${row.position} is after the end of the chain, position ${headPosition}.`);
-      checkRow(seals, row, expected, before);
+      checkRow(signatures, row, expected, before);
       before = row.hash ?? '';
       requireNoted(expected, before);
       expected++;
@@ -92,7 +92,7 @@ async function walkChain(executor: Executor, seals: Seals, noted: NotedHead | un
   return { first: firstPosition, head: { position: headPosition, hash: headHash }, linked };
 }
 
-function checkRow(seals: Seals, row: ActivityRow, expected: number, before: string): void {
+function checkRow(signatures: Signatures, row: ActivityRow, expected: number, before: string): void {
   const { id, position, seal, hash } = row;
   const place = `Position ${position} (row ${id})`;
   if (position !== expected) {
@@ -102,10 +102,10 @@ function checkRow(seals: Seals, row: ActivityRow, expected: number, before: stri
         : `${place} occurs twice.`,
     );
   }
-  const content = seals.judge(contentOf(row), seal);
+  const content = signatures.verify(contentOf(row), seal);
   if (content === 'unknown key') throw new Fault(unknownKey(place));
   if (content === 'wrong') throw new Fault(`${place} was altered after it was written.`);
-  const link = seals.judge(linkOf(before, position, seal), hash ?? '');
+  const link = signatures.verify(linkOf(before, position, seal), hash ?? '');
   if (link === 'unknown key') throw new Fault(unknownKey(`The link of position ${position} (row ${id})`));
   if (link === 'wrong') {
     throw new Fault(`${place} does not follow from the row before it: rows were moved, replaced, or linked again.`);
@@ -113,14 +113,14 @@ function checkRow(seals: Seals, row: ActivityRow, expected: number, before: stri
 }
 
 /** Rows that are not linked yet have no previous row to check, but their content is sealed. */
-async function checkUnlinked(executor: Executor, seals: Seals): Promise<number> {
+async function checkUnlinked(executor: Executor, signatures: Signatures): Promise<number> {
   let count = 0;
   for (let after: string | undefined; ; ) {
     const found: ActivityRow[] = await readUnlinked(executor, page, after);
     for (const row of found) {
-      const judgement = seals.judge(contentOf(row), row.seal);
-      if (judgement === 'unknown key') throw new Fault(unknownKey(`Row ${row.id}`));
-      if (judgement === 'wrong') throw new Fault(`Row ${row.id}, which is not linked yet, was altered or inserted.`);
+      const check = signatures.verify(contentOf(row), row.seal);
+      if (check === 'unknown key') throw new Fault(unknownKey(`Row ${row.id}`));
+      if (check === 'wrong') throw new Fault(`Row ${row.id}, which is not linked yet, was altered or inserted.`);
     }
     count += found.length;
     after = found.at(-1)?.id;

@@ -4,7 +4,7 @@ import type { Executor } from '../../db/client.js';
 import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
 import { insertInvitees, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
 import { activate, findRecipient, lockRecipient, type Recipient } from '../../db/queries/mail/recipients.js';
-import { transact } from '../../db/transact.js';
+import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { requireRightsOf, requireRightsOver } from '../access/account-rights.js';

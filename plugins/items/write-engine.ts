@@ -7,7 +7,7 @@ import {
 } from '../../db/queries/access/administrators.js';
 import { type Columns, deleteRecords, type Key, updateRecords } from '../../db/queries/items/writes.js';
 import { collections, type WritableCollection } from '../../db/query-language/collections.js';
-import { dryRun, transact } from '../../db/transact.js';
+import { dryRun, transact } from '../../db/statements.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';

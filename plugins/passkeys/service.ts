@@ -14,7 +14,7 @@ import { spendState } from '../../db/queries/auth/spent-states.js';
 import { findRecipient } from '../../db/queries/mail/recipients.js';
 import { listIdentities, lockWaysIn } from '../../db/queries/providers/identities.js';
 import { userExists } from '../../db/queries/users/users.js';
-import { transact } from '../../db/transact.js';
+import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import {
   maxPasskeyNameLength,
@@ -28,7 +28,7 @@ import type { StepUp } from '../auth/step-up/service.js';
 import type { WebAuthn } from '../auth/webauthn/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { Principal } from '../server/caller.js';
-import { deviceOf } from '../server/device.js';
+import { deviceOf } from '../server/client-info.js';
 
 /** Lets users manage their passkeys, and administrators those of other users. */
 export interface Passkeys {

@@ -16,7 +16,7 @@ const connectTimeout = 2_000;
 const socketTimeout = 2_000;
 const maxPauseMs = 2_000;
 /** Milliseconds that the start waits for Redis, which may become available in a moment. */
-const startPatience = 1_000;
+const startTimeoutMs = 1_000;
 
 /** `app.redis`: the client, which reconnects automatically. No feature may require Redis, because it can be unavailable at any time. */
 export const redisPlugin = plugin(
@@ -52,7 +52,7 @@ export const redisPlugin = plugin(
     });
     app.decorate('redis', redis);
     app.addHook('onClose', async () => redis.disconnect());
-    await Promise.race([redis.connect().catch(() => {}), sleep(startPatience)]);
+    await Promise.race([redis.connect().catch(() => {}), sleep(startTimeoutMs)]);
   },
   { name: 'redis', dependencies: ['config'] },
 );

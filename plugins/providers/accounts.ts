@@ -17,7 +17,7 @@ import {
   type ProviderUserChanges,
   updateProviderUser,
 } from '../../db/queries/providers/identities.js';
-import { transact } from '../../db/transact.js';
+import { transact } from '../../db/statements.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';

@@ -8,7 +8,7 @@ import {
   lockWaysIn,
   setPrimaryIdentity,
 } from '../../db/queries/providers/identities.js';
-import { transact } from '../../db/transact.js';
+import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';

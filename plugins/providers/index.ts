@@ -95,7 +95,7 @@ export const providersPlugin = plugin(
       'sessions',
       'second-factor',
       'cookie',
-      'cross-site',
+      'csrf',
       'activity',
       'tracing',
     ],

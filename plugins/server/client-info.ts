@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
+import bowser from 'bowser';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
@@ -83,8 +84,22 @@ function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
   return controller.signal;
 }
 
+/**
+ * A readable name for a user agent: browser and system, such as `Firefox, Linux`, or the name of the program. Clients can send
+ * any text, so the name only helps users to recognize a session or an unfamiliar sign-in. The service must not base any other decision
+ * on it. It contains no versions, so an update of the browser does not change it.
+ */
+export function deviceOf(userAgent: string | null): string | null {
+  if (userAgent === null) return null;
+  const { browser, os } = bowser.parse(userAgent);
+  // A program sends its name first, as in `curl/8.5.0` (RFC 9110, 10.1.5). The parser does the same for programs that it does not know.
+  const program = /^[\w.-]+(?=\/|$)/.exec(userAgent)?.[0];
+  const name = browser.name || (program === 'Mozilla' ? undefined : program);
+  return [name, os.name].filter(Boolean).join(', ') || null;
+}
+
 /** `request.client`: the IP address and the user agent, checked and shortened to the stored length. */
-export const clientPlugin = plugin(
+export const clientInfoPlugin = plugin(
   async (app) => {
     // Node.js remembers the address once it has been read. After the client has disconnected, the system no longer knows it.
     app.server.on('connection', (socket) => void socket.remoteAddress);

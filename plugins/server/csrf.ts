@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
+import type { SessionMode } from '../../schemas/sessions.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -9,6 +10,13 @@ declare module 'fastify' {
      * @throws {ApiError} FORBIDDEN if the browser reports that such a page has caused the request
      */
     requireOwnSite(): void;
+  }
+  interface FastifyContextConfig {
+    /**
+     * The operation starts a session. If the body asks for a cookie, pages of other origins cannot call it: otherwise, they could log a
+     * user's browser in to an account of their choice (login CSRF).
+     */
+    startsSession?: true;
   }
 }
 
@@ -25,7 +33,7 @@ const refuse = (reason: string) => new ApiError('FORBIDDEN', { reason });
  * sends neither is not a browser. Other origins of the same site, such as a subdomain, are not trusted either. This check runs
  * before authentication, and therefore before the request has any effect.
  */
-export const crossSitePlugin = plugin(
+export const csrfPlugin = plugin(
   async (app) => {
     const { config, ownCookies } = app;
     const publicOrigin = new URL(config.PUBLIC_URL).origin;
@@ -44,6 +52,15 @@ export const crossSitePlugin = plugin(
       if (isForeign(this)) throw refuse('Pages of other origins cannot do this, unless CORS_ORIGIN lists their origin');
     });
 
+    app.addHook('onRoute', (route) => {
+      if (!route.config?.startsSession) return;
+      const requireOwnSiteForCookies = async (request: FastifyRequest) => {
+        const { mode = 'json' } = request.body as { mode?: SessionMode };
+        if (mode !== 'json') request.requireOwnSite();
+      };
+      route.preHandler = [...[route.preHandler ?? []].flat(), requireOwnSiteForCookies];
+    });
+
     app.addHook('onRequest', async (request) => {
       if (safeMethods.has(request.method)) return;
       if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;
@@ -55,7 +72,7 @@ export const crossSitePlugin = plugin(
       }
     });
   },
-  { name: 'cross-site', dependencies: ['config', 'cookie'] },
+  { name: 'csrf', dependencies: ['config', 'cookie'] },
 );
 
 /** The origin of the URL that the client requested, as far as it is known behind proxies. */

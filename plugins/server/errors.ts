@@ -70,7 +70,7 @@ function withMediaType(error: ApiError, { hasIgnoredBody }: FastifyRequest): Api
 }
 
 /** Responds to requests that Fastify rejects before routing. No hooks run for these, so this also counts and logs the request. */
-export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+export function respondToFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const answer = (thrown: unknown) => {
     render(thrown, request, reply.headers(bareHeaders));
     const { method, url, ip } = request;

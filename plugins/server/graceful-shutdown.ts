@@ -21,7 +21,7 @@ const arrival = 500;
  * - Connections without any request so far, such as those that browsers open in advance, are closed at the same time: Node considers
  *   them busy, and would wait a minute for a request.
  */
-export const closingPlugin = plugin(
+export const gracefulShutdownPlugin = plugin(
   async (app) => {
     const { SHUTDOWN_DELAY: delay } = app.config;
     const open = new Set<Socket>();
@@ -59,5 +59,5 @@ export const closingPlugin = plugin(
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     });
   },
-  { name: 'closing', dependencies: ['config'] },
+  { name: 'graceful-shutdown', dependencies: ['config'] },
 );

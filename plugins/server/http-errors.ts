@@ -5,15 +5,19 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError, pathOf } from '../../schemas/errors.js';
-import { tooSlowToArrive } from './request-timeout.js';
+import { bodyTooSlow } from './request-timeout.js';
 
 const reasons: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'The headers are too large.',
-  ERR_HTTP_REQUEST_TIMEOUT: tooSlowToArrive,
+  ERR_HTTP_REQUEST_TIMEOUT: bodyTooSlow,
 };
 
 /** Responds to malformed HTTP with an error in the usual format, and closes the connection. */
-export function answerBrokenRequest(this: FastifyInstance, fault: Error & { code?: string }, socket: Duplex): void {
+export function respondToMalformedRequest(
+  this: FastifyInstance,
+  fault: Error & { code?: string },
+  socket: Duplex,
+): void {
   // The client has disconnected.
   if (fault.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -43,7 +47,7 @@ function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, f
 }
 
 /** Sends errors in the usual format where Node's HTTP server would send an empty response, or none. */
-export const httpFaultsPlugin = plugin(
+export const httpErrorsPlugin = plugin(
   async (app) => {
     // A server may ignore an unknown expectation (RFC 9110, 10.1.1).
     app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -54,5 +58,5 @@ export const httpFaultsPlugin = plugin(
       answerOnSocket(app, socket, new ApiError('ROUTE_NOT_FOUND', { path }), { method, path });
     });
   },
-  { name: 'http-faults' },
+  { name: 'http-errors' },
 );

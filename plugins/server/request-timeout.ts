@@ -5,14 +5,14 @@ import { ApiError, unavailable } from '../../schemas/errors.js';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Milliseconds within which the route must respond. The default is 10 seconds. */
-    deadline?: number;
+    timeoutMs?: number;
   }
 }
 
 const limit = 10_000;
 
 /** The reason of the error when the client is slow, not the service. */
-export const tooSlowToArrive = 'The request took too long to arrive.';
+export const bodyTooSlow = 'The request took too long to arrive.';
 
 /** Whether the service is reading the body, and is waiting for the client to send the rest. */
 const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !complete && readableFlowing === true;
@@ -23,20 +23,20 @@ const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !compl
  * a client could keep it open by sending a byte now and then. Fastify's `handlerTimeout` is similar, but does not cover requests
  * whose body has been read.
  */
-export const deadlinePlugin = plugin(
+export const requestTimeoutPlugin = plugin(
   async (app) => {
     app.addHook('onRequest', async (request, reply) => {
       const timer = setTimeout(() => {
         // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
         if (reply.sent || request.raw.socket.destroyed) return;
         if (isBodyMissing(request.raw)) {
-          reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: tooSlowToArrive }));
+          reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: bodyTooSlow }));
         } else {
           reply.send(unavailable('request_timeout'));
         }
-      }, request.routeOptions.config.deadline ?? limit);
+      }, request.routeOptions.config.timeoutMs ?? limit);
       reply.raw.once('close', () => clearTimeout(timer));
     });
   },
-  { name: 'deadline' },
+  { name: 'request-timeout' },
 );

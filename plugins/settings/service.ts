@@ -5,7 +5,7 @@ import { readSettings, writeSettings } from '../../db/queries/settings/settings.
 import { collections } from '../../db/query-language/collections.js';
 import { type AccessView, parseFilter } from '../../db/query-language/filter.js';
 import { forbiddenField } from '../../db/query-language/invalid-query.js';
-import { transact } from '../../db/transact.js';
+import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import { requireHarmlessSettings } from '../access/public-rights.js';

@@ -98,7 +98,7 @@ export function createTwoFactor(deps: {
     disable: async (caller, otp) => {
       const user = await ownPassword.read(caller);
       if (user.tfaSecret === null) throw notOn();
-      const accepted = await secondFactor.judge(user, otp, 'any', caller.client);
+      const accepted = await secondFactor.check(user, otp, 'any', caller.client);
       if (!accepted) throw wrongOtp().concerning(user.id).because('wrong_code');
       await db.transaction(async (tx) => {
         await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
@@ -118,7 +118,7 @@ export function createTwoFactor(deps: {
       // The password must be correct if it is sent, even if the one-time password would be enough.
       if (shownPassword !== undefined) await ownPassword.require(caller, user, shownPassword);
       // Recovery codes are only for signing in, so a recovery code cannot create new ones.
-      const accepted = otp === undefined ? null : await secondFactor.judge(user, otp, 'totp', caller.client);
+      const accepted = otp === undefined ? null : await secondFactor.check(user, otp, 'totp', caller.client);
       if (accepted === undefined) throw new ApiError('INVALID_OTP');
 
       const codes = newRecoveryCodes();

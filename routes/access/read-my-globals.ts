@@ -12,7 +12,7 @@ export function readMyGlobals(app: App): void {
         tags: ['Policies'],
         summary: 'Read your combined policy flags',
         description:
-          'Returns `app_access`, `admin_access`, and `enforce_tfa`, combined from all of your policies. Without a login, returns the flags of the public policy.',
+          'Returns `app_access`, `admin_access`, and `enforce_tfa`, combined from all of your policies. If you are not logged in, returns the flags of the public policy.',
         response: {
           200: { ...GlobalsResponse, description: 'The combined flags.' },
           ...errorResponses(),

@@ -12,7 +12,7 @@ export function checkPassword(app: App): void {
         tags: ['Authentication'],
         summary: 'Check a new password',
         description:
-          'Returns whether a new password would be accepted and, if not, why. Use this operation on registration pages, because registration itself does not report that a password was rejected. The password is not stored. Each client address can check 60 passwords per minute.',
+          'Returns whether a new password would be accepted and, if not, why. Use this operation on registration pages, because registration itself does not report that a password was rejected. The password is not stored. Each client IP address can check up to 60 passwords per minute.',
         body: CheckPasswordBody,
         response: {
           200: { ...CheckPasswordResponse, description: 'Whether the password would be accepted.' },

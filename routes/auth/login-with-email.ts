@@ -3,20 +3,18 @@ import { LoginWithEmailBody } from '../../schemas/email-login.js';
 import { ApiError, errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
-import { refuseForeignLogin } from './login-csrf.js';
 
 export function loginWithEmail(app: App): void {
   app.post(
     '/email',
     {
-      preHandler: refuseForeignLogin,
-      config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'] },
+      config: { access: 'anonymous', startsSession: true, beforeTfa: true, recordedAs: ['login', 'users'] },
       schema: {
         operationId: 'loginWithEmail',
         tags: ['Authentication'],
         summary: 'Log in by email',
         description:
-          'Starts a session with the code or the link of an email from `POST /auth/email/request`. Each email can be used once. Five wrong codes from the browser that requested the email void it. If the login fails, the response does not reveal the reason. Wrong codes count as failed login attempts. After `INVALID_OTP`, send the same code or token again with `otp`. The login also verifies the email address. Fails with `FORBIDDEN` unless the setting `email_login` is turned on.',
+          'Starts a session with the code or link from an email that `POST /auth/email/request` sent. Each email can be used once. After five wrong codes from the browser that requested the email, its code and link become invalid. If the login fails, the response does not reveal the reason. Wrong codes count as failed login attempts. After `INVALID_OTP`, send the same code or token again with `otp`. The login also verifies the email address. Fails with `FORBIDDEN` unless the setting `email_login` is turned on.',
         body: LoginWithEmailBody,
         response: {
           200: { ...SessionTokensResponse, description: 'The login succeeded.', headers: cookieHeaders },

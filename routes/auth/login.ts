@@ -1,14 +1,18 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { cookieHeaders, LoginBody, SessionTokensResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
-import { refuseForeignLogin } from './login-csrf.js';
 
 export function login(app: App): void {
   app.post(
     '/login',
     {
-      preHandler: refuseForeignLogin,
-      config: { access: 'anonymous', beforeTfa: true, recordedAs: ['login', 'users'], acceptsUnknownKeys: true },
+      config: {
+        access: 'anonymous',
+        startsSession: true,
+        beforeTfa: true,
+        recordedAs: ['login', 'users'],
+        acceptsUnknownKeys: true,
+      },
       schema: {
         operationId: 'login',
         tags: ['Authentication'],

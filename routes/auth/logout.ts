@@ -19,7 +19,7 @@ export function logout(app: App): void {
         tags: ['Authentication'],
         summary: 'Log out',
         description:
-          'Ends the session that the refresh token or session cookie belongs to. All tokens of the session become invalid, and the authentication cookies sent with the request are cleared. If the token is unknown, or was replaced longer than `SESSION_REFRESH_GRACE_PERIOD` ago, the request succeeds but ends no session.',
+          'Ends the session that the refresh token or session cookie belongs to. All tokens of the session become invalid, and the authentication cookies sent with the request are cleared. If the token is unknown, or was replaced more than `SESSION_REFRESH_GRACE_PERIOD` ago, the request succeeds but does not end a session.',
         security: sessionCarriers,
         body: LogoutBody,
         response: {

@@ -12,7 +12,7 @@ export function readRelatedOrigins(app: App): void {
         tags: ['Passkeys'],
         summary: 'Read the related origins',
         description:
-          'Returns the origins that can use the passkeys of this service, for browsers (Related Origin Requests of WebAuthn Level 3). The response is not wrapped in `data`. Fails with `ROUTE_NOT_FOUND` if all origins in `WEBAUTHN_ORIGINS` are in the domain of the RP ID, or if `AUTH_PASSKEYS` is `false`.',
+          'Returns the origins that can use the passkeys of this service. Browsers request this list (Related Origin Requests in WebAuthn Level 3). The response is not wrapped in `data`. Fails with `ROUTE_NOT_FOUND` if all origins in `WEBAUTHN_ORIGINS` are in the domain of the RP ID, or if `AUTH_PASSKEYS` is `false`.',
         response: {
           200: { ...RelatedOrigins, description: 'The origins.' },
           ...errorResponses('ROUTE_NOT_FOUND'),

@@ -23,7 +23,7 @@ export function refresh(app: App): void {
         tags: ['Authentication'],
         summary: 'Refresh tokens',
         description:
-          'Replaces the refresh token or, in mode `session`, the session cookie, and returns a new access token. You can safely repeat the request: within `SESSION_REFRESH_GRACE_PERIOD` of the replacement, the old token returns the same new token again, so a lost response or a second browser tab does not log the user out. After that, presenting the old token fails with `INVALID_CREDENTIALS` and ends the session, because the token may have been stolen. If the request fails with 503, wait for the time in the `Retry-After` header, then try again.',
+          'Replaces the refresh token or, in `session` mode, the session cookie, and returns a new access token. You can safely repeat the request: within `SESSION_REFRESH_GRACE_PERIOD` of the replacement, a request with the old token returns the same new token, so a lost response or a second browser tab does not log the user out. After that, presenting the old token fails with `INVALID_CREDENTIALS` and ends the session, because the token may have been stolen. If the request fails with 503, wait for the time in the `Retry-After` header, then try again.',
         security: sessionCarriers,
         body: RefreshBody,
         response: {

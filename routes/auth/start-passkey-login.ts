@@ -10,7 +10,7 @@ export function startPasskeyLogin(app: App): void {
       schema: {
         operationId: 'startPasskeyLogin',
         tags: ['Passkeys'],
-        summary: 'Get passkey sign-in options',
+        summary: 'Get passkey login options',
         description:
           'Returns the options for `navigator.credentials.get()`. Pass them to the browser, and send the result to `POST /auth/passkey` or `POST /auth/reauthenticate` within five minutes. They contain no list of credentials, so the browser offers all passkeys that it has for this service. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         response: {

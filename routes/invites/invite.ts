@@ -1,7 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { InviteBody } from '../../schemas/invites.js';
 import { type App, noContent } from '../app.js';
-import { deadlineOfWrites } from '../items/definition.js';
+import { writeTimeoutMs } from '../items/definition.js';
 
 export function invite(app: App): void {
   app.post(
@@ -10,7 +10,7 @@ export function invite(app: App): void {
       config: {
         access: 'permission',
         needs: { collection: 'users', action: 'create', fields: ['email', 'role', 'status'], unconditional: true },
-        deadline: deadlineOfWrites,
+        timeoutMs: writeTimeoutMs,
         recordedAs: ['invite', 'users'],
         acceptsUnknownKeys: true,
       },

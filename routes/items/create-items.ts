@@ -4,10 +4,10 @@ import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
   configOf,
-  deadlineOfWrites,
   isForAdministrators,
   itemSerializer,
   nounsOf,
+  writeTimeoutMs,
 } from './definition.js';
 
 /** POST: creates one or many items. */
@@ -20,11 +20,11 @@ export function createItems(app: App, definition: CollectionRoutes): void {
   app.post(
     '/',
     {
-      config: { ...configOf(definition, 'create'), deadline: deadlineOfWrites },
+      config: { ...configOf(definition, 'create'), timeoutMs: writeTimeoutMs },
       schema: {
         operationId: `create${many}`,
         tags: [tag],
-        summary: `Create one or many ${noun.many}`,
+        summary: `Create one or more ${noun.many}`,
         description: `Creates one ${noun.one} from an object, or several ${noun.many} from a list (or \`{"data": […]}\`). If any ${noun.one} cannot be created, none are. The response contains only what you can read.`,
         querystring: ItemQuery,
         body: CreateBody,

@@ -68,7 +68,7 @@ export function configOf(definition: ReadRoutes, action: Action): FastifyContext
 export const itemSerializer = () => (payload: unknown) => JSON.stringify(payload);
 
 /** Milliseconds. Generous, because writing many items can mean hashing a password for each of them. */
-export const deadlineOfWrites = 300_000;
+export const writeTimeoutMs = 300_000;
 
 /** The headers of a list response. */
 export const listHeaders = {

@@ -15,7 +15,7 @@ export function deleteItem(app: App, definition: CollectionRoutes): void {
         operationId: `delete${one}`,
         tags: [tag],
         summary: `Delete one ${noun}`,
-        description: `Deletes the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist or you cannot delete it.`,
+        description: `Deletes the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist, or if you do not have permission to delete that ${noun}.`,
         params: Type.Object({ id: key }),
         response: {
           204: noContent('Deleted.'),

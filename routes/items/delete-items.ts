@@ -1,7 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { DeleteBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
-import { type CollectionRoutes, configOf, deadlineOfWrites, nounsOf } from './definition.js';
+import { type CollectionRoutes, configOf, nounsOf, writeTimeoutMs } from './definition.js';
 
 /** DELETE of many items. */
 export function deleteItems(app: App, definition: CollectionRoutes): void {
@@ -10,11 +10,11 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
   app.delete(
     '/',
     {
-      config: { ...configOf(definition, 'delete'), deadline: deadlineOfWrites },
+      config: { ...configOf(definition, 'delete'), timeoutMs: writeTimeoutMs },
       schema: {
         operationId: `delete${many}`,
         tags: [tag],
-        summary: `Delete many ${noun.many}`,
+        summary: `Delete multiple ${noun.many}`,
         description: `Deletes the ${noun.many} with the given IDs, or the ${noun.many} that a query selects. If any ${noun.one} cannot be deleted, none are.`,
         body: DeleteBody,
         documented: { body: schemas.deleteBody },

@@ -16,7 +16,7 @@ export function readItem(app: App, definition: ReadRoutes): void {
         operationId: `read${one}`,
         tags: [tag],
         summary: `Read one ${noun}`,
-        description: `Returns the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist or you cannot read it.`,
+        description: `Returns the ${noun} with the given ID. Fails with \`FORBIDDEN\` if the ${noun} does not exist, or if you do not have permission to read that ${noun}.`,
         params: Type.Object({ id: key }),
         querystring: ItemQuery,
         documented: { querystring: schemas.itemQuery },

@@ -4,10 +4,10 @@ import { type App, noContent } from '../app.js';
 import {
   type CollectionRoutes,
   configOf,
-  deadlineOfWrites,
   isForAdministrators,
   itemSerializer,
   nounsOf,
+  writeTimeoutMs,
 } from './definition.js';
 
 /** PATCH of many items. */
@@ -20,12 +20,12 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
   app.patch(
     '/',
     {
-      config: { ...configOf(routes, 'update'), deadline: deadlineOfWrites },
+      config: { ...configOf(routes, 'update'), timeoutMs: writeTimeoutMs },
       schema: {
         operationId: `update${many}`,
         tags: [tag],
-        summary: `Update many ${noun.many}`,
-        description: `Sets the same values on all ${noun.many} that \`keys\` lists or \`query\` selects. To set different values on each ${noun.one}, send a list of ${noun.many} with their IDs instead. If any ${noun.one} cannot be updated, none are.`,
+        summary: `Update multiple ${noun.many}`,
+        description: `Sets the same values on all ${noun.many} that are listed in \`keys\` or selected by \`query\`. To set different values on each ${noun.one}, send a list of ${noun.many} with their IDs instead. If any ${noun.one} cannot be updated, none are.`,
         querystring: ItemQuery,
         body: UpdateManyBody,
         documented: { querystring: schemas.itemQuery, body: schemas.updateManyBody },

@@ -37,7 +37,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     if (key === undefined && (request.principal?.admin || access.hasCookie(request.headers.cookie))) return;
     throw new ApiError('FORBIDDEN', {
       reason:
-        'Open the mailbox with the key that the service prints when it starts, or sign in as an administrator first',
+        'Open the mailbox with the key that the service prints when it starts, or log in as an administrator first',
     });
   });
 

@@ -14,7 +14,7 @@ export function removePasskeyOfUser(app: App): void {
         tags: ['Passkeys'],
         summary: "Remove a user's passkey",
         description:
-          "Removes a passkey of the user and ends all of the user's sessions. Requires administrator access. If the user is an administrator, your session must be fresh. Fails with `UNPROCESSABLE_CONTENT` if the passkey is the user's only way to sign in. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.",
+          "Removes a passkey of the user and ends all of the user's sessions. Requires administrator access. If the user is an administrator, your session must be fresh. Fails with `UNPROCESSABLE_CONTENT` if the passkey is the user's only way to log in. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.",
         params: Type.Object({ id: Uuid('The ID of the user.'), passkey: Uuid('The ID of the passkey.') }),
         response: {
           204: noContent('The passkey has been removed.'),

@@ -4,8 +4,8 @@ import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '
 import { browserSession } from '../../schemas/security.js';
 import { cookieHeaders } from '../../schemas/sessions.js';
 import { type App, noContent } from '../app.js';
-import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
+import { providerTimeoutMs } from './timeout.js';
 
 /** The callback from a provider. */
 export const finishOAuthLogin = (app: App): void =>
@@ -24,7 +24,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
         access: 'anonymous',
         beforeTfa: true,
         recordedAs: ['login', 'users'],
-        deadline: deadlineOfProviders,
+        timeoutMs: providerTimeoutMs,
         headers: inPopup,
       },
       schema: {
@@ -41,7 +41,7 @@ function finishLogin(app: App, family: string, operationId: string, summary: str
         response: {
           200: {
             ...ProviderTokens,
-            description: 'The login succeeded and was started without `redirect`.',
+            description: 'The login was started without `redirect`, and it succeeded.',
             headers: cookieHeaders,
           },
           302: {

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { LinkIdentityBody, LinkIdentityResponse, linkHeaders } from '../../schemas/providers.js';
 import type { App } from '../app.js';
-import { deadlineOfProviders } from './deadline.js';
+import { providerTimeoutMs } from './timeout.js';
 
 export function linkIdentity(app: App): void {
   app.post(
@@ -11,7 +11,7 @@ export function linkIdentity(app: App): void {
       config: {
         access: 'authenticated',
         requiresFresh: true,
-        deadline: deadlineOfProviders,
+        timeoutMs: providerTimeoutMs,
         notRecorded: 'Changes nothing until the user returns from the provider; then the linked account is recorded.',
       },
       schema: {

@@ -1,8 +1,8 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ProviderParams, redirectHeaders, StartLoginQuery } from '../../schemas/providers.js';
 import { type App, noContent } from '../app.js';
-import { deadlineOfProviders } from './deadline.js';
 import { inPopup } from './popup.js';
+import { providerTimeoutMs } from './timeout.js';
 
 export function startOAuthLogin(app: App): void {
   app.get(
@@ -10,7 +10,7 @@ export function startOAuthLogin(app: App): void {
     {
       // Runs before the query is validated, so that an unknown provider returns ROUTE_NOT_FOUND whatever the query contains.
       onRequest: async (request) => app.providerFlow.requireProvider(request),
-      config: { access: 'anonymous', deadline: deadlineOfProviders, headers: inPopup, beforeTfa: true },
+      config: { access: 'anonymous', timeoutMs: providerTimeoutMs, headers: inPopup, beforeTfa: true },
       schema: {
         operationId: 'startOAuthLogin',
         tags: ['Providers'],

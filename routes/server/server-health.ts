@@ -1,7 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { optionalCredential } from '../../schemas/security.js';
 import { Health } from '../../schemas/server.js';
-import { deadCookieHeaders } from '../../schemas/sessions.js';
+import { invalidCookieHeaders } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
 const mediaType = 'application/health+json';
@@ -22,14 +22,14 @@ export function serverHealth(app: App): void {
         response: {
           200: {
             description: 'The service is healthy.',
-            headers: deadCookieHeaders,
+            headers: invalidCookieHeaders,
             content: { [mediaType]: { schema: Health } },
           },
           ...errors,
           503: {
             description:
-              'A required component is unavailable. If the component is needed to check the credential, the response is the error `SERVICE_UNAVAILABLE`.',
-            headers: deadCookieHeaders,
+              'A required component is unavailable. If the service needs the component to check your credential, it returns the error `SERVICE_UNAVAILABLE` instead of the health result.',
+            headers: invalidCookieHeaders,
             content: { [mediaType]: { schema: Health }, 'application/json': { schema: unavailable } },
           },
         },

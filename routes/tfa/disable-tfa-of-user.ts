@@ -17,9 +17,9 @@ export function disableTfaOfUser(app: App): void {
       schema: {
         operationId: 'disableTfaOfUser',
         tags: ['Two-factor authentication'],
-        summary: "Disable a user's two-factor authentication",
+        summary: "Turn off a user's two-factor authentication",
         description:
-          "Turns off two-factor authentication for the user and ends all of the user's sessions. Requires administrator access, or permission to update the user's `tfa_secret` if the user has no rights that you do not have. If the user is an administrator, your session must be fresh. For your own account, use `POST /users/me/tfa/disable` instead.",
+          "Turns off two-factor authentication for the user and ends all of the user's sessions. Requires administrator access. Without it, you need permission to update the user's `tfa_secret`, and must have all the rights that the user has. If the user is an administrator, your session must be fresh. For your own account, use `POST /users/me/tfa/disable` instead.",
         params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: {
           204: noContent('Two-factor authentication is turned off.'),

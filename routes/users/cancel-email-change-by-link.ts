@@ -10,7 +10,7 @@ export function cancelEmailChangeByLink(app: App): void {
       schema: {
         operationId: 'cancelEmailChangeByLink',
         tags: ['Own account'],
-        summary: 'Cancel email change by link',
+        summary: 'Cancel an email change by link',
         description:
           'Cancels the pending email change, using the token from the notice to the old address. Requires no login. Also succeeds if no change is pending. Fails with `FORBIDDEN` if the address has already been changed.',
         body: EmailConfirmBody,

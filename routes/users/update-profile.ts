@@ -12,7 +12,7 @@ export function updateProfile(app: App): void {
         tags: ['Own account'],
         summary: 'Update your profile',
         description:
-          'Changes your names, language, and picture. Requires no permission. Fails with `FORBIDDEN` if you use a static token, or if the setting `self_service` is turned off and you are not an administrator.',
+          'Changes your first and last name, language, and picture. Requires no permission. Fails with `FORBIDDEN` if you use a static token, or if the setting `self_service` is turned off and you are not an administrator.',
         body: ProfileChanges,
         response: {
           200: { ...ProfileResponse, description: 'Your updated profile.' },

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { rows } from '../../db/client.js';
 import { permissions, roles, users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { admin, startTestApp } from '../helpers/app.js';
 import { createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
 import { leavesAlone, policyWith, type TokenHolder, tokenHolder } from '../helpers/rights.js';

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
 import { settings } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';

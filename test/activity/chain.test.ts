@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { activity, activityChain } from '../../db/schema.js';
-import { createSeals } from '../../plugins/activity/hmac-signatures.js';
+import { createSignatures } from '../../plugins/activity/hmac-signatures.js';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { recorded, verify } from '../helpers/activity.js';
@@ -164,7 +164,7 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
   [
     'a seal with an unknown key',
     `update activity set seal = 'x' where position = 3`,
-    /^Position 3 .* sealed with an unknown SECRET/,
+    /^Position 3 .* signed with an unknown SECRET/,
   ],
   [
     'the seal of another row',
@@ -267,7 +267,7 @@ t.test(
   },
 );
 
-t.test('after SECRET changes, rows sealed with a previous secret are still verified', async (t) => {
+t.test('after SECRET changes, rows signed with a previous secret are still verified', async (t) => {
   const database = await createTestDatabase({ hasTables: true });
   atEndOf(t, () => database.drop());
   const [first, second] = ['the secret of before which is long enough', 'the secret from now on, long enough'];
@@ -286,7 +286,7 @@ t.test('after SECRET changes, rows sealed with a previous secret are still verif
   });
   await run({ SECRET: second, LOST_SECRET_ID: secretIdOf(first) }, async (app) => {
     await t.rejects(app.activityChain.link(), /SECRET that is not in PREVIOUS_SECRETS/);
-    t.match(await verify(app), { isIntact: false, fault: /sealed with an unknown SECRET/ });
+    t.match(await verify(app), { isIntact: false, fault: /signed with an unknown SECRET/ });
   });
   await run({ SECRET: second, PREVIOUS_SECRETS: first }, async (app) => {
     t.equal(await app.activityChain.link(), 2);
@@ -294,7 +294,7 @@ t.test('after SECRET changes, rows sealed with a previous secret are still verif
   });
   await run({ SECRET: second }, async (app) => {
     t.equal(await app.activityChain.link(), 1, 'new rows are linked without the previous secret');
-    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* sealed with an unknown SECRET/ });
+    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* signed with an unknown SECRET/ });
   });
 });
 
@@ -332,13 +332,14 @@ t.test('if all rows are too old, the chain continues from its last position', as
 
 t.test('a seal is valid only for its text and its key', async (t) => {
   const [one, other] = [deriveKey('a', 'activity'), deriveKey('b', 'activity')];
-  const seals = createSeals([one]);
-  const seal = seals.seal('text');
+  const signatures = createSignatures([one]);
+  const seal = signatures.sign('text');
   t.match(seal, /^[\w-]{8}\.[\w-]{43}$/);
-  t.equal(seals.judge('text', seal), 'right');
-  t.equal(seals.judge('texts', seal), 'wrong');
-  t.equal(createSeals([other]).judge('text', seal), 'unknown key');
-  t.equal(createSeals([other, one]).judge('text', seal), 'right');
-  t.equal(seals.judge('text', seal.slice(0, -1)), 'wrong', 'truncated');
-  for (const bad of ['', '.', seal.slice(9), seal.split('.')[0] ?? '']) t.not(seals.judge('text', bad), 'right', bad);
+  t.equal(signatures.verify('text', seal), 'right');
+  t.equal(signatures.verify('texts', seal), 'wrong');
+  t.equal(createSignatures([other]).verify('text', seal), 'unknown key');
+  t.equal(createSignatures([other, one]).verify('text', seal), 'right');
+  t.equal(signatures.verify('text', seal.slice(0, -1)), 'wrong', 'truncated');
+  for (const bad of ['', '.', seal.slice(9), seal.split('.')[0] ?? ''])
+    t.not(signatures.verify('text', bad), 'right', bad);
 });

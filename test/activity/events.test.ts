@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { rows } from '../../db/client.js';
+import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';

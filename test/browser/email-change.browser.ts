@@ -78,7 +78,7 @@ t.test('users can request a new address on their account page, and cancel the re
   await seesOwnAccount(person);
   await section.getByText('withdrawn@example.org is waiting for confirmation.').waitFor();
   await section.getByRole('button', { name: 'Cancel the change' }).click();
-  t.match(await person.said('status'), 'The change is canceled.');
+  t.match(await person.said('status'), 'The change was canceled.');
   t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
   await openDialog(person, 'profile', 'email');
   await request(user.email.toUpperCase());

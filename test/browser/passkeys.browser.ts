@@ -74,7 +74,7 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
   await person.page.getByRole('button', { name: /^Rename/ }).click();
   await person.page.locator('#passkey-name').fill('Laptop');
   await person.page.locator('#passkey-form [type=submit]').click();
-  await says(person, 'The passkey has a new name.');
+  await says(person, 'Passkey renamed.');
   await person.page.getByRole('heading', { name: 'Laptop' }).waitFor();
 
   await person.respond(false);

@@ -47,7 +47,7 @@ t.test('users can list their sessions and sign one of them out', async (t) => {
   t.match(others.join(), /Safari, iOS.*curl/s);
 
   await section.getByRole('button', { name: 'Sign out Safari, iOS 127.0.0.1' }).click();
-  t.equal(await person.said('status'), 'That session is signed out.');
+  t.equal(await person.said('status'), 'That device has been signed out.');
   t.equal(await items.count(), 2);
   t.equal(await page.evaluate('document.activeElement?.id'), 'sessions-title');
   await elsewhere.open('/account');
@@ -85,7 +85,7 @@ t.test('the page reports sessions that have ended in the meantime', async (t) =>
   await third.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await third.page.waitForURL(/\/account\/login/);
   await person.section.getByRole('listitem').getByRole('button').click();
-  t.equal(await person.said('alert'), 'That session was already signed out.');
+  t.equal(await person.said('alert'), 'That session has already ended.');
   t.equal(await person.section.getByRole('listitem').count(), 1);
 
   const last = await signedIn(user);

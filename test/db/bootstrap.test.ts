@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -9,16 +10,21 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
-import { type DatabaseLocation, rows } from '../../db/client.js';
+import type { DatabaseLocation } from '../../db/client.js';
 import { policies, rolePolicies, roles, settings, users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
+import { collectLog } from '../helpers/collect-log.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
+import { listen } from '../helpers/ports.js';
 import { changeUser, createUser } from '../helpers/records.js';
 
 /** A database that remains after the service on it is closed. */
@@ -116,6 +122,31 @@ t.test('a second start creates nothing, even with a different configuration', as
   t.equal(third.createdAdministrator, null);
   t.equal((await third.db.select().from(users)).length, 1);
   await third.close();
+});
+
+t.test('a weak ADMIN_PASSWORD is reported, and nothing else waits for the check', async (t) => {
+  const database = await createTestDatabase();
+  const { lines, logger } = collectLog('warn');
+  const isWarning = ({ msg }: Record<string, unknown>) => String(msg).startsWith('ADMIN_PASSWORD is weak');
+  const mirror = createServer();
+  const asked = once(mirror, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+  const PASSWORD_BREACH_CHECK = `http://127.0.0.1:${await listen(mirror)}`;
+  const variables = { ADMIN_PASSWORD: 'password', PASSWORD_BREACH_CHECK };
+  const app = await buildApp(testConfig(variables), { database: database.location, logger });
+  t.teardown(async () => {
+    mirror.closeAllConnections();
+    mirror.close();
+    await app.close();
+    await database.drop();
+  });
+  const isReached = new Promise<void>((resolve) => app.addHook('onListen', async () => resolve()));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const [, response] = await asked;
+  await isReached;
+  t.notOk(lines.some(isWarning), 'the check is still waiting');
+  response.end();
+  while (!lines.some(isWarning)) await sleep(10);
+  t.match(lines.find(isWarning), { level: 'warn', reasons: ['too_common'] });
 });
 
 t.test('without ADMIN_PASSWORD, a password is generated and shown on the terminal', async (t) => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
 import { deleteExpiredSessions } from '../../db/queries/auth/sessions.js';
 import { sessions, users, userUses } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { createTestDatabase } from '../helpers/databases.js';

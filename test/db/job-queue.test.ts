@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { type DatabaseConnection, openDatabase, rows } from '../../db/client.js';
+import { type DatabaseConnection, openDatabase } from '../../db/client.js';
 import { createJobQueue, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
 import { withMigrationLock } from '../../db/migration-lock.js';
+import { rows } from '../../db/statements.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 
 interface Note {

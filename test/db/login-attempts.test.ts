@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { type Executor, rows } from '../../db/client.js';
+import type { Executor } from '../../db/client.js';
 import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/auth/login-attempts.js';
+import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';
 
 const { app } = await startTestApp(t);

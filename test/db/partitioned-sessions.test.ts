@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
 import { migrate } from '../../db/migrate.js';
+import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { readGuide } from '../helpers/guide.js';
 import { createUser } from '../helpers/records.js';

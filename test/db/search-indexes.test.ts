@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { openDatabase, rows } from '../../db/client.js';
+import { openDatabase } from '../../db/client.js';
 import { migrate } from '../../db/migrate.js';
 import { ensureSearchIndexes } from '../../db/postgres/search-indexes.js';
 import { collections } from '../../db/query-language/collections.js';
 import { searchedTexts } from '../../db/query-language/search-text.js';
 import { users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 import { createPolicy, createUser } from '../helpers/records.js';

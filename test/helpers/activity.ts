@@ -1,7 +1,7 @@
 import { asc, eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { activity } from '../../db/schema.js';
-import { createSeals } from '../../plugins/activity/hmac-signatures.js';
+import { createSignatures } from '../../plugins/activity/hmac-signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../../plugins/activity/verify.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import type { ActivityAction } from '../../schemas/activity.js';
@@ -20,4 +20,4 @@ export const recordedAs = async (app: FastifyInstance, action: ActivityAction) =
 
 /** The result of `npm run audit:verify`. */
 export const verify = (app: FastifyInstance, noted?: NotedHead): Promise<Verdict> =>
-  verifyActivity(app.db, createSeals(keysFor(app.config, 'activity')), noted);
+  verifyActivity(app.db, createSignatures(keysFor(app.config, 'activity')), noted);

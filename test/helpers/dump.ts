@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
-import { rows } from '../../db/client.js';
+import { rows } from '../../db/statements.js';
 
 const statements = { all: new WeakMap<FastifyInstance, SQL>(), changes: new WeakMap<FastifyInstance, SQL>() };
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
-import { rows } from '../../db/client.js';
 import { identities, sessions, users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 
 /**
  * A digest of everything that a login through a provider may create or change: users, identities, and sessions. A

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
-import { rows } from '../../db/client.js';
 import {
   passkeys,
   permissions,
@@ -14,6 +13,7 @@ import {
   userPolicies,
   users,
 } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { bearer, startTestApp, type TestApp } from './app.js';
 import { refused } from './refusals.js';

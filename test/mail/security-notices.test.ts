@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
+import { rows } from '../../db/statements.js';
 import { updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
@@ -199,7 +199,7 @@ t.test('security notices report changes to credentials', async (t) => {
     await link();
     const [mail, ...more] = await mailsTo(app, email);
     t.strictSame(more, [], 'one email: the second time, it was already linked');
-    t.equal(mail?.subject, 'Alpha Inc. was linked to your Gatehouse account');
+    t.equal(mail?.subject, 'Alpha Inc. was connected to your Gatehouse account');
     const [identity] = (await visitor.visit('/users/me/identities')).json().data;
     await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
     t.match(await waiting(), [{ email, changes: ['provider_unlinked'], provider: 'Alpha Inc.' }]);

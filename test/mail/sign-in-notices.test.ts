@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
 import { userUses } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { createAccount, createTfaAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
@@ -98,7 +98,7 @@ t.test('a wrong code after the correct password sends a notice', async (t) => {
   await attempt('a wrong guess', '000000');
   t.strictSame(await subjects(user.email), [], 'a missing code, and a wrong password');
   await attempt(user.password, '000000');
-  t.strictSame(await subjects(user.email), ['Wrong code at a sign-in to Gatehouse']);
+  t.strictSame(await subjects(user.email), ['A sign-in to Gatehouse failed because of a wrong code']);
   await attempt(user.password, '000000');
   t.equal((await subjects(user.email)).length, 1, 'once an hour');
 });
@@ -121,7 +121,7 @@ t.test('many failed sign-ins send a notice, and the service does the same for an
   };
   t.equal(await failing(user.email), 1);
   t.equal(await failing('nobody@example.com'), 1);
-  t.strictSame(await subjects(user.email), ['Many failed sign-ins to Gatehouse']);
+  t.strictSame(await subjects(user.email), ['Repeated failed sign-ins to Gatehouse']);
   t.strictSame(await subjects('nobody@example.com'), []);
   await updateAccount(app, user.id, { status: 'suspended' });
   clock.advance(61 * minute);

@@ -181,7 +181,7 @@ t.test('a device name cannot put a link or a message into a notice', async (t) =
     for (const part of [text, html]) t.notMatch(part, /evil|0800|From:/, device);
   }
   const { html } = await templates.render('notice', input({ notice: { device: '<b>Lynx</b>' } }));
-  t.match(html, 'From: &lt;b&gt;Lynx&lt;/b&gt;');
+  t.match(html, 'Device: &lt;b&gt;Lynx&lt;/b&gt;');
 });
 
 t.test('user input is never rendered as HTML (CVE-2023-27474)', async (t) => {

@@ -50,7 +50,7 @@ export const http: readonly Mutation[] = [
         replace: "headers['content-type'] ?? '';",
       },
     ],
-    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -63,7 +63,7 @@ export const http: readonly Mutation[] = [
           "if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\nconst { origin,",
       },
     ],
-    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -74,7 +74,7 @@ export const http: readonly Mutation[] = [
         replace: "return site !== undefined && !site.startsWith('same-') && site !== 'none';",
       },
     ],
-    tests: ['test/server/http/cross-site.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2026-3635'],
@@ -86,7 +86,7 @@ export const http: readonly Mutation[] = [
           "function originAskedFor({ protocol: known, host: named, headers }: FastifyRequest): string | undefined {\nconst protocol = headers['x-forwarded-proto'] ?? known;\nconst host = headers['x-forwarded-host'] ?? named;",
       },
     ],
-    tests: ['test/server/http/cross-site.test.ts'],
+    tests: ['test/server/http/csrf.test.ts'],
   },
   {
     ids: ['GHSA-xmf8-cvqr-rfgj'],
@@ -312,7 +312,7 @@ export const http: readonly Mutation[] = [
         replace: 'false && !complete && readableFlowing === true',
       },
     ],
-    tests: ['test/server/http/deadline.test.ts'],
+    tests: ['test/server/http/request-timeout.test.ts'],
   },
   {
     ids: [],
@@ -323,6 +323,6 @@ export const http: readonly Mutation[] = [
         replace: '!complete || readableFlowing === true',
       },
     ],
-    tests: ['test/server/http/deadline.test.ts'],
+    tests: ['test/server/http/request-timeout.test.ts'],
   },
 ];

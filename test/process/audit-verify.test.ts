@@ -37,7 +37,7 @@ t.test('audit:verify reports whether the audit log is intact, altered, or cannot
   t.match(nonsense.said, /--head must be a position and a hash/);
   const stranger = await verify(home, [], { SECRET: 'a secret that has nothing to do with it' });
   t.equal(stranger.code, 1);
-  t.match(stranger.said, /sealed with an unknown SECRET/);
+  t.match(stranger.said, /signed with an unknown SECRET/);
 
   await askStored(home, "update activity set ip = '192.0.2.1' where position = 2");
   const altered = await verify(home);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openDatabase } from '../../db/client.js';
 import { createChain } from '../../plugins/activity/chain.js';
-import { createSeals } from '../../plugins/activity/hmac-signatures.js';
+import { createSignatures } from '../../plugins/activity/hmac-signatures.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import { bearer } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
@@ -161,8 +161,10 @@ t.test('the service runs with a role that has no rights on the schema', { skip }
 
   // Only rows past the retention can be removed, whatever the service asks for.
   const connection = await openDatabase({ kind: 'postgres', url: roleUrl, poolMax: 2 });
-  const seals = createSeals(keysFor({ SECRET: String(home.variables.SECRET), PREVIOUS_SECRETS: [] }, 'activity'));
-  const chain = createChain({ db: connection.db, seals });
+  const signatures = createSignatures(
+    keysFor({ SECRET: String(home.variables.SECRET), PREVIOUS_SECRETS: [] }, 'activity'),
+  );
+  const chain = createChain({ db: connection.db, signatures });
   await t.rejects(chain.removeOlderThan(new Date(Date.now() + day)), {
     cause: { message: /newer rows up to position/ },
   });

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { openDatabase, rows } from '../../db/client.js';
+import { openDatabase } from '../../db/client.js';
 import { migrate, migrateTables } from '../../db/migrate.js';
+import { rows } from '../../db/statements.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { migrationsBefore } from '../helpers/migrations.js';
 

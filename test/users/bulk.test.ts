@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rows } from '../../db/client.js';
+import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { createUser } from '../helpers/records.js';
 import { worstBlock } from '../helpers/worst-block.js';

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { policies, rolePolicies, roles, settings, userPolicies, users } from '../../schema.js';
+import { rows } from '../../statements.js';
 import type { Key } from '../items/writes.js';
 
 /** An arbitrary number that no other lock of the service uses. */

@@ -1,7 +1,6 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { createBoundedCache } from '../../bounded-cache.js';
-import { type Executor, rows } from '../../client.js';
-import { type FixedStatement, fixedStatement } from '../../fixed-statement.js';
+import type { Executor } from '../../client.js';
 import { collections } from '../../query-language/collections.js';
 import {
   permissions,
@@ -14,6 +13,7 @@ import {
   users,
   userUses,
 } from '../../schema.js';
+import { type FixedStatement, fixedStatement, rows } from '../../statements.js';
 import { itemAsJson } from '../items/item-columns.js';
 import type { Item } from '../items/items.js';
 
@@ -168,7 +168,7 @@ export const findPrincipalByTokenHash = (
 /** A position in a session: what a client presents to leave it, or what is written when the session advances. */
 export interface SessionPlace {
   generation: number;
-  /** Hash of the refresh token; null in mode `session`. */
+  /** Hash of the refresh token; null in `session` mode. */
   tokenHash: string | null;
 }
 

@@ -15,9 +15,9 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
-import { fixedStatement } from '../../fixed-statement.js';
+import type { Executor } from '../../client.js';
 import { activity, activityChain } from '../../schema.js';
+import { fixedStatement, rows } from '../../statements.js';
 
 /** A row as it is sealed, with its position in the chain. */
 export type ActivityRow = typeof activity.$inferSelect;

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Executor } from '../../client.js';
-import { fixedStatement } from '../../fixed-statement.js';
 import { sessions, userUses } from '../../schema.js';
+import { fixedStatement } from '../../statements.js';
 
 /** When something was used. It is stored unless the stored time is later than `before`. */
 export interface Use {

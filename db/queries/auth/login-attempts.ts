@@ -1,9 +1,8 @@
 import { and, desc, gt, inArray, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { sqlStateOf } from '../../failures.js';
-import { fixedStatement } from '../../fixed-statement.js';
 import { knownNetworks, loginAttempts, settings } from '../../schema.js';
-import { retryOnDeadlock } from '../../transact.js';
+import { fixedStatement, retryOnDeadlock } from '../../statements.js';
 import { type AttemptRules, lockAfter } from './lockout.js';
 
 /** The keys under which an attempt is counted: for the account from one network, and for the account from anywhere. */

@@ -1,8 +1,8 @@
 import { and, eq, lte, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { fixedStatement } from '../../fixed-statement.js';
 import { inLowerCase } from '../../lower-case.js';
 import { knownNetworks, sessions, settings, users, userUses } from '../../schema.js';
+import { fixedStatement } from '../../statements.js';
 import { findPrincipalBySession, type PrincipalRecord, principalFrom } from '../access/principals.js';
 import { insertingActivity, type NewActivity, recordsOf } from '../activity/activity.js';
 import {
@@ -121,7 +121,7 @@ export interface CheckedUser {
 /** A session to create, and everything that is stored with it. */
 export interface NewSession {
   id: string;
-  /** Hash of the refresh token; null in mode `session`. */
+  /** Hash of the refresh token; null in `session` mode. */
   tokenHash: string | null;
   expiresAt: Date;
   ip: string | null;

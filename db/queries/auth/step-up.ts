@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { identities, passkeys, sessions, users } from '../../schema.js';
+import { rows } from '../../statements.js';
 
 /** The ways in which a user can prove their identity. */
 export interface ProofRecord {

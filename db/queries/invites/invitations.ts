@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
 import { users } from '../../schema.js';
+import { rows } from '../../statements.js';
 
 /** A user who already has an email address that is being invited. */
 export interface KnownInvitee {

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { type SQL, sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { QueryTimeoutError } from '../../failures.js';
 import { type Collection, type CollectionName, collections } from '../../query-language/collections.js';
 import { createCompiler } from '../../query-language/compile.js';
 import type { AccessView, Filter } from '../../query-language/filter.js';
 import { invalidQuery } from '../../query-language/invalid-query.js';
 import type { Query } from '../../query-language/query.js';
+import { rows } from '../../statements.js';
 import { selected } from './items.js';
 
 /** Target duration of each part of a query, in milliseconds. */

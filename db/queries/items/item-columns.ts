@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { createBoundedCache } from '../../bounded-cache.js';
-import { writeStatement } from '../../fixed-statement.js';
 import {
   type Collection,
   collections,
@@ -11,6 +10,7 @@ import {
 import { type Compiler, createCompiler, type Row } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
 import { seesAll } from '../../query-language/filter.js';
+import { writeStatement } from '../../statements.js';
 
 /** Maximum number of items of a list that are returned inside another item. */
 const maxNested = 100;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type SQL, sql } from 'drizzle-orm';
 import { uuidPattern } from '../../../schemas/common.js';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { type Collection, collections, type ValueField } from '../../query-language/collections.js';
 import { arrayOf, type Compiler, createCompiler, literal, type Row, typeName } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
@@ -9,6 +9,7 @@ import { type AccessView, coverAllItems, seesAll } from '../../query-language/fi
 import { invalidQuery } from '../../query-language/invalid-query.js';
 import type { Aggregate, Query, Selection, SortKey } from '../../query-language/query.js';
 import { mayContain, searchedTexts } from '../../query-language/search-text.js';
+import { rows } from '../../statements.js';
 import { countAllUsers } from '../users/user-counts.js';
 import {
   hasOversizedValue,

@@ -1,11 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { isAmong } from '../../among.js';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
 import type { Collection, ListField } from '../../query-language/collections.js';
 import { arrayOf, createCompiler } from '../../query-language/compile.js';
 import type { AccessView, Filter } from '../../query-language/filter.js';
+import { rows } from '../../statements.js';
 
 export type Key = string | number;
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Mail, MailState } from '../../../schemas/mails.js';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
+import { rows } from '../../statements.js';
 
 export interface QueuedMail {
   id: string;

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import { ReadOnlyError } from '../../failures.js';
+import { rows } from '../../statements.js';
 
 /**
  * Checks that the database accepts writes. Runs in a transaction, so that a connection to a read-only server is closed.

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
 import type { BuildMigration } from '../../migration-journal.js';
 import { migrationCompatibility } from '../../schema.js';
+import { rows } from '../../statements.js';
 
 /** A migration that the database has, with what the build that applied it has declared about it, if it has. */
 export interface AppliedMigration {

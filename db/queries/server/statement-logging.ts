@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { type Executor, rows } from '../../client.js';
+import type { Executor } from '../../client.js';
+import { rows } from '../../statements.js';
 
 /** Whether the server writes the parameters of statements to its log. They include password hashes. PostgreSQL only. */
 export async function logsParameters(executor: Executor): Promise<boolean> {

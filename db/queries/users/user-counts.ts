@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { fixedStatement } from '../../fixed-statement.js';
 import { userCounts } from '../../schema.js';
+import { fixedStatement } from '../../statements.js';
 
 const sum = fixedStatement<Record<string, never>, { count: number }>(
   () => sql`select coalesce(sum(change), 0)::float8 as count from ${userCounts}`,

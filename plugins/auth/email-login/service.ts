@@ -2,7 +2,7 @@ import type { Executor } from '../../../db/client.js';
 import { markEmailVerified } from '../../../db/queries/auth/email-codes.js';
 import { findLoginCandidate } from '../../../db/queries/auth/logins.js';
 import { readSettings } from '../../../db/queries/settings/settings.js';
-import { transact } from '../../../db/transact.js';
+import { transact } from '../../../db/statements.js';
 import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';

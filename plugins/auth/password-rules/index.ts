@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
 import { createBreachCheck } from './breaches.js';
 import { createPasswordRules, type PasswordRules } from './service.js';
@@ -20,14 +21,21 @@ export const passwordRulesPlugin = plugin(
     const isBreached =
       config.PASSWORD_BREACH_CHECK === 'off' ? null : createBreachCheck(config.PASSWORD_BREACH_CHECK, onFailure);
     const rules = createPasswordRules({ db, minLength, rejectCommon, strength, isBreached });
-    app.addHook('onListen', async () => {
-      const { createdAdministrator: made } = app;
-      if (!made || config.ADMIN_PASSWORD === undefined) return;
-      const reasons = await rules.reasonsAgainst({ password: config.ADMIN_PASSWORD, ownTexts: [made.email] });
-      if (reasons.length > 0)
-        app.log.warn({ reasons }, 'ADMIN_PASSWORD is weak: change the password of the administrator');
-    });
+    // Not awaited: `onListen` hooks run one after another, and the check may take seconds.
+    app.addHook('onListen', async () => void warnAboutWeakPassword(app, rules));
     app.decorate('passwordRules', rules);
   },
   { name: 'password-rules', dependencies: ['config', 'database'] },
 );
+
+/** Warns the operator if the administrator was created with a weak password. */
+async function warnAboutWeakPassword({ createdAdministrator, config, log }: FastifyInstance, rules: PasswordRules) {
+  if (!createdAdministrator || config.ADMIN_PASSWORD === undefined) return;
+  try {
+    const password = { password: config.ADMIN_PASSWORD, ownTexts: [createdAdministrator.email] };
+    const reasons = await rules.reasonsAgainst(password);
+    if (reasons.length > 0) log.warn({ reasons }, 'ADMIN_PASSWORD is weak. Change the password of the administrator');
+  } catch (err) {
+    log.warn({ err }, 'ADMIN_PASSWORD could not be checked');
+  }
+}

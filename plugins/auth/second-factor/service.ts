@@ -44,7 +44,7 @@ export interface SecondFactor {
    * @returns undefined if the code is wrong or already used
    * @throws {ApiError} REQUESTS_EXCEEDED
    */
-  judge(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
+  check(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
   /**
    * Consumes a code.
    * @param purpose further events for the audit log, if the code is not for a login
@@ -87,7 +87,7 @@ export function createSecondFactor(deps: {
     throw requestsExceeded(attemptRules.limit, wait, now).concerning(userId).because('locked');
   };
 
-  const look = async (
+  const findAccepted = async (
     { id, tfaLastStep }: Holder,
     sealed: string,
     code: string,
@@ -103,11 +103,11 @@ export function createSecondFactor(deps: {
     return step === null || isUsed ? undefined : { kind: 'totp', sealed, step };
   };
 
-  const judge: SecondFactor['judge'] = async (holder, code, takes, client) => {
+  const check: SecondFactor['check'] = async (holder, code, takes, client) => {
     const { id, tfaSecret: sealed } = holder;
     if (sealed === null) return undefined;
     const { locks } = await reserve(id);
-    const accepted = await look(holder, sealed, code, takes);
+    const accepted = await findAccepted(holder, sealed, code, takes);
     if (!accepted && locks) {
       await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);
     }
@@ -115,12 +115,12 @@ export function createSecondFactor(deps: {
   };
 
   return {
-    judge,
+    check,
 
     require: async (holder, otp, client) => {
       if (holder.tfaSecret === null) return null;
       // Without a code, this is the first step of a two-step login, and does not count as an attempt.
-      const accepted = otp === undefined ? undefined : await judge(holder, otp, 'any', client);
+      const accepted = otp === undefined ? undefined : await check(holder, otp, 'any', client);
       if (!accepted) {
         const reason = otp === undefined ? 'missing_code' : 'wrong_code';
         throw new ApiError('INVALID_OTP').concerning(holder.id).because(reason);

@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 const period = 30;
 /** Milliseconds of a time step. */
 export const stepLength = period * 1000;
-const fewestBits = 128;
+const minBits = 128;
 const maxSecretLength = 1024;
 
 /**
@@ -50,5 +50,5 @@ export function readSecret(given: string): string | undefined {
   const last = digits.length % 8;
   if (last === 1 || last === 3 || last === 6) return undefined;
   if (padding !== '' && (last === 0 || padding.length !== 8 - last)) return undefined;
-  return Math.floor((digits.length * 5) / 8) * 8 < fewestBits ? undefined : digits.toUpperCase();
+  return Math.floor((digits.length * 5) / 8) * 8 < minBits ? undefined : digits.toUpperCase();
 }

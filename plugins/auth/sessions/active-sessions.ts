@@ -6,13 +6,13 @@ import {
   type OpenSessionRecord,
 } from '../../../db/queries/auth/sessions.js';
 import { userExists } from '../../../db/queries/users/users.js';
-import { transact } from '../../../db/transact.js';
+import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Session } from '../../../schemas/sessions.js';
 import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Principal } from '../../server/caller.js';
-import { deviceOf } from '../../server/device.js';
+import { deviceOf } from '../../server/client-info.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface OpenSessions {

@@ -8,7 +8,7 @@ import { createIssuing, type Issuing } from './issuing.js';
 import { createLogin, type LogIn } from './login.js';
 import { createPasskeyLogin, type LogInWithPasskey } from './passkey-login.js';
 import { createRefresh, type SessionRefresh } from './refresh.js';
-import { sessionTransportPlugin } from './token-transport.js';
+import { tokenTransportPlugin } from './token-transport.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -43,7 +43,7 @@ export const sessionsPlugin = plugin(
       clock,
       activity,
     } = app;
-    await app.register(sessionTransportPlugin);
+    await app.register(tokenTransportPlugin);
     const lifetimes = {
       accessToken: config.ACCESS_TOKEN_TTL,
       refreshToken: config.REFRESH_TOKEN_TTL,

@@ -7,11 +7,11 @@ import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { rightsOf } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
-import { deviceOf } from '../../server/device.js';
+import { deviceOf } from '../../server/client-info.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../../tokens/refresh-tokens.js';
 
-/** The tokens of a new or refreshed session. In mode `session`, there is no refresh token. */
+/** The tokens of a new or refreshed session. In `session` mode, there is no refresh token. */
 export interface IssuedSession {
   mode: SessionMode;
   accessToken: string;
@@ -97,7 +97,7 @@ export function createIssuing({
   const lifetimeOf = (mode: SessionMode) => (mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
   const maxAge = lifetimes.session ?? Number.POSITIVE_INFINITY;
 
-  /** In mode `session`, there is no refresh token: the access token in the cookie takes its role. */
+  /** In `session` mode, there is no refresh token: the access token in the cookie takes its role. */
   const place = (id: string, generation: number, mode: SessionMode) => ({
     id,
     generation,

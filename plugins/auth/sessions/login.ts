@@ -1,6 +1,6 @@
 import type { Executor } from '../../../db/client.js';
 import { findLoginCandidate, type LoginCandidate } from '../../../db/queries/auth/logins.js';
-import { retryOnDeadlock, transact } from '../../../db/transact.js';
+import { retryOnDeadlock, transact } from '../../../db/statements.js';
 import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../../db/client.js';
-import { transact } from '../../../db/transact.js';
+import { transact } from '../../../db/statements.js';
 import { reasonOfStatus } from '../../../schemas/activity.js';
 import { invalidCredentials } from '../../../schemas/errors.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';

@@ -12,7 +12,7 @@ import { type Arrivals, refreshLimits } from './arrivals.js';
 import type { IssuedSession, Issuing, IssuingDependencies } from './issuing.js';
 import { standingOf } from './standing.js';
 
-/** What a client presents to continue a session: its refresh token or, in mode `session`, the token in its cookie. */
+/** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
 export interface SessionCredential {
   mode: SessionMode;
   /** Several if there are several cookies of this name. A neighboring host can set more of them, so any valid one is accepted. */
@@ -41,7 +41,7 @@ interface Dependencies
   onReuse(session: { id: string; client: Client }): void;
 }
 
-/** The contents of a token. The hash is null in mode `session`. */
+/** The contents of a token. The hash is null in `session` mode. */
 interface PresentedToken {
   id: string;
   generation: number;

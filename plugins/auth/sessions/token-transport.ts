@@ -24,7 +24,7 @@ declare module 'fastify' {
 }
 
 /** Reads and sends the tokens of a session, in the body or in cookies. */
-export const sessionTransportPlugin = plugin(
+export const tokenTransportPlugin = plugin(
   async (app) => {
     const { REFRESH_TOKEN_COOKIE_NAME: refreshCookie, SESSION_COOKIE_NAME: sessionCookie } = app.config;
 
@@ -69,5 +69,5 @@ export const sessionTransportPlugin = plugin(
       if (evaluatesSessionCookie && isDead && mode === 'session') reply.clearSessionCookie();
     });
   },
-  { name: 'session-transport', dependencies: ['config', 'cookie'] },
+  { name: 'token-transport', dependencies: ['config', 'cookie'] },
 );

@@ -3,7 +3,7 @@ import { type AccountState, readAccountStates } from '../../../db/queries/mail/r
 import type { ActivityEvent, ActivityListener, SignInMethod } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Origin } from '../../server/client-info.js';
-import { deviceOf } from '../../server/device.js';
+import { deviceOf } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { Mail } from '../index.js';
 import type { NoticeJob } from '../jobs.js';

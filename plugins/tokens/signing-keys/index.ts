@@ -22,7 +22,7 @@ export const signingKeysPlugin = plugin(
     const store = createKeyStore({
       config,
       activity,
-      onUnreadable: (kid) => log.warn({ kid }, 'an access token key was sealed with an unknown SECRET'),
+      onUnreadable: (kid) => log.warn({ kid }, 'an access token key was encrypted with an unknown SECRET'),
     });
     const keys = createSigningKeys({
       db,

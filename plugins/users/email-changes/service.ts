@@ -15,7 +15,7 @@ import {
   type Recipient,
   readAccountStates,
 } from '../../../db/queries/mail/recipients.js';
-import { transact } from '../../../db/transact.js';
+import { transact } from '../../../db/statements.js';
 import { isObject } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';

@@ -4,7 +4,7 @@ import { deleteRecords, lockRecords } from '../../../db/queries/items/writes.js'
 import { readSettings } from '../../../db/queries/settings/settings.js';
 import { type ProfileColumns, readExport, readProfile, writeProfile } from '../../../db/queries/users/own-account.js';
 import { collections } from '../../../db/query-language/collections.js';
-import { transact } from '../../../db/transact.js';
+import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Activity } from '../../activity/service.js';

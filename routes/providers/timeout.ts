@@ -1,2 +1,2 @@
 /** Milliseconds. A login sends several requests to the provider in sequence, and each can take up to AUTH_PROVIDER_TIMEOUT. */
-export const deadlineOfProviders = 60_000;
+export const providerTimeoutMs = 60_000;

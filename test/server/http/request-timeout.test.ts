@@ -2,11 +2,11 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify from 'fastify';
 import t, { type Test } from 'tap';
-import { deadlinePlugin } from '../../../plugins/server/request-timeout.js';
+import { requestTimeoutPlugin } from '../../../plugins/server/request-timeout.js';
 import type { ApiError } from '../../../schemas/errors.js';
 import { exchange, listen } from '../../helpers/raw-http.js';
 
-const deadline = 200;
+const timeoutMs = 200;
 
 /** A server whose POST first waits for an authentication hook, and only then reads the body. */
 async function startServer(t: Test, { answersAfter }: { answersAfter: number }) {
@@ -16,9 +16,9 @@ async function startServer(t: Test, { answersAfter }: { answersAfter: number }) 
     failed.push(error);
     return reply.status(error.status).send({});
   });
-  await app.register(deadlinePlugin);
+  await app.register(requestTimeoutPlugin);
   app.addHook('onRequest', () => sleep(50));
-  app.post('/', { config: { deadline } }, async () => {
+  app.post('/', { config: { timeoutMs } }, async () => {
     await sleep(answersAfter);
     return {};
   });
@@ -30,7 +30,7 @@ async function startServer(t: Test, { answersAfter }: { answersAfter: number }) 
 const post = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 
 t.test('a request that takes too long gets 503', async (t) => {
-  const { port, failed } = await startServer(t, { answersAfter: 2 * deadline });
+  const { port, failed } = await startServer(t, { answersAfter: 2 * timeoutMs });
   const { text } = await exchange(port, post);
   t.match(text, /^HTTP\/1\.1 503 /);
   t.match(failed, [{ code: 'SERVICE_UNAVAILABLE' }]);
@@ -51,9 +51,9 @@ t.test('a body that has not been read yet does not make a slow service the fault
     failed.push(error);
     return reply.status(error.status).send({});
   });
-  await app.register(deadlinePlugin);
-  app.addHook('onRequest', () => sleep(2 * deadline));
-  app.post('/', { config: { deadline } }, async () => ({}));
+  await app.register(requestTimeoutPlugin);
+  app.addHook('onRequest', () => sleep(2 * timeoutMs));
+  app.post('/', { config: { timeoutMs } }, async () => ({}));
   const port = await listen(app);
   t.teardown(() => app.close());
   const large = JSON.stringify('x'.repeat(500_000));
@@ -71,7 +71,7 @@ t.test(
     socket.write(post.repeat(3));
     await sleep(20);
     socket.resetAndDestroy();
-    await sleep(2 * deadline);
+    await sleep(2 * timeoutMs);
     t.strictSame(failed, []);
   },
 );

@@ -1,6 +1,6 @@
 /**
  * Pages on other sites, in a real browser that has our cookies. Their requests arrive with the cookies, to no effect.
- * `http/cross-site.test.ts` tests the same without a browser, with every spelling of an origin.
+ * `http/csrf.test.ts` tests the same without a browser, with every spelling of an origin.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

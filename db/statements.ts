@@ -1,0 +1,76 @@
+import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import type { Executor } from './client.js';
+import { databaseOutageOf } from './failures.js';
+
+/** Runs a statement that the query builder cannot express, and returns its rows on either engine. */
+export async function rows<Row extends object>(executor: Executor, statement: SQL): Promise<Row[]> {
+  const result = (await executor.execute(statement)) as unknown as Row[] | { rows: Row[] };
+  return Array.isArray(result) ? result : result.rows;
+}
+
+/** A statement whose text never changes; only its values do. */
+export type FixedStatement<Values extends Record<string, unknown>, Row> = (
+  executor: Executor,
+  values: Values,
+) => Promise<Row[]>;
+
+const dialect = new PgDialect();
+
+/** The text of a statement, and its values. */
+export const writeStatement = (statement: SQL): ReturnType<PgDialect['sqlToQuery']> => dialect.sqlToQuery(statement);
+
+/** A statement whose text, with `$1`, `$2`, … in place of its values, is already written. */
+export class WrittenStatement extends SQL {
+  constructor(private readonly query: Query) {
+    super([]);
+  }
+  override toQuery(): Query {
+    return this.query;
+  }
+}
+
+/**
+ * Builds the text of a statement once, on first use, instead of on every request. For statements that are on the path of every
+ * request.
+ * @param write receives a function that returns the placeholder of a value, given its name
+ */
+export function fixedStatement<Values extends Record<string, unknown>, Row extends object>(
+  write: (value: (name: keyof Values & string) => Placeholder) => SQL,
+): FixedStatement<Values, Row> {
+  let query: Query | undefined;
+  return async (executor, values) => {
+    query ??= writeStatement(write((name) => sql.placeholder(name)));
+    return rows(executor, new WrittenStatement({ ...query, params: fillPlaceholders(query.params, values) }));
+  };
+}
+
+const maxAttempts = 5;
+
+/** Repeats work that the database aborted because of a deadlock. The work must be a transaction or a single statement. */
+export async function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (databaseOutageOf(error) !== 'database_deadlock' || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+/** Runs a transaction, and repeats it if it is aborted by a deadlock. */
+export const transact = <T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> =>
+  retryOnDeadlock(() => db.transaction(work));
+
+/** Runs work in a transaction that is then rolled back. Throws the error that would prevent the work from being done. */
+export async function dryRun<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
+  const outcome: { result?: T } = {};
+  const end = new Error('The rehearsal is over.');
+  await transact(db, async (tx) => {
+    outcome.result = await work(tx);
+    throw end;
+  }).catch((error: unknown) => {
+    if (error !== end) throw error;
+  });
+  return outcome.result as T;
+}
