@@ -42,7 +42,7 @@ import { headersPlugin } from './plugins/server/headers.js';
 import { healthPlugin } from './plugins/server/health/index.js';
 import { httpErrorsPlugin, respondToMalformedRequest } from './plugins/server/http-errors.js';
 import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
-import { loggerOptions, loggingPlugin, requestIdsBy } from './plugins/server/logging.js';
+import { createRequestIdGenerator, loggerOptions, loggingPlugin } from './plugins/server/logging.js';
 import { metricsPlugin } from './plugins/server/metrics/index.js';
 import { outagesPlugin } from './plugins/server/outages.js';
 import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
@@ -70,7 +70,7 @@ import type { Config } from './schemas/config.js';
 
 /** Options that a process or a test can set in addition to the configuration. */
 export interface Overrides {
-  /** Called when the work that was deferred until after the start is done. */
+  /** Called once the work that was deferred until after startup has finished. */
   onSettled?: () => Promise<void>;
   clock?: Clock;
   database?: DatabaseLocation;
@@ -95,12 +95,12 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
   const app = fastify({
     logger: started.tracing && typeof logger === 'object' ? { ...logger, mixin: started.tracing.ids } : logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIdsBy(trustsProxy),
+    genReqId: createRequestIdGenerator(trustsProxy),
     // With a function, Fastify evaluates each hop, which is unnecessary when no proxy is trusted.
     trustProxy: config.TRUST_PROXY === false ? false : trustsProxy,
     bodyLimit: config.MAX_PAYLOAD_SIZE,
     requestTimeout: 30_000,
-    // No timeout: a start may have to wait for a slow disk, a long migration, or another instance that is migrating.
+    // No timeout: startup may have to wait for a slow disk, a long migration, or another instance that is migrating.
     pluginTimeout: 0,
     forceCloseConnections: 'idle',
     // While the service closes, requests that have already arrived get their normal response; new connections are not accepted.
@@ -118,7 +118,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     clientErrorHandler: respondToMalformedRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  // After the start, so that neither the start nor a client has to wait for it.
+  // Compile the schemas after startup, so that neither startup nor a client has to wait for them.
   app.addHook('onListen', () => {
     const settled = compilers.compileAll().then(overrides.onSettled);
     settled.catch((error: unknown) => app.log.error(error));

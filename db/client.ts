@@ -26,7 +26,7 @@ export interface DatabaseConnection {
   limitWaiting(statementTimeout: number): void;
   /** Runs one or more statements without parameters. @returns the rows of the first statement */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** The number of tasks that hold a connection, that wait for one, and of connections; undefined on the embedded engine. */
+  /** The numbers of running and waiting tasks, and the maximum number of connections; undefined on the embedded engine. */
   load(): { running: number; waiting: number; max: number } | undefined;
   /** Performs a small part of the database's maintenance. If present, it must be called every few seconds. */
   readonly runMaintenance?: () => Promise<void>;

@@ -12,12 +12,12 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** SQLSTATE of a cancelled statement. */
-const cancelledState = '57014';
+/** SQLSTATE of a canceled statement. */
+const canceledState = '57014';
 
-/** A query that took too long and was stopped between two of its steps. Has the same code. */
+/** A query that took too long and was stopped between two of its steps. Has the same code as a canceled statement. */
 export class QueryTimeoutError extends Error {
-  readonly code = cancelledState;
+  readonly code = canceledState;
   constructor() {
     super('the query took too long');
     this.name = 'QueryTimeoutError';
@@ -25,7 +25,7 @@ export class QueryTimeoutError extends Error {
 }
 
 /**
- * SQLSTATEs that mean "try again later": connection lost (08), cancelled (57014), shutting down (57P0x), out of connections,
+ * SQLSTATEs that mean "try again later": connection lost (08), canceled (57014), shutting down (57P0x), out of connections,
  * read-only standby.
  */
 const unavailableStates = /^(08...|57014|57P0[1-5]|53300|25006)$/;

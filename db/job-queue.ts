@@ -3,7 +3,7 @@ import PgBoss from 'pg-boss';
 import type { DatabaseConnection, Executor } from './client.js';
 import { isDatabaseUnavailable, sqlStateOf } from './failures.js';
 import { SchemaError } from './schema-error.js';
-import { rows, WrittenStatement } from './statements.js';
+import { CompiledStatement, rows } from './statements.js';
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {
@@ -25,7 +25,7 @@ export interface JobFailure {
 export interface QueueOptions {
   /** Attempts after the first. */
   retryLimit: number;
-  /** Seconds before the second attempt. The delay doubles with each further attempt, and up to the same time again is added at random. */
+  /** Seconds before the second attempt. The delay doubles with each further attempt; a random delay of up to the same length is added. */
   retryDelay: number;
   /** Seconds after which an unfinished attempt counts as failed, because its process is gone. */
   expireInSeconds: number;
@@ -47,7 +47,7 @@ export interface JobQueue<Data extends object> {
   complete(id: string): Promise<void>;
   /** Schedules the job for another attempt or, after the last attempt or a second permanent failure in a row, keeps it with the reason. */
   fail(job: Pick<Job<Data>, 'id' | 'hasFailedPermanently'>, failure: JobFailure): Promise<void>;
-  /** Adds a job that has failed for good to the queue again, in a transaction. @returns whether there was such a job */
+  /** Requeues a job that has failed for good, in a transaction. @returns whether there was such a job */
   retry(tx: Executor, id: string): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -55,13 +55,13 @@ export interface JobQueue<Data extends object> {
 const day = 86_400;
 
 /** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. */
-const takeBackAll = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
+const requeueActiveJobs = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
 
 const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.Db => ({
   executeSql: async (text: string, values?: unknown[]) =>
     values === undefined
       ? connection.runScript(text)
-      : { rows: await rows(executor, new WrittenStatement({ sql: text, params: values.map(written) })) },
+      : { rows: await rows(executor, new CompiledStatement({ sql: text, params: values.map(serialize) })) },
 });
 
 /** Creates the tables of a queue, or brings them up to date. Requires rights on the schema, and the migration lock. */
@@ -106,7 +106,7 @@ export function createJobQueue<Data extends object>(
       // pg-boss accepts several units for a single job, but only this one for a queue.
       await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 });
       // Recover jobs of processes that are gone. On the embedded engine, these are all active jobs.
-      if (connection.engine === 'embedded') await connection.runScript(takeBackAll);
+      if (connection.engine === 'embedded') await connection.runScript(requeueActiveJobs);
       else await boss.expire();
     },
     send: async (tx, data) => {
@@ -143,7 +143,7 @@ export function createJobQueue<Data extends object>(
 }
 
 /** Formats lists and objects the way PostgreSQL expects them. The only lists here contain UUIDs. */
-function written(value: unknown): unknown {
+function serialize(value: unknown): unknown {
   if (value === undefined) return null;
   if (Array.isArray(value)) return `{${value.join(',')}}`;
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;

@@ -14,7 +14,7 @@ const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
 export interface MigrateOptions {
   /** False: only checks the schema, for a role without rights on it. */
-  migrates?: boolean;
+  shouldMigrate?: boolean;
   /** Called repeatedly while another instance is migrating. */
   pause?: Pause;
 }
@@ -23,7 +23,7 @@ export interface MigrateOptions {
 export async function migrate<T>(
   connection: DatabaseConnection,
   bootstrap: (tx: Executor) => Promise<T>,
-  { migrates = true, pause = async () => {} }: MigrateOptions = {},
+  { shouldMigrate: migrates = true, pause = async () => {} }: MigrateOptions = {},
 ): Promise<T> {
   return withMigrationLock(connection, pause, async () => {
     await requireUsableSchema(connection.db, migrates);

@@ -6,13 +6,13 @@ export interface BuildMigration {
   tag: string;
   /** Milliseconds since 1970: the order of migrations, and their key in the database. */
   createdAt: number;
-  /** The migration since which builds work with the tables that this one leaves behind; null: no older build does. */
+  /** The migration that a build must contain to work with the tables that this one leaves behind; null: no older build can. */
   worksWith: string | null;
 }
 
 /**
- * The migrations of a folder, oldest first. A migration that builds without it can work with says so in its first line, for example
- * `-- Works with builds since 0013_attempts_by_account.`
+ * The migrations of a folder, oldest first. If older builds can work with the tables after a migration, its first line says so, for
+ * example `-- Works with builds since 0013_attempts_by_account.`
  */
 export function readBuildMigrations(folder: string): BuildMigration[] {
   const { entries } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8')) as {

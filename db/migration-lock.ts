@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { DatabaseConnection } from './client.js';
 import { rows } from './statements.js';
 
-/** Waits a moment before something is tried again. @throws if it has already been waited for too long */
+/** Waits a moment before something is tried again. @throws if it has already waited too long in total */
 export type Pause = (reason: string) => Promise<void>;
 
 /** An arbitrary number that no other program on the same database is likely to lock. */

@@ -5,7 +5,7 @@ export type ObserveStatement = <T>(text: string, run: () => Promise<T>) => Promi
 
 /** What happens around each statement. */
 export interface StatementHooks {
-  /** Runs around the statement and around the time that it waits for a connection. */
+  /** Wraps the statement, including the time that it waits for a connection. */
   observe?: ObserveStatement | undefined;
   /** Called when a statement or a commit has ended. The time does not include waiting for a connection. */
   onEnd?: ((text: string, ms: number) => void) | undefined;

@@ -158,10 +158,10 @@ export const userUses = pgTable(
      * are here because a login updates this row anyway.
      */
     devices: text('devices').array(),
-    /** The user, as long as there was no access: these rows have the same hour, but the index still returns them by user. */
+    /** The user, if they have never used the API: the hour of all these rows is null, but the index still returns them by user. */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
   },
-  // Latest first. Only the rows of the same hour must then be sorted.
+  // Latest first, so that only rows with the same hour still have to be sorted.
   (table) => [index('user_uses_order_index').on(sql`${table.lastAccessHour} desc`, table.neverUsed)],
 );
 
@@ -301,7 +301,7 @@ export const emailCodes = pgTable(
     tokenHash: varchar('token_hash', { length: 64 }),
     /** HMAC, in hex, of what identifies the browser, app, or session that made the request. The code works only there. */
     bindingHash: varchar('binding_hash', { length: 64 }).notNull(),
-    /** How many wrong codes are left before the request is void. */
+    /** The number of further wrong codes after which the request is void. */
     attemptsLeft: integer('attempts_left').notNull(),
     /** `used_links` of the user at the time. The request is void once the user's status, address, password or provider changes. */
     usedLinks: integer('used_links').notNull(),
@@ -382,7 +382,7 @@ export const identities = pgTable(
     provider: varchar('provider', { length: 128 }).notNull(),
     /** Identifier of the user at the provider, exactly as the provider spells it, unless the provider is configured to ignore case. */
     identifier: varchar('identifier', { length: 255 }).notNull(),
-    /** As the provider supplies it, so that people can recognise the account. It affects no decision. */
+    /** As the provider supplies it, so that people can recognize the account. It affects no decision. */
     email: text('email'),
     isPrimary: boolean('is_primary').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
@@ -397,7 +397,7 @@ export const identities = pgTable(
   ],
 );
 
-/** Passkeys (WebAuthn Level 3): what the service keeps of the key pairs with which users sign in. */
+/** Passkeys (WebAuthn Level 3): what the service stores about the key pairs with which users sign in. */
 export const passkeys = pgTable(
   'passkeys',
   {
@@ -405,11 +405,11 @@ export const passkeys = pgTable(
     user: uuid('user')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** By which the authenticator identifies the key pair: at most 1023 bytes, in base64url. */
+    /** Identifies the key pair to the authenticator: at most 1023 bytes, in base64url. */
     credentialId: varchar('credential_id', { length: 1364 }).notNull(),
     /** The public key in COSE format (RFC 9052, 7), in base64url. */
     publicKey: text('public_key').notNull(),
-    /** How often the authenticator has signed, as far as it counts. A lower value than the stored one comes from a copy. */
+    /** How often the authenticator has signed; 0 if it does not count. A lower value than the stored one comes from a copy. */
     counter: bigint('counter', { mode: 'number' }).notNull(),
     /** How browsers reach the authenticator, such as `internal` or `usb`. */
     transports: jsonb('transports').$type<string[]>().notNull(),
@@ -495,9 +495,9 @@ export const activity = pgTable(
     outcome: varchar('outcome', { length: 16 }).$type<'success' | 'failure'>().notNull(),
     /** The error code: why the action was rejected. */
     code: varchar('code', { length: 32 }),
-    /** Why the credentials of the caller were not accepted, if the code does not say it. */
+    /** Why the credentials of the caller were not accepted, if the code does not say why. */
     reason: varchar('reason', { length: 32 }).$type<FailureReason>(),
-    /** The user who did it; null: an anonymous caller, also for a login that was refused. */
+    /** The user who did it; null: an anonymous caller, or a login that was refused. */
     user: uuid('user'),
     /** The item that was affected. For a login that was refused, the account that was tried. */
     collection: varchar('collection', { length: 16 }),
@@ -554,14 +554,14 @@ export const signingKeys = pgTable(
     createdAt: moment('created_at').notNull(),
     /** The time from which the key may sign; until then it is only published. */
     signsFrom: moment('signs_from').notNull(),
-    /** The time until which a token signed with this key may still be presented, as far as is known by now. */
+    /** The time until which a token signed with this key may still be presented, as far as is known. */
     neededUntil: moment('needed_until').notNull(),
   },
   (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256')`)],
 );
 
 /**
- * A single row: a value derived from SECRET, which reveals at startup that the service has another one. It is used for nothing else.
+ * A single row: a value derived from SECRET, which reveals at startup that SECRET has changed. It is used for nothing else.
  */
 export const secretCheck = pgTable(
   'secret_check',
@@ -577,6 +577,6 @@ export const migrationCompatibility = pgTable('migration_compatibility', {
   /** Identifies the migration in `drizzle.__drizzle_migrations`. */
   createdAt: bigint('created_at', { mode: 'number' }).primaryKey(),
   tag: text('tag').notNull(),
-  /** The migration since which builds work with the tables after this one; null: no build without this migration does. */
+  /** The migration that a build must contain to work with the tables after this one; null: no build without this migration can. */
   worksWith: text('works_with'),
 });

@@ -21,7 +21,7 @@ const dialect = new PgDialect();
 export const writeStatement = (statement: SQL): ReturnType<PgDialect['sqlToQuery']> => dialect.sqlToQuery(statement);
 
 /** A statement whose text, with `$1`, `$2`, … in place of its values, is already written. */
-export class WrittenStatement extends SQL {
+export class CompiledStatement extends SQL {
   constructor(private readonly query: Query) {
     super([]);
   }
@@ -41,7 +41,7 @@ export function fixedStatement<Values extends Record<string, unknown>, Row exten
   let query: Query | undefined;
   return async (executor, values) => {
     query ??= writeStatement(write((name) => sql.placeholder(name)));
-    return rows(executor, new WrittenStatement({ ...query, params: fillPlaceholders(query.params, values) }));
+    return rows(executor, new CompiledStatement({ ...query, params: fillPlaceholders(query.params, values) }));
   };
 }
 

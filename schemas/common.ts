@@ -28,7 +28,7 @@ export const Email = (description: string, options: StringOptions = {}) =>
 export const Timestamp = (description: string) =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', description });
 
-/** The description is beside `anyOf`, because generators of clients drop the descriptions of its parts. */
+/** The description is beside `anyOf`, because client generators drop the descriptions of its parts. */
 export function Nullable<T extends TSchema>(schema: T) {
   const { description, ...rest } = schema;
   return Type.Union([rest as T, Type.Null()], description === undefined ? {} : { description });

@@ -102,7 +102,7 @@ export const listOf = (value: string): readonly string[] =>
     .map((part) => part.trim())
     .filter(Boolean);
 
-/** Whether an origin is written as browsers write it (RFC 6454, 6.2), without a path or default port. Must match exactly. */
+/** Whether an origin is written exactly as browsers write it (RFC 6454, 6.2), without a path or default port. */
 const isWebOrigin = (value: string): boolean =>
   /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 
@@ -119,7 +119,7 @@ FormatRegistry.Set('passkey-origins', (value) =>
 
 FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
 
-/** Each key occurs once in any letter case, because variable names ignore it. `default` stands for login with a password. */
+/** Each key occurs once in any letter case, because variable names ignore case. `default` stands for login with a password. */
 FormatRegistry.Set('provider-keys', (value) => {
   const keys = listOf(value);
   const names = new Set(keys.map((key) => key.toLowerCase().replaceAll('-', '_')));

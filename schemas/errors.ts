@@ -12,7 +12,7 @@ const Refused = {
 };
 const Reason = { reason: Type.String({ description: 'A human-readable explanation.' }) };
 
-interface CatalogueEntry {
+interface CatalogEntry {
   readonly status: number;
   readonly message: string;
   /** The keys of `extensions` besides `code`. */
@@ -24,7 +24,7 @@ export const proofMethods = ['password', 'otp', 'passkey', 'email', 'provider'] 
 export type ProofMethod = (typeof proofMethods)[number];
 
 /** All errors that the API can return, with their status, message and extension keys. */
-const catalogue = {
+const catalog = {
   INVALID_PAYLOAD: { status: 400, message: 'The request is invalid.', extensions: Reason },
   INVALID_QUERY: { status: 400, message: 'The query parameters are invalid.', extensions: Reason },
   FAILED_VALIDATION: {
@@ -99,9 +99,9 @@ const catalogue = {
     message: 'Login with this provider is not configured correctly. The administrator can find details in the log.',
     extensions: { provider: Type.String({ description: 'The key of the provider.' }) },
   },
-} as const satisfies Record<string, CatalogueEntry>;
+} as const satisfies Record<string, CatalogEntry>;
 
-export type ErrorCode = keyof typeof catalogue;
+export type ErrorCode = keyof typeof catalog;
 
 /**
  * The reasons for SERVICE_UNAVAILABLE, each with its component and its explanation. The keys are labels in the log and in the metrics.
@@ -139,7 +139,7 @@ export const outageReasons: readonly Outage['reason'][] = [
 ];
 
 /** The values of `extensions` besides `code`, for one code. */
-export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalogue)[Code]['extensions']>>;
+export type ErrorExtensions<Code extends ErrorCode> = Static<TObject<(typeof catalog)[Code]['extensions']>>;
 
 /**
  * Extensions are optional for codes that require none. REQUESTS_EXCEEDED also requires the time to wait; it is one second by default
@@ -169,7 +169,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly retryAfter: number | undefined;
   /** The key of the affected item, if only the thrower knows it. For the audit log; never sent to the client. */
   subject: string | undefined;
-  /** Why the credentials were not accepted, if the code does not say it. For the audit log; never sent to the client. */
+  /** Why the credentials were not accepted, if the code does not say why. For the audit log; never sent to the client. */
   reason: FailureReason | undefined;
   /** Whether the refused cookie must not be cleared, because the browser may already have its successor. */
   keepsCookie = false;
@@ -177,7 +177,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   outageReason: OutageReason | undefined;
 
   constructor(code: Code, ...[extensions, retryAfter]: ErrorArguments<Code>) {
-    super(catalogue[code].message);
+    super(catalog[code].message);
     this.name = 'ApiError';
     this.code = code;
     this.extensions = extensions ?? {};
@@ -190,20 +190,20 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     return this;
   }
 
-  /** Sets why the credentials were not accepted. */
+  /** Records why the credentials were not accepted. */
   because(reason: FailureReason): this {
     this.reason = reason;
     return this;
   }
 
-  /** Sets that the refused cookie must not be cleared. */
+  /** Records that the refused cookie must not be cleared. */
   keepingCookie(): this {
     this.keepsCookie = true;
     return this;
   }
 
   get status(): number {
-    return catalogue[this.code].status;
+    return catalog[this.code].status;
   }
 
   /** Why the status is 503; undefined for any other status. */
@@ -226,7 +226,7 @@ export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 export const routeNotFound = ({ url }: { url: string }): ApiError<'ROUTE_NOT_FOUND'> =>
   new ApiError('ROUTE_NOT_FOUND', { path: pathOf(url) });
 
-/** The error INVALID_CREDENTIALS, with what only the audit log contains. @param subject the user whose credentials were checked */
+/** The error INVALID_CREDENTIALS, with details for the audit log only. @param subject the user whose credentials were checked */
 export const invalidCredentials = (
   subject: string | null | undefined,
   reason: FailureReason,
@@ -270,7 +270,7 @@ const examples: Readonly<Record<string, unknown>> = {
   provider: 'google',
 };
 
-function exampleOf(code: string, { message, extensions }: CatalogueEntry): unknown {
+function exampleOf(code: string, { message, extensions }: CatalogEntry): unknown {
   const required = Object.entries(extensions).filter(([, schema]) => !(OptionalKind in schema));
   const path = code === 'ROUTE_NOT_FOUND' ? '/nowhere' : [];
   const values = required.map(([key]) => [key, key === 'path' ? path : examples[key]]);
@@ -278,7 +278,7 @@ function exampleOf(code: string, { message, extensions }: CatalogueEntry): unkno
 }
 
 const entrySchemas = Object.fromEntries(
-  Object.entries(catalogue).map(([code, entry]: [string, CatalogueEntry]) => [
+  Object.entries(catalog).map(([code, entry]: [string, CatalogEntry]) => [
     code,
     named(
       `${pascalCase(code)}Error`.replace('ErrorError', 'Error'),
@@ -320,7 +320,7 @@ const declaredCodes = new WeakMap<object, readonly ErrorCode[]>();
 export const declaredErrors = (responses: unknown): { code: ErrorCode; status: number }[] =>
   Object.values(responses ?? {})
     .flatMap((response) => declaredCodes.get(response as object) ?? [])
-    .map((code) => ({ code, status: catalogue[code].status }));
+    .map((code) => ({ code, status: catalog[code].status }));
 
 /** The responses of a route, with the errors that result from what the route requires of its callers. */
 export function withErrors(
@@ -334,7 +334,7 @@ export function withErrors(
 function responsesOf(codes: readonly ErrorCode[]): Record<number, TSchema> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
-    const { status } = catalogue[code];
+    const { status } = catalog[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return Object.fromEntries(

@@ -3,8 +3,8 @@ import { Closed } from './common.js';
 import { refusedWith } from './validation.js';
 
 /**
- * The envelopes of the requests for items: which parameters and keys there are, and their types. The names of fields, filters and
- * the values of items are validated by the service, because their errors depend on the permissions of the caller.
+ * The envelopes of the requests for items: which parameters and keys there are, and their types. The service validates field names,
+ * filters, and the values of items, because their errors depend on the permissions of the caller.
  */
 
 const integer = (name: string, minimum: number, description: string, example: number) =>
@@ -50,7 +50,7 @@ const listOf = <T extends TSchema>(item: T, reason: string, options: ArrayOption
     Type.Array(refusedWith('INVALID_QUERY', reason, item), { maxItems: 1000, ...options }),
   );
 
-/** A parameter with a list of names, in a URL comma-separated or repeated. */
+/** A parameter with a list of names. In a URL, the names are comma-separated or the parameter is repeated. */
 export const NameList = (parameter: string, options?: ArrayOptions) =>
   Type.Optional(
     listOf(Type.String(), `${parameter} must be a comma-separated string or a list of at most 1000 names`, options),
@@ -96,7 +96,7 @@ export const ListQuery = refusedWith(
       ),
       groupBy: NameList('groupBy'),
     },
-    // In a body, values are accepted in the form that they have in a URL, too.
+    // A body may also contain values in the form that they have in a URL.
     { convertsText: true },
   ),
 );

@@ -8,7 +8,7 @@ export interface NeededRight {
   unconditional?: true;
 }
 
-/** What callers need before an operation reads their body or query. `nothing`: all callers that its access admits. */
+/** What callers need before an operation reads their body or query. `nothing`: no more than its access requires. */
 export type Need = 'nothing' | 'administrator' | NeededRight;
 
 /**

@@ -66,7 +66,7 @@ const exampleProfile = {
 
 export const ProfileResponse = named('ProfileResponse', Data(Profile, exampleProfile));
 
-/** The service checks the lengths, because they have a separate error code. */
+/** The service checks the lengths, because values that are too long have a separate error code. */
 export const ProfileChanges = named(
   'ProfileChanges',
   Type.Partial(

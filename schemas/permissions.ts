@@ -76,7 +76,7 @@ export const permissionSchemas = collectionSchemas({
   },
 });
 
-/** What a caller may do with a collection by one action. */
+/** To what extent a caller may perform one action on a collection. */
 export const ActionAccess = named(
   'ActionAccess',
   Closed({

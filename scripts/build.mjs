@@ -55,7 +55,7 @@ const { outputFiles: serviceFiles } = await build({
   entryPoints: [join(root, 'server.ts')],
   outdir,
   bundle: true,
-  // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded with the first passkey.
+  // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded on first use.
   external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions', '@simplewebauthn/server'],
   banner: { js: commonJs },
   plugins: [
@@ -114,7 +114,7 @@ function keepPlaces({ onLoad }) {
   });
 }
 
-/** Code that a start loads only on demand stays outside the bundle, where the first build or its package has put it. */
+/** Code that is loaded only on demand stays outside the bundle, where the first build or its package has put it. */
 function leaveForLater({ onLoad, onResolve }) {
   onResolve({ filter: /^\.\/sdk\.js$/ }, ({ kind, resolveDir }) => {
     if (kind !== 'dynamic-import') return;
@@ -146,7 +146,7 @@ function writeIfChanged(path, contents) {
   renameSync(draft, path);
 }
 
-/** Copies a file to the same place under `dist/`; or all files of a folder, and deletes any others there. */
+/** Copies a file, or all files of a folder, to the same place under `dist/`. Deletes any other files in the copied folder. */
 function copyIfChanged(path) {
   const source = join(root, path);
   if (!statSync(source).isDirectory()) return writeIfChanged(join(outdir, path), readFileSync(source));

@@ -106,7 +106,7 @@ export const readDocument = (): Described => parse(readFileSync('openapi.yaml', 
 /**
  * The lines of `docs/conformance.md` that the last run of a suite has not confirmed, and the outcomes of `openapi.yaml` that it
  * does not list.
- * @param isRun whether the suite runs a test file; the proofs in the others are those of the other engine
+ * @param isRun whether the suite runs a test file; the other files prove outcomes on the other engine
  */
 export function missingProofs(suite: string, isRun: (file: string) => boolean = () => true): string[] {
   const seen = seenOutcomes(suite);

@@ -1,4 +1,4 @@
-// Applies the faults of `test/mutations` one after the other, each in a copy of the tree, and runs the tests that must detect it:
+// Applies each of the faults in `test/mutations` to a copy of the tree, and runs the tests that must detect it:
 // `npm run test:mutations [part of an id, of a file or of a fault …]`. A fault survives if no test with its advisory in the title
 // detects it; no fault may survive. Faults that only PostgreSQL reveals require DATABASE_URL and are skipped without it.
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -82,7 +82,7 @@ function runNode(
 /** The environment selects one engine and inherits none of the shell's settings for the service. */
 function environment(engine: Engine): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
-  // In seconds. Generous, because tests are slow on a busy machine, and one that times out detects nothing.
+  // TAP_TIMEOUT is in seconds. It is generous, because tests are slow on a busy machine, and one that times out detects nothing.
   const variables = {
     PATH,
     HOME,

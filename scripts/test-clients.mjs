@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.tmp/clients');
-/** The clients of orval that are tested. */
+/** The orval clients that are tested. */
 const orval = ['fetch', 'axios', 'react-query'];
 const journeys = ['openapi-fetch', 'hey-api', 'swagger-typescript-api', ...orval.map((client) => `orval-${client}`)];
 const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };

@@ -1,7 +1,7 @@
 /**
  * Lists the failures in a TAP report: failed assertions, and tests that failed without one.
  * @param report the text of the report, in which the processes of `scripts/test-worker.mjs` are the outermost tests
- * @returns for each failure, its title after the names of its file and tests, its location, and what tap says about it
+ * @returns for each failure, its title preceded by the names of its file and tests, its location, and what tap says about it
  */
 export function failuresIn(report) {
   const lines = report.split('\n');

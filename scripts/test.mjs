@@ -2,7 +2,7 @@
 // file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs
 // the tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
 // available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and
-// `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or take long.
+// `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or are slow.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -28,7 +28,7 @@ const { TEST_ENGINE: wanted = 'embedded' } = process.env;
 const engine =
   { browser: process.env.DATABASE_URL ? 'postgres' : 'embedded', process: wanted, long: wanted }[suite] ?? suite;
 const jobs = Number(process.env.TEST_JOBS ?? availableParallelism() + 1);
-/** How much of the failures is repeated at the end. */
+/** How many failures, and how many lines of each, are repeated at the end. */
 const maxFailures = 20;
 const maxDetails = 40;
 /** The last error output of the tests, for failures outside of a test. */
@@ -37,7 +37,7 @@ let errorOutput = '';
 const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
 /**
  * Tests that hardly depend on the engine, as files or folders. When all tests run, each of these runs on one engine only, the more
- * demanding one if they differ.
+ * demanding one if the engines differ.
  */
 const onOneEngine = {
   embedded: [
@@ -72,7 +72,7 @@ const onOneEngine = {
 };
 
 /**
- * Tests that `--everyday` leaves out: they try hundreds of cases, measure what something costs, or wait for long. `bash .ci/run all`
+ * Tests that `--everyday` leaves out: they try hundreds of cases, measure what something costs, or wait a long time. `bash .ci/run all`
  * runs them.
  */
 const notEveryday = [
@@ -128,7 +128,7 @@ const notEveryday = [
   'tokens/hostile-',
 ];
 
-/** Of the other tests of processes, `--everyday` runs these on the embedded engine, and the rest on PostgreSQL, where services start faster. */
+/** Of the other process tests, `--everyday` runs these on the embedded engine, and the rest on PostgreSQL, where services start faster. */
 const everydayOnEmbedded = [
   ...onOneEngine.embedded,
   'process/crash.test.js',
@@ -136,7 +136,7 @@ const everydayOnEmbedded = [
   'process/mail-kills.test.js',
 ];
 
-/** @param list files, or the starts of their names */
+/** @param list files, or prefixes of their names */
 const isListed = (file, list) => list.some((start) => file.startsWith(start));
 const otherEngine = engine === 'embedded' ? 'postgres' : 'embedded';
 

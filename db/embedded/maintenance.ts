@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-/** Bytes of the write-ahead log that trigger a checkpoint: few enough that it takes some tens of milliseconds. */
+/** Bytes of the write-ahead log that trigger a checkpoint: few enough that it takes only tens of milliseconds. */
 const maxLog = 32 * 1024 * 1024;
 
 /** Changed rows, in addition to a fifth of the table, that trigger a vacuum or an analyze. */

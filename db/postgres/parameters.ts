@@ -83,12 +83,12 @@ export function parameterFaults(url: string): string[] {
   return faults;
 }
 
-/** The authorities that Node trusts. */
+/** Whether a parameter selects the authorities that Node trusts. */
 const isSystem = (name: string, file: string) => name === 'sslrootcert' && file === 'system';
 
 /**
- * Takes the parameters from a URL that the driver (3.4.9) does not handle correctly. It accepts a standby as `read-write` and, while
- * there is no primary, tries the other servers in a loop without a pause. It ignores certificates.
+ * Takes from a URL the parameters that the driver (3.4.9) does not handle correctly. The driver accepts a standby as `read-write`
+ * and, while there is no primary, tries the other servers in a loop without a pause. It ignores certificates.
  */
 export function takeOwnParameters(url: string): OwnParameters {
   const { place, parameters } = split(url);

@@ -15,16 +15,16 @@ export interface PostgresPool {
   readonly client: postgres.Sql;
   /** The same for one caller, limited to half of the connections. */
   clientOf(caller: string): postgres.Sql;
-  /** The same for maintenance: its statements are not cancelled, and a connection may be silent for longer. */
+  /** The same for maintenance: its statements are not canceled, and a connection may be silent for longer. */
   readonly maintenanceClient: postgres.Sql;
   /**
    * Starts to enforce time limits: a connection is closed when a response takes too long.
-   * @param statementTimeout milliseconds after which a statement is cancelled
+   * @param statementTimeout milliseconds after which a statement is canceled
    */
   limitWaiting(statementTimeout?: number): void;
   /** Runs statements without parameters on one connection. A transaction that they leave open is rolled back. */
   runScript(text: string): Promise<{ rows: Record<string, unknown>[] }>;
-  /** The number of tasks that hold a connection, that wait for one, and the maximum number of connections. */
+  /** The numbers of running and waiting tasks, and the maximum number of connections. */
   load(): { running: number; waiting: number; max: number };
   /** Waits a limited time for running work to finish, then closes all connections. */
   close(): Promise<void>;
@@ -48,12 +48,12 @@ export interface PoolOptions {
 type Statement = [text: string, parameters?: Parameters<postgres.Sql['unsafe']>[1]];
 
 /** Who the work is for. */
-interface Sending {
+interface SendOptions {
   caller?: string;
   isMaintenance?: boolean;
 }
 
-/** Work that waits for a connection, and the time since when it has waited. */
+/** Work that waits for a connection, and when it started to wait. */
 interface Waiting {
   work: Work<unknown>;
   since: number;
@@ -70,7 +70,7 @@ interface Use {
   /** Statements that have been sent and have a time limit. */
   statements: Set<{ query: { state?: CancelKey }; deadline: number }>;
   /** Settles when the last cancel request has been delivered. */
-  cancelling?: Promise<void>;
+  canceling?: Promise<void>;
 }
 
 /** Milliseconds that a connection may be silent during maintenance: deleting many rows takes time. */
@@ -93,11 +93,11 @@ export function createPostgresPool(
   const busy = new Map<PostgresConnection, Use>();
   /** The most recently used connection is reused first, so that surplus connections become idle and are closed. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
-  let timeoutMs = Number.POSITIVE_INFINITY;
-  let timeout = Number.POSITIVE_INFINITY;
+  let silenceTimeoutMs = Number.POSITIVE_INFINITY;
+  let statementTimeoutMs = Number.POSITIVE_INFINITY;
   let isClosing = false;
   const timeoutFor = (isMaintenance: boolean) =>
-    isMaintenance ? Math.max(timeoutMs, maintenanceTimeoutMs) : timeoutMs;
+    isMaintenance ? Math.max(silenceTimeoutMs, maintenanceTimeoutMs) : silenceTimeoutMs;
 
   const queue = fastq.promise(async ({ work, since, isMaintenance }: Waiting) => {
     const begun = performance.now();
@@ -108,7 +108,9 @@ export function createPostgresPool(
     busy.set(connection, use);
     try {
       return await connection.use((sql) =>
-        sql.options.prepare === isKept ? work(sql, use) : decide(sql).then(() => work(sql, use)),
+        sql.options.prepare === supportsPrepared
+          ? work(sql, use)
+          : detectPrepareSupport(sql).then(() => work(sql, use)),
       );
     } catch (error) {
       // The server is a standby. Right after a failover, host names and proxies may still lead to one.
@@ -118,15 +120,15 @@ export function createPostgresPool(
       busy.delete(connection);
       const now = performance.now();
       // A cancel request that arrives late would stop the next statement on the connection.
-      if (use.cancelling) void use.cancelling.then(() => connection.end());
+      if (use.canceling) void use.canceling.then(() => connection.end());
       else if (now - connection.opened > lifetime && !isClosing) void connection.end();
       else if (!connection.isLost) idle.push({ connection, since: now });
     }
   }, max);
   const withinShare = createShares(Math.max(1, Math.floor(max / 2)));
-  const onConnection = async <T>(work: Work<T>, { caller, isMaintenance = false }: Sending = {}): Promise<T> => {
+  const onConnection = async <T>(work: Work<T>, { caller, isMaintenance = false }: SendOptions = {}): Promise<T> => {
     if (isClosing) throw new ConnectionError('ECONNRESET', 'the connections are closed');
-    // Another request's completion starts waiting work, so bind the work to its own async context for observation.
+    // The completion of another request triggers this work, so bind the work to its own async context for observation.
     const bound = observe || onEnd || comment ? AsyncResource.bind(work) : work;
     const waiting = { work: bound, since: performance.now(), isMaintenance };
     const done = () => queue.push(waiting) as Promise<T>;
@@ -154,23 +156,23 @@ export function createPostgresPool(
 
   const preparing = createPreparing();
   /** Undefined until the first connection has determined it; connections opened in the meantime do not prepare statements. */
-  let isKept: boolean | undefined = servers.target.prepare === false ? false : undefined;
+  let supportsPrepared: boolean | undefined = servers.target.prepare === false ? false : undefined;
   /** Sets the option on the driver, because the driver itself prepares the statements that end a transaction. */
-  const decide = async (sql: postgres.Sql) => {
-    if (isKept === undefined) {
-      isKept = false;
+  const detectPrepareSupport = async (sql: postgres.Sql) => {
+    if (supportsPrepared === undefined) {
+      supportsPrepared = false;
       try {
-        isKept = await isPreparedKept(sql);
+        supportsPrepared = await isPreparedKept(sql);
       } catch (error) {
         // A server that does not understand the question gets no prepared statements. Any other error is a fault of this
         // connection, so the next one asks again.
         if (!/^(42|0A)/.test(sqlStateOf(error) ?? '')) {
-          isKept = undefined;
+          supportsPrepared = undefined;
           throw error;
         }
       }
     }
-    Object.assign(sql.options, { prepare: isKept === true });
+    Object.assign(sql.options, { prepare: supportsPrepared === true });
   };
   const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
     const note = comment?.();
@@ -184,9 +186,12 @@ export function createPostgresPool(
   };
 
   /** Waits for a statement, which {@link cancelSlow} cancels when it takes too long. */
-  const inTime = async <T>(query: PromiseLike<T> & { state?: CancelKey }, { isMaintenance, statements }: Use) => {
+  const withTimeLimit = async <T>(
+    query: PromiseLike<T> & { state?: CancelKey },
+    { isMaintenance, statements }: Use,
+  ) => {
     if (isMaintenance) return query;
-    const statement = { query, deadline: performance.now() + timeout };
+    const statement = { query, deadline: performance.now() + statementTimeoutMs };
     statements.add(statement);
     try {
       return await query;
@@ -202,7 +207,7 @@ export function createPostgresPool(
         if (now < deadline || !query.state) continue;
         // A pooler ignores the request while the statement is still waiting in it for a server, so the request is repeated.
         statement.deadline = now + 1_000;
-        use.cancelling = connection.cancel(query.state).catch((error) => connection.destroy(error as Error));
+        use.canceling = connection.cancel(query.state).catch((error) => connection.destroy(error as Error));
       }
     }
   };
@@ -219,14 +224,14 @@ export function createPostgresPool(
   };
   const measured = <T>([text]: Statement, run: () => Promise<T>) => (onEnd ? timed(onEnd, text, run) : run());
   const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
-    measured(statement, () => inTime(send(on, statement), use));
+    measured(statement, () => withTimeLimit(send(on, statement), use));
   const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
-    measured(statement, () => inTime(send(on, statement).values(), use));
+    measured(statement, () => withTimeLimit(send(on, statement).values(), use));
 
   /** The only option that Drizzle sets is `prepare`, which is decided here. */
   const client = {
     options: types,
-    unsafe: (text: Statement[0], parameters?: Statement[1], sending?: Sending) => {
+    unsafe: (text: Statement[0], parameters?: Statement[1], sending?: SendOptions) => {
       const statement: Statement = [text, parameters];
       return lazily(
         statement,
@@ -234,7 +239,7 @@ export function createPostgresPool(
         () => onConnection((sql, use) => valuesOf(sql, statement, use), sending),
       );
     },
-    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: Sending) =>
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) =>
       onConnection(async (sql, use) => {
         let worked = 0;
         const result = await sql.begin(async (tx) => {
@@ -254,7 +259,7 @@ export function createPostgresPool(
       }, sending),
     end: close,
   };
-  const clientFor = (sending: Sending) =>
+  const clientFor = (sending: SendOptions) =>
     ({
       ...client,
       unsafe: (...[text, parameters]: Statement) => client.unsafe(text, parameters, sending),
@@ -290,11 +295,12 @@ export function createPostgresPool(
     clientOf: (caller) => clientFor({ caller }),
     maintenanceClient: clientFor({ isMaintenance: true }),
     limitWaiting: (statementTimeout = Number.POSITIVE_INFINITY) => {
-      timeout = statementTimeout;
+      statementTimeoutMs = statementTimeout;
       clearInterval(cancellation);
-      if (Number.isFinite(timeout)) cancellation = setInterval(cancelSlow, Math.min(1_000, timeout / 5)).unref();
+      if (Number.isFinite(statementTimeoutMs))
+        cancellation = setInterval(cancelSlow, Math.min(1_000, statementTimeoutMs / 5)).unref();
       // A statement may be silent for as long as it may run.
-      timeoutMs = Math.max(answerTimeout, Number.isFinite(timeout) ? timeout + 5_000 : 0);
+      silenceTimeoutMs = Math.max(answerTimeout, Number.isFinite(statementTimeoutMs) ? statementTimeoutMs + 5_000 : 0);
     },
     runScript,
     load: () => ({ running: queue.running(), waiting: queue.length(), max }),

@@ -7,9 +7,9 @@ export interface Preparing {
 }
 
 /**
- * A prepared statement saves the server from parsing and planning it, and the driver a round trip. But it stays on its connection
- * for as long as the connection lives, and callers can influence the texts of some statements. So a statement is prepared from
- * its second use on, and their number is limited: once the limit is reached, other statements are sent unprepared.
+ * Preparing a statement saves the server parsing and planning, and the driver a round trip. But a prepared statement stays on its
+ * connection for as long as the connection lives, and callers can influence the texts of some statements. So a statement is prepared
+ * only from its second use on, and only up to a limit. Beyond it, other statements are sent unprepared.
  * @param max maximum number of prepared statements
  * @param noted how many other statements are remembered, to recognize their second use
  */
@@ -42,9 +42,9 @@ const question = `select pg_backend_pid() as session, string_agg(name, ' ') as n
 
 /**
  * Whether a statement prepared on a connection is still there when the connection is used again. Behind a pooler with transaction
- * pooling, the next use may run in another server session. A pooler is recognized by the process id that it reported, which it
- * has made up. A pooler that tracks prepared statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) gives them
- * other names in the server session.
+ * pooling, the next use may run in another server session. A pooler is recognized by the process id that it reports, which is made
+ * up. A pooler that tracks prepared statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) gives them other names in
+ * the server session.
  */
 export async function isPreparedKept(sql: Pick<postgres.Sql, 'unsafe'>): Promise<boolean> {
   const options = { prepare: true, simple: false } as { prepare: true };

@@ -13,18 +13,18 @@ const lockNotAvailable = '55P03';
 
 const column: UserColumn = (name) => sql`${sql.identifier(name)}`;
 // Every search also reads the index entries that wait to be merged, so keep that list small (in kB).
-const byThreeLetters = sql`using gin (${userSearch.texts(column)} gin_trgm_ops) with (gin_pending_list_limit = 256)`;
+const trigramIndex = sql`using gin (${userSearch.texts(column)} gin_trgm_ops) with (gin_pending_list_limit = 256)`;
 
 const indexes: Record<string, SQL> = {
-  texts: byThreeLetters,
+  texts: trigramIndex,
   addresses: sql`using btree ((${userSearch.beforeAt(column)}))`,
-  other_addresses: sql`${byThreeLetters} where ${userSearch.hasOtherAt(column)}`,
+  other_addresses: sql`${trigramIndex} where ${userSearch.hasOtherAt(column)}`,
 };
 
 const prefix = 'users_search_';
 
 /**
- * Creates the indexes for searches by three letters and more (pg_trgm) and by address, and drops those of other versions. On a
+ * Creates the indexes for searches by three or more letters (pg_trgm) and by address, and drops those of other versions. On a
  * server that does not permit the extension, searches work without the indexes but take longer.
  * @returns whether the indexes exist
  */

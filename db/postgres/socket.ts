@@ -42,7 +42,7 @@ export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not respon
 /** The server as error messages name it. */
 export const nameOf = ({ host, port, path }: PostgresServer): string => path ?? `${host}:${port}`;
 
-/** Adds the server to the message of a failed connection, because the failures of the operating system do not always name it. */
+/** Adds the server to the message of a failed connection, because the errors of the operating system do not always name it. */
 export function nameServer(error: Error, server: PostgresServer): Error {
   if (error.message.startsWith(nameOf(server))) return error;
   // Node tries all addresses of a host, and reports all failures together, without a message.

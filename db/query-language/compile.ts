@@ -39,7 +39,7 @@ export interface Compiler {
   /** Whether the caller may name the field at all. */
   readable(row: Row, name: string): boolean;
   /** Whether a row is the one with this key. */
-  isKeyOf(row: Row, key: SQL): SQL;
+  hasKey(row: Row, key: SQL): SQL;
   /** Whether the caller may see the row. */
   visible(row: Row): SQL;
   /** Whether the row matches a filter, evaluated on what the caller may read. */
@@ -58,8 +58,8 @@ const any = (conditions: SQL[]): SQL =>
   conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
 
 /**
- * Maximum number of comparisons and rows in a statement. The conditions of a query are limited when it is parsed, but rules of
- * permissions multiply with them.
+ * Maximum number of comparisons and rows in a statement. The conditions of a query are limited when it is parsed, but permission
+ * rules multiply them.
  */
 const maxParts = 5000;
 
@@ -157,7 +157,7 @@ export function createCompiler(access: AccessView): Compiler {
 
       readable: (row, name) => isReadable(view(row.collection.name), name),
 
-      isKeyOf: (row, key) => sql`${sql.identifier(row.alias)}.${sql.identifier('id')} = ${key}`,
+      hasKey: (row, key) => sql`${sql.identifier(row.alias)}.${sql.identifier('id')} = ${key}`,
 
       visible: (row) => condition(row, view(row.collection.name)) ?? sql`true`,
 
@@ -225,7 +225,7 @@ export function createCompiler(access: AccessView): Compiler {
             filter.filter,
             (value) =>
               reach(
-                sql`(select ${value} from ${compiler.source(item)} where ${compiler.isKeyOf(item, here)} and ${compiler.visible(item)})`,
+                sql`(select ${value} from ${compiler.source(item)} where ${compiler.hasKey(item, here)} and ${compiler.visible(item)})`,
               ),
             (test) =>
               reachTest(

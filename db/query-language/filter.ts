@@ -146,7 +146,7 @@ function parseCondition(name: string, field: Field, key: string, value: unknown,
 }
 
 /** Counts a condition with this number of values, and checks the limits. */
-function spend({ limits, counts }: Context, values: number): void {
+function countCondition({ limits, counts }: Context, values: number): void {
   counts.conditions++;
   counts.values += values;
   if (limits === null) return;
@@ -166,13 +166,13 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   });
   const opposite = { null: 'nnull', nnull: 'null', empty: 'nempty', nempty: 'empty' } as const;
   if (operator === 'null' || operator === 'nnull' || operator === 'empty' || operator === 'nempty') {
-    spend(context, 0);
+    countCondition(context, 0);
     return compare(flag(name, operator, value) ? operator : opposite[operator]);
   }
   const isMany = operator === 'in' || operator === 'nin' || operator === 'between' || operator === 'nbetween';
   if (isMany) {
-    const listed = manyOf(name, operator, value);
-    spend(context, listed.length);
+    const listed = parseValues(name, operator, value);
+    countCondition(context, listed.length);
     const given = listed.flatMap((item) => resolve(item, variables));
     // A variable without a value makes no condition true, not even a negative one.
     if (given.includes(null) || (given.length === 0 && listed.length > 0)) return unresolved;
@@ -182,7 +182,7 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
     } else if (values.length === 0) return { kind: 'never' };
     return compare(operator, values);
   }
-  spend(context, 1);
+  countCondition(context, 1);
   const [first, ...rest] = resolve(value, variables);
   if (rest.length > 0) throw invalidQuery(`${name}: _${operator} accepts only one value`);
   if (first === null || first === undefined || first === 'null') {
@@ -218,7 +218,7 @@ function flag(name: string, operator: string, value: unknown): boolean {
 const maxValues = 5000;
 
 /** Several values: as a list, as a JSON list, or as CSV. */
-function manyOf(name: string, operator: string, value: unknown): unknown[] {
+function parseValues(name: string, operator: string, value: unknown): unknown[] {
   let list: unknown = value;
   if (typeof value === 'string') {
     if (value.trim() === '') return [];

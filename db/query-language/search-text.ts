@@ -39,8 +39,8 @@ export const userSearch = {
 
 /**
  * A condition that is true for all users whose texts contain this term, in any letter case, and for few others. Use it in
- * addition to the exact condition. Of an address, only the part before the @ is searched, in an index sorted by it: nearly all
- * users share the letters of the domain, and many share the letters of a name.
+ * addition to the exact condition. If the term is an address, only the part before the @ is searched, in an index sorted by it:
+ * nearly all users share the letters of the domain, and many share the letters of a name.
  */
 export function mayContain(term: string, column: UserColumn): SQL {
   const containing = (part: string) => sql`${userSearch.texts(column)} ilike ${`%${literal(part)}%`}`;

@@ -1,7 +1,7 @@
 import { invalidQuery } from './invalid-query.js';
 import { isStorable } from './timestamps.js';
 
-/** The values of the dynamic variables of a filter in this request. */
+/** The values of a filter's dynamic variables in this request. */
 export interface Variables {
   now: Date;
   user: string | null;

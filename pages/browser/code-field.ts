@@ -19,7 +19,7 @@ export function enableCodeFields(root: ParentNode = document): void {
         if (code.length < 6) sent = '';
         return;
       }
-      // Once, so that users can correct a code that was rejected.
+      // Submit each code only once, so that users can correct a code that was rejected.
       sent = code;
       input.form?.requestSubmit();
     });

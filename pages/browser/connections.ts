@@ -56,7 +56,7 @@ export async function startConnections(): Promise<boolean> {
 
 const connectionsUrl = () => find<HTMLAnchorElement>('[data-to=connections]').href;
 
-/** Displays the outcome of connecting or disconnecting an account just before. */
+/** Displays the outcome if the user has just connected or disconnected an account. */
 export function showLinkOutcome(): void {
   const notice = new URLSearchParams(location.search).get('notice');
   if (page.reason !== undefined) pageAlert(failureText('link', new ApiFailure(page.reason)));

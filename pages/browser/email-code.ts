@@ -9,18 +9,18 @@ import { resendPause, startPause } from './resend-pause.js';
 import { failureText, text } from './texts.js';
 
 /** Milliseconds. The service forgets a code after this time. */
-const codeLifetime = 600_000;
+const codeLifetimeMs = 600_000;
 
-/** The code that was requested, kept in the history state, so that users who look at the email meanwhile can continue after a reload. */
-interface Request {
+/** The request for a code, kept in the history state, so that users who leave to read the email can continue after a reload. */
+interface CodeRequest {
   email: string;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
 /**
- * Signing in with a code from an email. The service does not reveal whether the address belongs to a user, so the page continues in
- * the same way for every address.
+ * Lets users sign in with a code from an email. The service does not reveal whether the address belongs to a user, so the page
+ * continues in the same way for every address.
  */
 export function startEmailCode(settled: Promise<void>): void {
   const address = find<HTMLInputElement>('#email');
@@ -123,11 +123,11 @@ function requestWithButton(address: HTMLInputElement, request: () => Promise<voi
   });
 }
 
-function remember(request: Request | undefined): void {
+function remember(request: CodeRequest | undefined): void {
   history.replaceState({ ...history.state, emailCode: request }, '');
 }
 
-function remembered(): Request | undefined {
-  const request = (history.state as { emailCode?: Request } | null)?.emailCode;
-  return request && Date.now() - request.at < codeLifetime ? request : undefined;
+function remembered(): CodeRequest | undefined {
+  const request = (history.state as { emailCode?: CodeRequest } | null)?.emailCode;
+  return request && Date.now() - request.at < codeLifetimeMs ? request : undefined;
 }

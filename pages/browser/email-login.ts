@@ -13,7 +13,7 @@ export function startEmailLogin(): void {
 
   const login = (otp?: string) =>
     callWithCookie('POST', '/auth/email', { token, mode: 'session', ...(otp ? { otp } : {}) });
-  const isExplained = (failure: unknown) => {
+  const handleFailure = (failure: unknown) => {
     const isUsed = failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS';
     if (!isUsed && !isLinkFailure(failure)) return false;
     showDeadLink('email_login', token, failure.code);
@@ -23,6 +23,6 @@ export function startEmailLogin(): void {
   handleForm('#email-login', 'email_login', async () => {
     // End an earlier session in this browser, which may be that of another user.
     if (page.hasSession) await endSession().catch(() => {});
-    await signIn(login, page.redirect, isExplained);
+    await signIn(login, page.redirect, handleFailure);
   });
 }

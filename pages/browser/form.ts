@@ -84,7 +84,7 @@ export function handleForm(
       element.removeAttribute('aria-busy');
     }
   });
-  // The buttons are disabled until now, because the form has no action without this script.
+  // The buttons were disabled until now, because the form has no action without this script.
   for (const button of element.querySelectorAll<HTMLButtonElement>('button[type=submit]')) button.disabled = false;
   element.closest('dialog')?.addEventListener('close', form.clear);
   return form;
@@ -109,7 +109,7 @@ function isValid(form: HTMLFormElement): boolean {
   return first === undefined;
 }
 
-/** Displays at a field what is wrong with it. @returns whether nothing is */
+/** Displays at a field what is wrong with it. @returns whether the field is valid */
 export function isFilledIn(input: HTMLInputElement | HTMLSelectElement): boolean {
   const fault = faultOf(input);
   showFault(input, fault);

@@ -12,7 +12,7 @@ const linkFailures = new Set(['INVALID_TOKEN', 'TOKEN_EXPIRED', 'FORBIDDEN', 'IN
 export const isLinkFailure = (failure: unknown): failure is ApiFailure =>
   failure instanceof ApiFailure && linkFailures.has(failure.code);
 
-/** A link in an email that can be used. */
+/** A usable link from an email. */
 export interface OpenLink {
   token: string;
   /** The address of the user; empty if it is not known. */

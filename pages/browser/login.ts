@@ -17,7 +17,7 @@ const notices = { 'signed-out': 'status_signed_out', deleted: 'status_deleted', 
 
 export async function startLogin(): Promise<void> {
   await restoreQuery();
-  const settled = page.hasSession ? settleSession() : Promise.resolve();
+  const settled = page.hasSession ? checkExistingSession() : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
   forgetPasswordLogin();
@@ -37,7 +37,7 @@ export async function startLogin(): Promise<void> {
 /**
  * Redirects users who are already signed in. Clears the session cookie if it is no longer valid.
  */
-async function settleSession(): Promise<void> {
+async function checkExistingSession(): Promise<void> {
   try {
     await callInSession('GET', '/users/me?fields=id');
   } catch (failure) {
@@ -59,7 +59,7 @@ function startPasswordLogin(settled: Promise<void>): void {
       });
     } catch (failure) {
       const isOtpFailure = failure instanceof ApiFailure && failure.code === 'INVALID_OTP';
-      if (!isOtpFailure || code) throw onlyOnItsStep(form, failure);
+      if (!isOtpFailure || code) throw returnToPasswordStep(form, failure);
       find('[data-help]').hidden = true;
       switchTo(form, 'code');
       return;
@@ -86,7 +86,7 @@ function credentials({ element }: FormControl, { email, password }: Record<strin
 }
 
 /** Returns to the step with the password if the failure is about the password. */
-function onlyOnItsStep(form: FormControl, failure: unknown): unknown {
+function returnToPasswordStep(form: FormControl, failure: unknown): unknown {
   if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') {
     switchTo(form, 'credentials');
     find('[data-help]').hidden = false;

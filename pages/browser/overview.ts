@@ -7,27 +7,27 @@ import { text } from './texts.js';
 /** Displays the state of the account: who the user is, and how the account is protected. */
 export function drawOverview({ me, mustSetUpTfa, hasSelfService }: OwnAccount): void {
   const name = [me.first_name, me.last_name].filter(Boolean).join(' ');
-  const say = (selector: string, content: string) => {
+  const setText = (selector: string, content: string) => {
     for (const place of document.querySelectorAll(selector)) place.textContent = content;
   };
   const showIf = (selector: string, isShown: boolean) => {
     for (const place of document.querySelectorAll<HTMLElement>(selector)) place.hidden = !isShown;
   };
 
-  say('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
-  say('[data-full-name]', name || (me.email ?? ''));
-  say('[data-own-email]', name ? (me.email ?? '') : '');
-  say('[data-name-value]', name || text('status_not_set'));
-  say('[data-email-value]', me.email ?? text('status_not_set'));
+  setText('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
+  setText('[data-full-name]', name || (me.email ?? ''));
+  setText('[data-own-email]', name ? (me.email ?? '') : '');
+  setText('[data-name-value]', name || text('status_not_set'));
+  setText('[data-email-value]', me.email ?? text('status_not_set'));
   showIf('[data-email-verified]', me.email !== null && me.email_verified);
   showIf('[data-email-unverified]', me.email !== null && !me.email_verified);
   showIf('[data-email-none]', me.email === null);
   showIf('[data-pending]', me.pending_email !== null);
-  say(
+  setText(
     '[data-pending-email]',
     me.pending_email === null ? '' : text('status_email_pending', { email: me.pending_email }),
   );
-  say('[data-language-value]', languageName(me.language));
+  setText('[data-language-value]', languageName(me.language));
 
   showIf('[data-tfa-on]', me.tfa_enabled);
   showIf('[data-tfa-off]', !me.tfa_enabled);
@@ -39,9 +39,9 @@ export function drawOverview({ me, mustSetUpTfa, hasSelfService }: OwnAccount): 
   showIf('[data-self-service]', hasSelfService);
   for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email ?? '';
 
-  say('[data-summary=profile]', me.email ?? '');
-  say('[data-summary=security]', text(me.tfa_enabled ? 'status_summary_tfa_on' : 'status_summary_tfa_off'));
-  say('[data-summary=connections]', me.providers.map(labelOf).join(', '));
+  setText('[data-summary=profile]', me.email ?? '');
+  setText('[data-summary=security]', text(me.tfa_enabled ? 'status_summary_tfa_on' : 'status_summary_tfa_off'));
+  setText('[data-summary=connections]', me.providers.map(labelOf).join(', '));
 }
 
 /** Up to two letters that stand for a person. Some letters consist of several code points. */

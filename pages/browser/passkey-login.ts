@@ -10,9 +10,9 @@ import { signIn } from './sign-in.js';
 import { failureText } from './texts.js';
 
 /** Milliseconds. A challenge is valid for a little longer. */
-const renewedAfter = 240_000;
+const renewedAfterMs = 240_000;
 
-/** Signing in with a passkey: with a button, and from the suggestions of the browser in the field for the address. */
+/** Lets users sign in with a passkey: with a button, or from the suggestions that the browser shows in the address field. */
 export function startPasskeyLogin(settled: Promise<void>): void {
   if (!canUsePasskeys()) return;
   const button = find<HTMLButtonElement>('[data-passkey-sign-in]');
@@ -25,7 +25,7 @@ export function startPasskeyLogin(settled: Promise<void>): void {
     prepareCode(startOver);
     const login = (otp?: string) =>
       callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
-    await signIn(login, page.redirect, isExplained);
+    await signIn(login, page.redirect, handleFailure);
   };
   const explain = (failure: unknown) => {
     alert.textContent = failureText('passkey', failure);
@@ -34,17 +34,17 @@ export function startPasskeyLogin(settled: Promise<void>): void {
     showPart('form');
     void startSuggestions();
   };
-  /** If the passkey is no longer accepted when the user enters the code, for example because it took too long, a code is of no use. */
-  const isExplained = (failure: unknown): boolean => {
+  /** If the passkey is no longer accepted, for example because the user took too long to enter the code, a code is of no use. */
+  const handleFailure = (failure: unknown): boolean => {
     if (!form.hidden || !(failure instanceof ApiFailure) || failure.code !== 'INVALID_CREDENTIALS') return false;
     startOver();
     explain(failure);
     return true;
   };
 
-  /** The button ends the suggestions, so they start again after it. So they do with a new challenge, before the old one expires. */
+  /** The button ends the suggestions, so they start again after it. They also restart with a new challenge before the old one expires. */
   const suggest = async () => {
-    const timer = setTimeout(suggest, renewedAfter);
+    const timer = setTimeout(suggest, renewedAfterMs);
     const credential = await usePasskey(true).catch(() => undefined);
     clearTimeout(timer);
     if (credential) await complete(credential).catch(explain);

@@ -108,7 +108,7 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   try {
     await draw();
   } catch (failure) {
-    // Users may not manage their own account.
+    // This user is not allowed to manage their own account.
     if (failure instanceof ApiFailure && failure.code === 'FORBIDDEN') return;
     throw failure;
   }

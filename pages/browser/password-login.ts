@@ -6,7 +6,7 @@ const key = `${page.base}/account/password-login`;
 
 /** Remembers in this tab that the user has signed in with a password. The account page then suggests a passkey. */
 export function rememberPasswordLogin(): void {
-  // Without storage, there is no suggestion. Users could not decline it for good.
+  // Without storage, there is no suggestion, because users could not decline it for good.
   if (canUsePasskeys()) ifAllowed(() => sessionStorage.setItem(key, 'yes'));
 }
 

@@ -14,7 +14,7 @@ import { failureText, text } from './texts.js';
 export type Proof = { password: string } | { otp: string } | { code: string } | { credential: object };
 
 /** The ways in which the user can prove their identity. */
-export interface Ways {
+export interface ProofWays {
   password: boolean;
   otp: boolean;
   /** With a code from an email. */
@@ -32,7 +32,7 @@ export interface Ways {
 export function createProofDialog(
   prove: (proof: Proof) => Promise<unknown>,
   requestCode: () => Promise<unknown>,
-): (ways: Ways) => Promise<boolean> {
+): (ways: ProofWays) => Promise<boolean> {
   const dialog = dialogNamed('proof');
   const submit = find('#proof .buttons', dialog);
   handleForm('#proof', 'proof', async ({ password = '', ...values }) => {
@@ -43,7 +43,7 @@ export function createProofDialog(
   const emailForm = createEmailProof(dialog, prove, requestCode);
   if (page.offers.passkeys) enablePasskeyProof(dialog, prove);
 
-  const show = ({ password, otp, email: hasEmail, passkey, providers }: Ways) => {
+  const show = ({ password, otp, email: hasEmail, passkey, providers }: ProofWays) => {
     emailForm.hidden = !hasEmail;
     find('[data-proof=password]', dialog).hidden = !password;
     find('[data-proof=otp]', dialog).hidden = !otp;
@@ -52,7 +52,7 @@ export function createProofDialog(
     if (place) place.hidden = !passkey;
     find('[data-proof-providers]', dialog).hidden = providers.length === 0;
     find('.providers', dialog).replaceChildren(...providers.map(providerLink));
-    // A divider only between a form and the buttons after it.
+    // Show a divider only between a form and the buttons after it.
     const dividers = [...dialog.querySelectorAll<HTMLElement>('[data-proof-or]')];
     const first = dividers.find(({ parentElement }) => !parentElement?.hidden);
     for (const divider of dividers) divider.hidden = divider !== first || (submit.hidden && !hasEmail);

@@ -25,7 +25,7 @@ export function rememberAttempt(provider: string, purpose: Purpose): void {
 export const attemptedProvider = (): string | undefined => stored()?.provider;
 
 /** Whether the user returned from a provider to prove their identity. */
-export const isBackWithProof = (): boolean => stored()?.purpose === 'proof';
+export const returnedForProof = (): boolean => stored()?.purpose === 'proof';
 
 export function forgetAttempt(): void {
   ifAllowed(() => sessionStorage.removeItem(key));

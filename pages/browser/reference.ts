@@ -36,7 +36,7 @@ window.fetch = async (input, init) => {
   return response;
 };
 
-/** OpenAPI 3.2 has a place for the method SEARCH, and the page supports it. */
+/** OpenAPI 3.2, which the page supports, has a place for the method SEARCH. */
 function showSearch(description: Description): Description {
   for (const path of Object.values(description.paths)) {
     const { 'x-search': search } = path;

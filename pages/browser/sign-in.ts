@@ -9,25 +9,25 @@ import { showPart } from './parts.js';
 import { rememberPasswordLogin } from './password-login.js';
 
 let codeForm: FormControl | undefined;
-/** Completes the login for which the page asks for a code. */
+/** Completes the login that is waiting for a code. */
 let submitCode: (otp: string) => Promise<void>;
 
 /**
  * Signs the user in, and asks for a code if the account requires one.
  * @param login called again with the code
- * @param isExplained displays a failure other than on the form; returns false for all others
+ * @param handleFailure displays certain failures outside the form and returns true for them; returns false for all others
  * @throws {ApiFailure} if the login without a code failed
  */
 export async function signIn(
   login: (otp?: string) => Promise<unknown>,
   to: string,
-  isExplained: (failure: unknown) => boolean = () => false,
+  handleFailure: (failure: unknown) => boolean = () => false,
 ): Promise<void> {
   const attempt = async (otp?: string) => {
     try {
       await login(otp);
     } catch (failure) {
-      if (isExplained(failure)) return;
+      if (handleFailure(failure)) return;
       throw failure;
     }
     await leaveTo(to);

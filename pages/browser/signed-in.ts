@@ -13,7 +13,7 @@ import { startPasskeys } from './passkeys.js';
 import { startPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
 import { startProfile } from './profile.js';
-import { forgetAttempt, isBackWithProof, restoreQuery } from './provider-attempt.js';
+import { forgetAttempt, restoreQuery, returnedForProof } from './provider-attempt.js';
 import { startSessions } from './sessions.js';
 import { failureText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
@@ -29,8 +29,8 @@ async function start(): Promise<void> {
   startPassword(account);
   startTwoFactor(account);
   startOwnData();
-  await startPasskeys(account);
-  startViews(await availableViews(account));
+  const [views] = await Promise.all([availableViews(account), startPasskeys(account)]);
+  startViews(views);
   showOutcome();
   if (new URLSearchParams(location.search).get('change') === 'password' && account.me.has_password) {
     openDialog('password');
@@ -55,9 +55,9 @@ async function useOwnLanguage({ me: { language } }: OwnAccount): Promise<void> {
   await leaveTo(withQuery(location.href, { lang: language }));
 }
 
-/** Displays the outcome of what the user did at a provider just before. */
+/** Displays the outcome of what the user has just done at a provider. */
 function showOutcome(): void {
-  if (!isBackWithProof()) showLinkOutcome();
+  if (!returnedForProof()) showLinkOutcome();
   else if (page.reason !== undefined) pageAlert(failureText('provider', new ApiFailure(page.reason)));
   // Without the notice, the user came back without signing in at the provider.
   else if (new URLSearchParams(location.search).get('notice') === 'proved') toast(text('status_proved'));

@@ -1,7 +1,7 @@
 import { find } from './dom.js';
 
 /** Milliseconds. Long enough to read the longest message twice. */
-const shownFor = 10_000;
+const shownForMs = 10_000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -13,10 +13,10 @@ export function toast(message: string): void {
   pageAlert('');
   timer = setTimeout(() => {
     place.textContent = '';
-  }, shownFor);
+  }, shownForMs);
 }
 
-/** Reports why an action failed that has no dialog of its own. */
+/** Reports why an action without a dialog of its own failed. */
 export function pageAlert(message: string): void {
   const place = find('main > [data-alert]');
   place.textContent = message;

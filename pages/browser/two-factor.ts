@@ -49,7 +49,7 @@ export function startTwoFactor(account: OwnAccount): void {
     await account.refresh();
     toast(text('status_tfa_on'));
     // Without a password, recovery codes require the next code from the app, so the user must request them.
-    if (password === undefined) return isSetUp();
+    if (password === undefined) return afterSetup();
     try {
       await showNewCodes({ password });
     } catch (failure) {
@@ -69,12 +69,12 @@ export function startTwoFactor(account: OwnAccount): void {
   });
 
   /** The rest of the account is available after the setup, and has to be loaded. */
-  const isSetUp = () => {
+  const afterSetup = () => {
     if (account.mustSetUpTfa) location.reload();
   };
   const listCodes = createCodeList(() => {
     void account.refresh();
-    isSetUp();
+    afterSetup();
     find('#recovery-renew').focus();
   });
   const showNewCodes = async (proof: object) => {

@@ -14,7 +14,7 @@ const openStatuses = new Set<unknown>(['active', 'invited', 'unverified']);
  * in which the account can be used or activated through a link. A caller who makes such a change must have all the rights of the
  * account.
  */
-export const opensAccount = ({ password, email, token, status }: Record<string, unknown>): boolean =>
+export const grantsAccountAccess = ({ password, email, token, status }: Record<string, unknown>): boolean =>
   password !== undefined || email !== undefined || token !== undefined || openStatuses.has(status);
 
 /** @throws {ApiError} FORBIDDEN when one of these users is an administrator */
@@ -31,18 +31,18 @@ export async function requireNoAdministrator(tx: Executor, keys: readonly Key[])
  * @param caller not an administrator, because administrators have all rights
  * @throws {ApiError} FORBIDDEN
  */
-export async function requireRightsOver(
+export async function requireRightsOverUsers(
   tx: Executor,
   caller: Caller,
   keys: ReadonlySet<Key>,
   now: Date,
 ): Promise<void> {
   if (keys.size === 0) return;
-  await requireRightsOf(tx, caller, await findPrincipalsAmong(tx, [...keys].map(String)), now);
+  await requireRightsOverPrincipals(tx, caller, await findPrincipalsAmong(tx, [...keys].map(String)), now);
 }
 
 /** Like `requireRightsOver`, for users who are already loaded or are about to be created. */
-export async function requireRightsOf(
+export async function requireRightsOverPrincipals(
   executor: Executor,
   caller: Caller,
   principals: readonly PrincipalRecord[],

@@ -5,7 +5,7 @@ import type { Variables } from '../../db/query-language/variables.js';
 import { ruleOf } from './write-grants.js';
 
 /** The policies of a user, and the values of the variables in their rules. */
-export interface Holder {
+export interface RightsHolder {
   policies: readonly PolicyRecord[];
   variables: Variables;
 }
@@ -21,17 +21,17 @@ interface Right {
 
 /**
  * Whether a holder has rights that the other one lacks. The holder's rights over their own user are ignored, because a caller who
- * may change that account already has as many rights over it. In doubt, the result is true: rules are compared as they are
+ * may change that account already has as many rights over it. When in doubt, the result is true: rules are compared as they are
  * written, not by the items that they select.
  */
-export function hasMoreRights(holder: Holder, other: Holder): boolean {
+export function hasMoreRights(holder: RightsHolder, other: RightsHolder): boolean {
   const existing = rightsOfHolder(other);
   return rightsOfHolder(holder).some(
     (right) => !isOverSelf(right, holder.variables) && !right.fields.every((field) => isHeld(right, field, existing)),
   );
 }
 
-function rightsOfHolder({ policies, variables }: Holder): Right[] {
+function rightsOfHolder({ policies, variables }: RightsHolder): Right[] {
   return policies
     .flatMap(({ permissions }) => permissions)
     .map(({ collection, action, fields, permissions, validation }) => ({

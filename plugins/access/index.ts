@@ -16,7 +16,7 @@ declare module 'fastify' {
     hasMetricsToken(request: Pick<FastifyRequest, 'headers'>): boolean;
   }
   interface FastifyRequest {
-    /** The authenticated user; null: an anonymous caller. */
+    /** The authenticated user; null for an anonymous caller. */
     principal: Principal | null;
     /** The authenticated user, on routes that require one. */
     currentUser: Principal;
@@ -99,7 +99,7 @@ export const accessPlugin = plugin(
     });
 
     app.addHook('onResponse', async ({ principal }) => {
-      if (principal) lastAccess.note(principal);
+      if (principal) lastAccess.recordRequest(principal);
     });
   },
   {
@@ -108,7 +108,7 @@ export const accessPlugin = plugin(
   },
 );
 
-/** The fields that a route will return of the caller's own row, if they can be determined this early. */
+/** The fields of the caller's own row that a route will return, if they can be determined this early. */
 function ownFields({ routeOptions, query }: FastifyRequest): readonly string[] | undefined {
   const { fields, meta } = query as { fields?: unknown; meta?: unknown };
   return routeOptions.config.readsOwnRow && meta === undefined ? plainFields(fields, collections.users) : undefined;

@@ -8,7 +8,7 @@ import { toApiError } from '../server/errors.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import type { Access } from './service.js';
 
-/** The caller of a route for monitoring, and how the service knows them. */
+/** The caller of a monitoring route, and how the service identified them. */
 export interface MonitoringCaller {
   principal: Principal | null;
   /** Set if the caller may see all details, but was not looked up in the database. */
@@ -20,8 +20,8 @@ const maxWait = 1_000;
 const tooLate = () => unavailable('database_timeout');
 
 /**
- * Identifies the callers of routes for monitoring. These routes must work when the database does not: they accept METRICS_TOKEN, and,
- * while the rights of a caller cannot be read, what their signed access token says about them.
+ * Identifies the callers of monitoring routes. These routes must work when the database does not, so they accept METRICS_TOKEN and,
+ * while a caller's rights cannot be read, the rights in the caller's signed access token.
  */
 export function createMonitoring(deps: {
   config: Pick<Config, 'METRICS_TOKEN'>;

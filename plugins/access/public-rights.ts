@@ -3,12 +3,12 @@ import { excessiveSettings } from '../../db/queries/access/administrators.js';
 import { ApiError } from '../../schemas/errors.js';
 
 /**
- * Checks the rights that the settings give to anonymous callers and to newly registered users. Call it after a change of the
+ * Checks the rights that the settings give to anonymous callers and to newly registered users. Call it after a change to the
  * settings, a role or a policy. The change must hold the lock of `lockAdministrators`, so that the later of two concurrent changes
  * sees the earlier one.
  * @throws {ApiError} UNPROCESSABLE_CONTENT when the public policy or the registration role grants more rights than is safe
  */
-export async function requireHarmlessSettings(tx: Executor): Promise<void> {
+export async function requireSafeSettings(tx: Executor): Promise<void> {
   const { publicPolicy, registrationRole } = await excessiveSettings(tx);
   if (publicPolicy) {
     throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'public_policy must not grant admin_access or app_access' });

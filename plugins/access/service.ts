@@ -7,8 +7,8 @@ import {
   type SessionPrincipalRecord,
 } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
-import { standingOf } from '../auth/sessions/standing.js';
-import { type Clock, shiftOf } from '../platform/clock.js';
+import { tokenStatusOf } from '../auth/sessions/standing.js';
+import { type Clock, clockOffset } from '../platform/clock.js';
 import { type Caller, type Principal, type Rights, rightsOf } from '../server/caller.js';
 import type { Client } from '../server/client-info.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
@@ -50,7 +50,11 @@ export function createAccess(deps: {
     if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;
     if (claims.generation === undefined) return found;
     const waited = performance.now() - arrived;
-    const standing = standingOf(claims.generation, found.session, { waited, shift: shiftOf(clock), gracePeriod });
+    const standing = tokenStatusOf(claims.generation, found.session, {
+      waited,
+      shift: clockOffset(clock),
+      gracePeriod,
+    });
     if (standing === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
     return standing === 'current' || standing === 'replaced' ? found : undefined;
   };
@@ -120,7 +124,7 @@ export function createAccess(deps: {
 }
 
 /**
- * Whether the caller may certainly read these fields of their own row, determined without a database query: a permission covers all
+ * Whether it is certain, without a database query, that the caller may read these fields of their own row: a permission covers all
  * users or the caller's own user. If the result is false, the row may still match the rule of another permission.
  */
 function seesOwnRow({ admin, app, policies }: Rights, fields: readonly string[]): boolean {

@@ -5,9 +5,9 @@ import {
   deleteLinkedUpTo,
   hashAt,
   hasUnlinked,
-  highestPlace,
+  highestPosition,
   insertChainEnds,
-  lastPlaceBefore,
+  lastPositionBefore,
   lockChainEnds,
   readChainEnds,
   readUnlinked,
@@ -39,27 +39,27 @@ export class BrokenChainError extends Error {
 }
 
 /**
- * Links the rows of the audit log in a chain. Writing a row never waits for other writers, because rows are linked later, in the
+ * Links the rows of the audit log into a chain. Writing a row never waits for other writers, because rows are linked later, in the
  * order in which they are found.
  */
 export function createChain({ db, signatures }: { db: Executor; signatures: Signatures }): Chain {
-  const sealed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: signatures.sign(endsOf(ends)) });
+  const signed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: signatures.sign(endsOf(ends)) });
 
-  /** Locks the ends of the chain, and verifies their seal. Returns undefined if another instance has locked them. */
+  /** Locks the ends of the chain, and verifies their signature. Returns undefined if another instance has locked them. */
   const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
     const found = await lockChainEnds(tx);
     if (found === 'busy') return undefined;
     if (found === undefined) {
-      if ((await highestPlace(tx)) !== null) {
+      if ((await highestPosition(tx)) !== null) {
         // Another instance may have started the chain since the first query. It writes positions and ends in the same transaction.
         if ((await readChainEnds(tx)) !== undefined) return undefined;
         throw new BrokenChainError('The row that marks the ends of the audit log is missing');
       }
-      const ends = sealed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
+      const ends = signed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
       return (await insertChainEnds(tx, ends)) ? ends : undefined;
     }
     const check = signatures.verify(endsOf(found), found.seal);
-    if (check === 'wrong') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
+    if (check === 'invalid') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
     if (check === 'unknown key') {
       throw new BrokenChainError('The audit log was signed with a SECRET that is not in PREVIOUS_SECRETS');
     }
@@ -80,22 +80,22 @@ export function createChain({ db, signatures }: { db: Executor; signatures: Sign
       });
       await writeLinks(tx, links);
       const { firstPosition, anchorHash } = ends;
-      await writeChainEnds(tx, sealed({ firstPosition, anchorHash, headPosition, headHash }));
+      await writeChainEnds(tx, signed({ firstPosition, anchorHash, headPosition, headHash }));
       return links.length;
     });
 
   const removeSome = (moment: Date): Promise<number> =>
     db.transaction(async (tx) => {
       const ends = await takeEnds(tx);
-      const last = ends ? await lastPlaceBefore(tx, ends, moment) : null;
+      const last = ends ? await lastPositionBefore(tx, ends, moment) : null;
       if (!ends || last === null) return 0;
       const { firstPosition, headPosition, headHash } = ends;
       const end = Math.min(last, firstPosition + batch - 1);
       const anchorHash = await hashAt(tx, end);
-      // A row is missing that should exist. `audit:verify` reports this.
+      // A row that should exist is missing. `audit:verify` reports this.
       if (anchorHash === null) return 0;
       await deleteLinkedUpTo(tx, end);
-      await writeChainEnds(tx, sealed({ firstPosition: end + 1, anchorHash, headPosition, headHash }));
+      await writeChainEnds(tx, signed({ firstPosition: end + 1, anchorHash, headPosition, headHash }));
       return end - firstPosition + 1;
     });
 

@@ -6,7 +6,7 @@ import { ApiError, declaredErrors } from '../../schemas/errors.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The actions of users, each with the outcomes that its routes declare. Complete once the app is ready. */
+    /** Every user action, paired with each outcome that its routes declare. Complete once the app is ready. */
     recordedOutcomes: Iterable<readonly [action: ActivityAction, outcome: string]>;
   }
   interface FastifyRequest {
@@ -21,7 +21,7 @@ declare module 'fastify' {
 
 /**
  * Whether a request was denied because of the caller's identity, rights or credentials. Malformed requests, requests over a rate
- * limit, and internal errors appear only in the server's log. An attempt on a locked account has a reason, and is recorded.
+ * limit, and internal errors appear only in the server's log. An attempt on a locked account is recorded, because it has a `reason`.
  */
 const isRefusal = ({
   status,
@@ -34,7 +34,7 @@ const isRefusal = ({
   code === 'INVALID_INVITE' ||
   (subject !== undefined && status < 429);
 
-/** The key in the path, if it has the format of one. Any other text might be something that must not be in the audit log. */
+/** The key in the path, if it has the format of a key. Any other text might be something that must not be in the audit log. */
 const keyIn = ({ params }: FastifyRequest): string | undefined => {
   const { id } = (params ?? {}) as { id?: string | number };
   const key = String(id ?? '').toLowerCase();
@@ -53,7 +53,7 @@ export const deniedRequestsPlugin = plugin(
       const own = access === 'authenticated' && collection === 'users' ? userId : null;
       const item = thrown.subject ?? keyIn(this) ?? own;
       try {
-        await app.activity.refuse({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
+        await app.activity.recordRefusal({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
       } catch (error) {
         this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
       }

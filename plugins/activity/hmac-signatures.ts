@@ -3,7 +3,7 @@ import type { ChainEnds, NewActivity } from '../../db/queries/activity/activity.
 import { keyIdOf } from '../platform/key-derivation.js';
 
 /** The result of checking a signature against a text. */
-export type SignatureCheck = 'right' | 'wrong' | 'unknown key';
+export type SignatureCheck = 'valid' | 'invalid' | 'unknown key';
 
 export interface Signatures {
   /** `<key id>.<HMAC-SHA256>`, in base64url: 52 characters. */
@@ -28,8 +28,8 @@ export function createSignatures(keys: readonly [current: Buffer, ...previous: B
       const [id = '', mac = ''] = seal.split('.');
       const key = byId.get(id);
       if (!key) return 'unknown key';
-      const [given, right] = [Buffer.from(mac, 'base64url'), macOf(key, text)];
-      return given.length === right.length && timingSafeEqual(given, right) ? 'right' : 'wrong';
+      const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, text)];
+      return given.length === expected.length && timingSafeEqual(given, expected) ? 'valid' : 'invalid';
     },
   };
 }
@@ -56,7 +56,7 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     ...(row.reason === null ? [] : [row.reason]),
   ]);
 
-/** The text for the link from a row to the previous one. It covers the content of both rows by their signatures. */
+/** The text for the link from a row to the previous one. It covers the content of both rows through their signatures. */
 export const linkOf = (before: string, position: number, seal: string): string =>
   JSON.stringify(['link', before, position, seal]);
 

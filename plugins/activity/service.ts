@@ -36,8 +36,8 @@ export interface ActivityEvent {
     /** The provider at which the user was linked or unlinked. */
     provider?: string;
     /**
-     * Whether the user has never logged in from this network or with this kind of device, but has from or with others. Known after a
-     * login was written.
+     * Whether the user has logged in before, but never from this network, or never with this kind of device. Known once the login has
+     * been written.
      */
     isUnfamiliar?: boolean;
     /** The result of a password reset, with providers by their keys. */
@@ -48,7 +48,7 @@ export interface ActivityEvent {
 /** Called for recorded events, in the transaction of the change. */
 export type ActivityListener = (tx: Executor, origin: Origin, events: readonly ActivityEvent[]) => Promise<void>;
 
-/** Called for denied requests, also for those over the limit of recorded ones. */
+/** Called for denied requests, including those over the limit, which are not recorded. */
 export type RefusalListener = (
   origin: Origin,
   event: ActivityEvent,
@@ -67,7 +67,7 @@ export interface Activity {
    * @param tx if this is not a transaction, the statement is committed separately from what listeners write
    * @param write returns undefined if nothing was changed
    */
-  recordAlong<T>(
+  recordWith<T>(
     tx: Executor,
     origin: Origin | null,
     events: readonly ActivityEvent[],
@@ -85,7 +85,7 @@ export interface Activity {
    * @param code null if the client does not receive an error
    * @param reason why the credentials were not accepted
    */
-  refuse(
+  recordRefusal(
     origin: Origin,
     event: ActivityEvent,
     code: ErrorCode | null,
@@ -145,13 +145,13 @@ export function createActivity(deps: {
 
   return {
     record: async (tx, origin, events) => {
-      // In chunks, because sealing thousands of rows takes a while.
+      // In chunks, because signing thousands of rows takes a while.
       const rows = await inChunks(events, (chunk) => rowsOf(origin, chunk));
       if (rows.length > 0) await insertActivity(tx, rows);
       await notify(tx, origin, events);
     },
 
-    recordAlong: async (tx, origin, events, write) => {
+    recordWith: async (tx, origin, events, write) => {
       const written = await write(rowsOf(origin, events));
       if (written !== undefined) await notify(tx, origin, events);
       return written;
@@ -169,14 +169,14 @@ export function createActivity(deps: {
       counters.push(count);
     },
 
-    refuse: async (origin, event, code, reason) => {
+    recordRefusal: async (origin, event, code, reason) => {
       for (const count of counters) count(event.action, code ?? 'failure');
       for (const listener of refusalListeners) await listener(origin, event, code, reason);
-      const may = await rateLimits.mayRecordRefusal(origin.client.network);
-      if (may === 'no') return;
+      const decision = await rateLimits.mayRecordRefusal(origin.client.network);
+      if (decision === 'no') return;
       const omitted = { action: 'refusals_omitted', collection: null } as const;
       await insertActivity(db, [
-        may === 'yes'
+        decision === 'yes'
           ? rowOf(origin, event, 'failure', code, reason)
           : rowOf({ ...origin, userId: null }, omitted, 'failure', null),
       ]);

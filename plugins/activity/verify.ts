@@ -2,7 +2,7 @@ import type { Executor } from '../../db/client.js';
 import {
   type ActivityRow,
   findOutside,
-  highestPlace,
+  highestPosition,
   readChainEnds,
   readLinked,
   readUnlinked,
@@ -45,7 +45,7 @@ export async function verifyActivity(executor: Executor, signatures: Signatures,
 async function walkChain(executor: Executor, signatures: Signatures, noted: NotedHead | undefined) {
   const ends = await readChainEnds(executor);
   if (!ends) {
-    const highest = await highestPlace(executor);
+    const highest = await highestPosition(executor);
     if (highest !== null)
       throw new Fault(`The row that marks the ends of the chain is missing. The last row is at position ${highest}.`);
     if (noted) throw new Fault(`There is no chain, but it should extend at least to position ${noted.position}.`);
@@ -53,7 +53,7 @@ async function walkChain(executor: Executor, signatures: Signatures, noted: Note
   }
   const check = signatures.verify(endsOf(ends), ends.seal);
   if (check === 'unknown key') throw new Fault(unknownKey('The row that marks the ends of the chain'));
-  if (check === 'wrong') throw new Fault('The row that marks the ends of the chain was altered.');
+  if (check === 'invalid') throw new Fault('The row that marks the ends of the chain was altered.');
 
   const { firstPosition, anchorHash, headPosition, headHash } = ends;
   const requireNoted = (position: number, hash: string) => {
@@ -104,15 +104,15 @@ function checkRow(signatures: Signatures, row: ActivityRow, expected: number, be
   }
   const content = signatures.verify(contentOf(row), seal);
   if (content === 'unknown key') throw new Fault(unknownKey(place));
-  if (content === 'wrong') throw new Fault(`${place} was altered after it was written.`);
+  if (content === 'invalid') throw new Fault(`${place} was altered after it was written.`);
   const link = signatures.verify(linkOf(before, position, seal), hash ?? '');
   if (link === 'unknown key') throw new Fault(unknownKey(`The link of position ${position} (row ${id})`));
-  if (link === 'wrong') {
+  if (link === 'invalid') {
     throw new Fault(`${place} does not follow from the row before it: rows were moved, replaced, or linked again.`);
   }
 }
 
-/** Rows that are not linked yet have no previous row to check, but their content is sealed. */
+/** Rows that are not linked yet have no previous row to check, but their content is signed. */
 async function checkUnlinked(executor: Executor, signatures: Signatures): Promise<number> {
   let count = 0;
   for (let after: string | undefined; ; ) {
@@ -120,7 +120,7 @@ async function checkUnlinked(executor: Executor, signatures: Signatures): Promis
     for (const row of found) {
       const check = signatures.verify(contentOf(row), row.seal);
       if (check === 'unknown key') throw new Fault(unknownKey(`Row ${row.id}`));
-      if (check === 'wrong') throw new Fault(`Row ${row.id}, which is not linked yet, was altered or inserted.`);
+      if (check === 'invalid') throw new Fault(`Row ${row.id}, which is not linked yet, was altered or inserted.`);
     }
     count += found.length;
     after = found.at(-1)?.id;

@@ -11,8 +11,8 @@ import type { Binding, EmailCodePurpose, EmailCodes } from '../tokens/email-code
 /** Proofs that a user reads their mailbox: a code that was typed in, or the token of a link. */
 export interface EmailProofs {
   /**
-   * Checks a code. Five wrong codes from where the request was made void the request. Those from elsewhere do not count for it.
-   * @param user null if there is no such user, for whom the same work is done
+   * Checks a code. A request becomes void after five wrong codes from the browser, app, or session that made it. Others do not count.
+   * @param user null if there is no such user; the work is the same
    * @param bindings what identifies the caller
    * @returns the request that the code belongs to; undefined if the code is wrong
    */

@@ -9,8 +9,8 @@ export interface LastAccess {
    * immediately. The database is updated later, in a batch.
    */
   touch(userId: string, interval: number): void;
-  /** Records a request of a user: at most once a minute for the user, and for their session. */
-  note(principal: Principal): void;
+  /** Records that a user made a request, at most once a minute for the user and for their session. */
+  recordRequest(principal: Principal): void;
 }
 
 declare module 'fastify' {
@@ -30,8 +30,8 @@ const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
 };
 
 /**
- * `app.lastAccess`: updates `last_access` of users, and the time, IP address and user agent of the last use of their sessions, in
- * the background.
+ * `app.lastAccess`: in the background, updates the `last_access` of users, and when their sessions were last used, with the IP address
+ * and user agent.
  */
 export const lastAccessPlugin = plugin(
   async (app) => {
@@ -48,7 +48,7 @@ export const lastAccessPlugin = plugin(
       const now = clock();
       users.add(userId, { now, before: new Date(now.getTime() - interval) });
     };
-    const note = ({ userId, lastAccess, sessionId, sessionLastUsed, client }: Principal) => {
+    const recordRequest = ({ userId, lastAccess, sessionId, sessionLastUsed, client }: Principal) => {
       const now = clock();
       const aMinuteAgo = now.getTime() - minute;
       if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
@@ -57,7 +57,7 @@ export const lastAccessPlugin = plugin(
         sessions.add(sessionId, { now, before: new Date(aMinuteAgo), ip, userAgent });
       }
     };
-    app.decorate('lastAccess', { touch, note });
+    app.decorate('lastAccess', { touch, recordRequest });
     // `onClose` hooks run in reverse order, so the database, which was registered earlier, is still open.
     app.addHook('onClose', async () => {
       await Promise.all([users.stop(), sessions.stop()]);

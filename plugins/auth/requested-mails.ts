@@ -9,16 +9,16 @@ import type { RateLimits } from '../server/rate-limits/service.js';
  * user, so that neither the response nor its time reveals anything. Once too many emails have been requested from this network, only
  * users who have logged in from there still get one.
  */
-export type RequestMail = (email: string, client: Client, enqueue: () => Promise<void>) => Promise<void>;
+export type EnqueueRequestedMail = (email: string, client: Client, enqueue: () => Promise<void>) => Promise<void>;
 
 export function createRequestMail(deps: {
   db: Executor;
   rateLimits: Pick<RateLimits, 'mayRequestMail'>;
   /** Milliseconds. */
-  answerAfter: number;
-  onTooMany(): void;
-}): RequestMail {
-  const { db, rateLimits, answerAfter, onTooMany } = deps;
+  responseStepMs: number;
+  onLimitExceeded(): void;
+}): EnqueueRequestedMail {
+  const { db, rateLimits, responseStepMs: answerAfter, onLimitExceeded: onTooMany } = deps;
   return async (email, client, enqueue) => {
     if (await rateLimits.mayRequestMail(client.network)) return enqueue();
     // Only this branch depends on the user, so its response time must be constant.

@@ -25,7 +25,7 @@ export const invitesPlugin = plugin(
       defaultUrl: `${config.PUBLIC_URL}/account/accept-invite`,
       allowList: config.USER_INVITE_URL_ALLOW_LIST,
       maxBatch: config.MAX_BATCH_MUTATION,
-      maxPart: app.databaseConnection.engine === 'embedded' ? 50 : Number.POSITIVE_INFINITY,
+      transactionSize: app.databaseConnection.engine === 'embedded' ? 50 : Number.POSITIVE_INFINITY,
       stepUp,
     });
     app.decorate('invites', invites);

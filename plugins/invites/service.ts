@@ -7,7 +7,7 @@ import { activate, findRecipient, lockRecipient, type Recipient } from '../../db
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
-import { requireRightsOf, requireRightsOver } from '../access/account-rights.js';
+import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/account-rights.js';
 import type { Activity } from '../activity/service.js';
 import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
@@ -15,7 +15,7 @@ import type { Passwords } from '../auth/passwords/service.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
-import { isDue, scopeOf, stateOf } from '../mail/recipients.js';
+import { isApplicable, scopeOf, stateOf } from '../mail/recipients.js';
 import type { Clock } from '../platform/clock.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { Caller } from '../server/caller.js';
@@ -42,7 +42,7 @@ export interface Invites {
   invite(caller: Caller, invitation: Invitation): Promise<void>;
   /** Sends a new invitation to the stored address of the user whose link has expired. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
   sendAgain(token: string, client: Client): Promise<void>;
-  /** Returns whose invitation this is, without changing anything. @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, FORBIDDEN, INVALID_INVITE */
+  /** Returns whose invitation this is, and changes nothing. @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, FORBIDDEN, INVALID_INVITE */
   inspect(token: string): Promise<{ email: string }>;
   /**
    * Activates an invited user and sets the password.
@@ -54,7 +54,7 @@ export interface Invites {
 
 const written = ['email', 'role', 'status'];
 /** How many addresses a caller who is not an administrator can invite in one request. */
-const maxOfOthers = 100;
+const maxInvitesForNonAdmins = 100;
 
 export function createInvites(deps: {
   db: Executor;
@@ -63,7 +63,7 @@ export function createInvites(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
-  lockouts: Pick<Lockouts, 'forgive'>;
+  lockouts: Pick<Lockouts, 'clearAttempts'>;
   rateLimits: Pick<RateLimits, 'mayRequestMail'>;
   activity: Pick<Activity, 'record'>;
   defaultUrl: string;
@@ -73,11 +73,11 @@ export function createInvites(deps: {
    * How many addresses one transaction invites. The embedded engine has one connection, so a transaction keeps all other requests
    * waiting; on PostgreSQL, one transaction invites all addresses of a request.
    */
-  maxPart: number;
-  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
+  transactionSize: number;
+  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
 }): Invites {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits } = deps;
-  const { activity, defaultUrl, allowList, maxBatch, maxPart, stepUp } = deps;
+  const { activity, defaultUrl, allowList, maxBatch, transactionSize: maxPart, stepUp } = deps;
 
   /**
    * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the
@@ -87,7 +87,7 @@ export function createInvites(deps: {
     if (emails.length === 0) return { known: new Set<string>(), pending: [] };
     const found = await lockInvitees(tx, emails);
     const pending = found.filter(({ status }) => status === 'invited');
-    if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());
+    if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(pending.map(({ id }) => id)), clock());
     return { known: new Set(found.map(({ address }) => address)), pending };
   };
 
@@ -125,7 +125,7 @@ export function createInvites(deps: {
   };
 
   const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {
+    if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, stateOf(user))) {
       throw new ApiError('INVALID_INVITE').concerning(claims.id).because(user ? 'void_link' : 'unknown_user');
     }
     return user;
@@ -135,17 +135,17 @@ export function createInvites(deps: {
     invite: async (caller, invitation) => {
       const { emails, role, url } = invitation;
       requireAllowedUrl('invite_url', url, allowList);
-      const limit = caller.admin ? maxBatch : Math.min(maxBatch, maxOfOthers);
+      const limit = caller.admin ? maxBatch : Math.min(maxBatch, maxInvitesForNonAdmins);
       if (emails.length > limit) throw invalidPayload(`You can invite at most ${limit} addresses in one request`);
       const holder = await findPrincipalOfRole(db, role);
       if (!holder) throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'users', field: 'role', value: role });
-      if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());
+      if (!caller.admin) await requireRightsOverPrincipals(db, caller, [holder], clock());
       const isAdministrator = holder.policies.some((policy) => policy.admin_access);
-      if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller);
+      if (isAdministrator) await stepUp.requireFreshAdministrator(caller);
       // All requests use the same order, so that two requests never wait for each other.
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
       // If rights are compared, all addresses are in one transaction, so that a failed comparison rolls back everything.
-      const size = caller.admin ? maxPart : maxOfOthers;
+      const size = caller.admin ? maxPart : maxInvitesForNonAdmins;
       for (let start = 0; start < distinct.length; start += size) {
         // The embedded engine runs on this thread, so other requests must be able to run between the parts.
         if (start > 0) await setImmediate();
@@ -157,7 +157,7 @@ export function createInvites(deps: {
     sendAgain: async (token, client) => {
       const claims = linkTokens.readExpired(token, scopeOf.invite);
       const user = await findRecipient(db, claims.id);
-      if (!user || !isDue.invite(user) || !(await rateLimits.mayRequestMail(client.network))) return;
+      if (!user || !isApplicable.invite(user) || !(await rateLimits.mayRequestMail(client.network))) return;
       await db.transaction(async (tx) => {
         await mail.enqueue(tx, { kind: 'invite', user: user.id, url: defaultUrl, requestedFrom: client.network });
         const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
@@ -180,7 +180,7 @@ export function createInvites(deps: {
       await db.transaction(async (tx) => {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
         await activate(tx, user.id, hash, clock());
-        await lockouts.forgive(tx, user, client);
+        await lockouts.clearAttempts(tx, user, client);
         const events = [{ action: 'invite_accept', collection: 'users', item: user.id } as const];
         await activity.record(tx, { userId: user.id, client }, events);
       });

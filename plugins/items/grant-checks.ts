@@ -7,13 +7,13 @@ import type { WriteGrant } from '../access/write-grants.js';
 import { findUnmet } from './validation-errors.js';
 
 /** The fields that a request writes, and the items that it writes them to. */
-export interface Written {
+export interface WrittenFields {
   keys: readonly Key[];
   fields: readonly string[];
 }
 
 /** A grant, and the items that it applies to. */
-export interface Applied {
+export interface AppliedGrant {
   grant: WriteGrant;
   keys: ReadonlySet<Key>;
 }
@@ -26,12 +26,12 @@ export const names = ({ fields }: WriteGrant, field: string) => fields === '*' |
  * @returns the grants, each with the items that it applies to
  * @throws {ApiError} FORBIDDEN
  */
-export async function requireRules(
+export async function requireGrants(
   tx: Executor,
   collection: Collection,
-  written: readonly Written[],
+  written: readonly WrittenFields[],
   grants: readonly WriteGrant[],
-): Promise<Applied[]> {
+): Promise<AppliedGrant[]> {
   const applied = await applyTo(tx, collection, written, grants, ({ rule }) => rule);
   if (!written.every((item) => isCovered(item, applied))) throw new ApiError('FORBIDDEN');
   return applied;
@@ -45,8 +45,8 @@ export async function requireRules(
 export async function requireValid(
   tx: Executor,
   collection: Collection,
-  written: readonly Written[],
-  applied: readonly Applied[],
+  written: readonly WrittenFields[],
+  applied: readonly AppliedGrant[],
 ): Promise<void> {
   const grants = applied.map(({ grant }) => grant);
   const valid = await applyTo(tx, collection, written, grants, ({ validation }) => validation);
@@ -62,16 +62,16 @@ export async function requireValid(
 async function validationFailure(
   tx: Executor,
   collection: Collection,
-  { keys, fields }: Written,
-  applied: readonly Applied[],
-  valid: readonly Applied[],
+  { keys, fields }: WrittenFields,
+  applied: readonly AppliedGrant[],
+  valid: readonly AppliedGrant[],
 ): Promise<ApiError<'FAILED_VALIDATION'>> {
   for (const key of keys) {
     const one = { keys: [key], fields };
     if (isCovered(one, valid)) continue;
     const field = fields.find((name) => !isCovered({ keys: [key], fields: [name] }, valid));
-    const asking = applied.find((each) => each.keys.has(key) && (field === undefined || names(each.grant, field)));
-    const validation = asking?.grant.validation;
+    const failedGrant = applied.find((each) => each.keys.has(key) && (field === undefined || names(each.grant, field)));
+    const validation = failedGrant?.grant.validation;
     if (validation) return new ApiError('FAILED_VALIDATION', await findUnmet(tx, collection, key, validation));
   }
   throw new Error('A validation failed, but no grant requires it');
@@ -81,12 +81,12 @@ async function validationFailure(
 async function applyTo(
   tx: Executor,
   collection: Collection,
-  written: readonly Written[],
+  written: readonly WrittenFields[],
   grants: readonly WriteGrant[],
   filterOf: (grant: WriteGrant) => Filter | null,
-): Promise<Applied[]> {
+): Promise<AppliedGrant[]> {
   const keys = new Set(written.flatMap((item) => item.keys));
-  const applied: Applied[] = [];
+  const applied: AppliedGrant[] = [];
   for (const grant of grants) {
     const filter = filterOf(grant);
     const isMet = filter === null || keys.size === 0;
@@ -96,7 +96,7 @@ async function applyTo(
 }
 
 /** Whether each field of the items is named by a grant that applies to them. If there are no fields, any grant is enough. */
-function isCovered({ keys, fields }: Written, applied: readonly Applied[]): boolean {
+function isCovered({ keys, fields }: WrittenFields, applied: readonly AppliedGrant[]): boolean {
   const covers = (key: Key, field?: string) =>
     applied.some((one) => one.keys.has(key) && (field === undefined || names(one.grant, field)));
   return keys.every((key) => (fields.length === 0 ? covers(key) : fields.every((field) => covers(key, field))));

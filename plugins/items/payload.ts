@@ -89,11 +89,11 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
   }
 }
 
-const listsOfTexts = new Set(['tags', 'ip_access', 'fields']);
+const stringListFields = new Set(['tags', 'ip_access', 'fields']);
 
 function readJson(collection: Collection, name: string, field: ValueField, value: unknown): unknown {
   const tooLong = () => new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value: null });
-  if (listsOfTexts.has(name)) {
+  if (stringListFields.has(name)) {
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
     if (!isList) throw invalidPayload(`${name} must be a list of strings`);
     const { items = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = field.maxList ?? {};

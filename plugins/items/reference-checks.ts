@@ -52,7 +52,7 @@ const concealed = '**********';
  * Two concurrent requests can both pass the checks. The database then rejects one of them, and this function converts the database
  * error into the error that the checks would have thrown.
  */
-export async function explained<T>(
+export async function withConstraintErrors<T>(
   collection: Collection,
   items: readonly { input: Record<string, unknown> }[],
   work: () => Promise<T>,

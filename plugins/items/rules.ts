@@ -37,8 +37,8 @@ export const roleWriteRules: WriteRules = {
   defaults: {},
   required: () => ['name'],
   costly: new Set(),
-  carriesAdministrators: new Set(['parent', 'policies']),
-  carriesRights: new Set(['parent', 'policies']),
+  affectsAdministrators: new Set(['parent', 'policies']),
+  affectsRights: new Set(['parent', 'policies']),
   check: async (tx, caller, _changes, action) => {
     // Users whose role is deleted lose its policies, including a requirement for two-factor authentication.
     if (action === 'delete') await onlyAdministrators(tx, caller);
@@ -68,8 +68,8 @@ export const policyWriteRules: WriteRules = {
   defaults: { enforce_tfa: false, admin_access: false, app_access: false },
   required: () => ['name'],
   costly: new Set(),
-  carriesAdministrators: new Set(['admin_access', 'ip_access']),
-  carriesRights: new Set(['admin_access', 'app_access']),
+  affectsAdministrators: new Set(['admin_access', 'ip_access']),
+  affectsRights: new Set(['admin_access', 'app_access']),
   check: async (tx, caller, _changes, action) => {
     if (action === 'delete') await onlyAdministrators(tx, caller);
   },
@@ -117,17 +117,17 @@ function checkRules({ collection, permissions, validation, presets }: Columns): 
 /** The rules specific to writing permissions. */
 export const permissionWriteRules: WriteRules = {
   special: Object.fromEntries([
-    // Clients written for other services with this API prefix the collection names.
+    // Clients that were written for other services with this API add a prefix to the collection names.
     oneOf('collection', 'collection', permittedCollections, (value) => value.replace(/^directus_/, '')),
     oneOf('action', 'action', ['create', 'read', 'update', 'delete']),
   ]),
-  // All fields, so that other callers are rejected before even the foreign keys are looked up.
+  // All fields, so that other callers are rejected before the foreign keys are even looked up.
   adminOnly: new Set(collections.permissions.fields.keys()),
   defaults: {},
   required: () => ['policy', 'collection', 'action'],
   costly: new Set(),
-  carriesAdministrators: new Set(),
-  carriesRights: new Set(),
+  affectsAdministrators: new Set(),
+  affectsRights: new Set(),
   check: (tx, caller) => onlyAdministrators(tx, caller),
   after: async (tx, _caller, changes) => {
     // An update can contain a rule without its collection, or a collection without its rules, so the stored rows are checked.

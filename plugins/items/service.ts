@@ -32,7 +32,7 @@ export interface Meta {
 }
 
 /** The answer to a query. A long list is returned as JSON text in parts, so that memory holds it only once. */
-export interface Listed {
+export interface ListResult {
   body: { data: Item[]; meta?: Meta } | readonly string[];
   /** The cursor for the rest of a list that was cut off although the query requested all of it. */
   next?: string;
@@ -43,7 +43,7 @@ export interface Items {
    * The items that a query selects among those that the caller may read. `meta` is present only if the query requests it.
    * @throws {ApiError} INVALID_QUERY; FORBIDDEN when the caller may not read the collection or one of the fields
    */
-  list(caller: Caller, name: CollectionName, input: QueryInput): Promise<Listed>;
+  list(caller: Caller, name: CollectionName, input: QueryInput): Promise<ListResult>;
   /**
    * One item by its key.
    * @throws {ApiError} INVALID_QUERY; FORBIDDEN when it does not exist or the caller may not read it
@@ -93,7 +93,7 @@ export function createItems(deps: {
   };
 
   const readMany: Items['readMany'] = async (caller, name, keys, input) => {
-    const { db, collection, view, query, limits } = prepare(caller, name, ofItems(input));
+    const { db, collection, view, query, limits } = prepare(caller, name, itemPartsOf(input));
     const data: Item[] = [];
     for await (const part of inParts(keys, partSizeOf(collection, query.fields), (chunk) =>
       readItems(db, collection, { ...query, keys: chunk, limit: null, offset: 0 }, view, limits),
@@ -147,7 +147,7 @@ export function createItems(deps: {
     readMany,
 
     check: (caller, name, input) => {
-      prepare(caller, name, ofItems(input));
+      prepare(caller, name, itemPartsOf(input));
     },
   };
 }
@@ -210,4 +210,4 @@ async function* inParts<T>(
 }
 
 /** The parts of a query that apply to items selected by their keys. */
-const ofItems = ({ fields, meta }: QueryInput): QueryInput => ({ fields, meta });
+const itemPartsOf = ({ fields, meta }: QueryInput): QueryInput => ({ fields, meta });

@@ -11,16 +11,16 @@ import { dryRun, transact } from '../../db/statements.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import { requireHarmlessSettings } from '../access/public-rights.js';
+import { requireSafeSettings } from '../access/public-rights.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
 import type { Activity, ActivityEvent } from '../activity/service.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { Caller } from '../server/caller.js';
-import { names, requireRules, requireValid } from './grant-checks.js';
+import { names, requireGrants, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, requireFields, type SpecialFields } from './payload.js';
-import { checkForeignKeys, checkNewKeys, explained } from './reference-checks.js';
+import { checkForeignKeys, checkNewKeys, withConstraintErrors } from './reference-checks.js';
 import { insert, lockAll, rowsOf, writeLinks } from './stored-items.js';
 
 /** The rules specific to writing one collection. */
@@ -30,12 +30,12 @@ export interface WriteRules {
   adminOnly: ReadonlySet<string>;
   /** Column values of a new item, unless the caller provides others. */
   defaults: Columns;
-  /** Fields required to create an item. A batch can require other fields than a single item. */
+  /** Fields required to create an item. A batch can require different fields than a single item. */
   required(input: Record<string, unknown>, isBatch: boolean): readonly string[];
   /** Fields, including links, whose change can remove the last administrator. A deletion always can. */
-  carriesAdministrators: ReadonlySet<string>;
+  affectsAdministrators: ReadonlySet<string>;
   /** Fields, including links, whose change can add rights to the public policy or to the role of new registrations. */
-  carriesRights: ReadonlySet<string>;
+  affectsRights: ReadonlySet<string>;
   /**
    * Requires that the caller has proved their identity recently, if the changes need that. Runs before any costly work.
    * @param currentPassword the password sent with an update of the caller's own row
@@ -107,7 +107,7 @@ export function createWrites(deps: {
   clock: Clock;
   rules: Readonly<Record<WritableCollection, WriteRules>>;
   activity: Pick<Activity, 'record'>;
-  stepUp: Pick<StepUp, 'isStale' | 'requireFreshOfAdministrator'>;
+  stepUp: Pick<StepUp, 'isStale' | 'requireFreshAdministrator'>;
 }): Writes {
   const { dbOf, clock, rules, activity, stepUp } = deps;
 
@@ -182,18 +182,18 @@ export function createWrites(deps: {
    * Returns a check to run after the write: a session can be used to grant administrator access only if its user has proved their
    * identity recently.
    */
-  const proofForAdministration = async (
+  const freshnessCheckForAdminGrants = async (
     tx: Executor,
     caller: Caller,
     name: WritableCollection,
     items: readonly { input: object }[],
   ): Promise<() => Promise<void>> => {
-    const isSuspect = stepUp.isStale(caller) && touches(items, rules[name].carriesAdministrators);
+    const isSuspect = stepUp.isStale(caller) && touches(items, rules[name].affectsAdministrators);
     if (!isSuspect) return async () => {};
     const before = await listAdministration(tx);
     return async () => {
       const isGained = [...(await listAdministration(tx))].some((access) => !before.has(access));
-      if (isGained) await stepUp.requireFreshOfAdministrator(caller, tx);
+      if (isGained) await stepUp.requireFreshAdministrator(caller, tx);
     };
   };
 
@@ -210,7 +210,9 @@ export function createWrites(deps: {
     const { costly, prepare } = rules[name];
     const attempt = (run: typeof transact, isRehearsal: boolean) =>
       // Each attempt starts with copies of the requested changes, because the checks remove values that change nothing.
-      explained(collections[name], items, () => run(dbOf(caller), (tx) => write(tx, copiesOf(items), isRehearsal)));
+      withConstraintErrors(collections[name], items, () =>
+        run(dbOf(caller), (tx) => write(tx, copiesOf(items), isRehearsal)),
+      );
     if (prepare && touches(items, costly)) {
       await attempt(dryRun, true);
       await prepare(caller, items);
@@ -232,12 +234,12 @@ export function createWrites(deps: {
         await checkNewKeys(tx, collection, changes);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'create');
-        const requireProof = await proofForAdministration(tx, caller, name, changes);
+        const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
         const keys = await insert(tx, collection, rules[name].defaults, changes);
         const made = changes.map((item, index) => ({ ...item, keys: [keys[index] as Key] }));
         await writeLinks(tx, collection, made);
         await requireProof();
-        await requireValid(tx, collection, made, await requireRules(tx, collection, made, grants));
+        await requireValid(tx, collection, made, await requireGrants(tx, collection, made, grants));
         if (isRehearsal) return [];
         await rules[name].after?.(tx, caller, made, 'create');
         await record(tx, caller, name, made, () => 'create');
@@ -255,24 +257,24 @@ export function createWrites(deps: {
       if (keys.length === 0) return;
       if (new Set(keys).size < keys.length) throw invalidPayload('The same item occurs more than once');
       // The proof can be a password, which is costly to verify, so the grants are checked first.
-      if (currentPassword !== undefined) await requireRules(dbOf(caller), collection, items, grants);
+      if (currentPassword !== undefined) await requireGrants(dbOf(caller), collection, items, grants);
       await rules[name].requireProof?.(caller, items, currentPassword);
-      const isDangerous = touches(items, rules[name].carriesAdministrators);
-      const givesRights = touches(items, rules[name].carriesRights);
+      const isDangerous = touches(items, rules[name].affectsAdministrators);
+      const givesRights = touches(items, rules[name].affectsRights);
       await perform(caller, name, items, async (tx, changes, isRehearsal) => {
         if (isDangerous || givesRights) await lockAdministrators(tx);
         await lockAll(tx, collection, keys);
-        const allowing = await requireRules(tx, collection, changes, grants);
+        const allowing = await requireGrants(tx, collection, changes, grants);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'update');
         const asides = await rules[name].aside?.(tx, changes);
-        const requireProof = await proofForAdministration(tx, caller, name, changes);
+        const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
         await updateRecords(tx, collection, rowsOf(changes));
         await writeLinks(tx, collection, changes);
         await requireProof();
         await requireValid(tx, collection, changes, allowing);
         if (isDangerous) await protectAdministrators(tx);
-        if (givesRights) await requireHarmlessSettings(tx);
+        if (givesRights) await requireSafeSettings(tx);
         if (isRehearsal) return;
         await rules[name].after?.(tx, caller, changes, 'update');
         await record(tx, caller, name, changes, (change) => rules[name].updateAction?.(change) ?? 'update', asides);
@@ -287,7 +289,7 @@ export function createWrites(deps: {
       await transact(dbOf(caller), async (tx) => {
         await lockAdministrators(tx);
         await lockAll(tx, collection, keys);
-        await requireRules(tx, collection, [{ keys, fields: [] }], grants);
+        await requireGrants(tx, collection, [{ keys, fields: [] }], grants);
         const empty = { columns: {}, links: new Map() };
         await rules[name].check?.(tx, caller, [{ keys, payload: empty, input: {} }], 'delete');
         await deleteRecords(tx, collection, keys);

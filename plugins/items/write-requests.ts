@@ -15,8 +15,8 @@ import type { QueryLimitsOf } from './query-limits.js';
 import type { Items, Meta } from './service.js';
 import type { Writes } from './write-engine.js';
 
-/** The result of a write: the items as the caller can read them now. Null: the caller may not read any. */
-export type Written<Data> = { data: Data; meta?: Meta } | null;
+/** The result of a write: the items as the caller can read them now. Null: the caller may not read any, or they are too large. */
+export type WriteResult<Data> = { data: Data; meta?: Meta } | null;
 
 /** Creates, updates and deletes items, with every form of request body that the API accepts. */
 export interface Mutations {
@@ -25,20 +25,20 @@ export interface Mutations {
     name: WritableCollection,
     body: CreateBody,
     query: QueryInput,
-  ): Promise<Written<Item | Item[]>>;
+  ): Promise<WriteResult<Item | Item[]>>;
   updateOne(
     caller: Caller,
     name: WritableCollection,
     key: Key,
     body: Record<string, unknown>,
     query: QueryInput,
-  ): Promise<Written<Item>>;
+  ): Promise<WriteResult<Item>>;
   updateMany(
     caller: Caller,
     name: WritableCollection,
     body: UpdateManyBody,
     query: QueryInput,
-  ): Promise<Written<Item[]>>;
+  ): Promise<WriteResult<Item[]>>;
   removeOne(caller: Caller, name: WritableCollection, key: Key): Promise<void>;
   removeMany(caller: Caller, name: WritableCollection, body: DeleteBody): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function createMutations(deps: {
     return list;
   };
 
-  /** Rejects a malformed key with the same error as a key that does not exist, so that the response is the same for both. */
+  /** Rejects a malformed key with the same error as a key that does not exist. */
   const keyOf = (name: WritableCollection, value: unknown): Key => {
     const key = readKey(collections[name], value);
     if (key === undefined) throw new ApiError('FORBIDDEN');
@@ -103,13 +103,13 @@ export function createMutations(deps: {
     return [{ keys: [...new Set(await keysIn(caller, name, form))], input: form.data }];
   };
 
-  /** Rejects a query that the response could not satisfy. Called before anything is written. */
-  const checkAnswer = (caller: Caller, name: WritableCollection, query: QueryInput) => {
+  /** Rejects an invalid query for the response. Called before anything is written. */
+  const checkResponseQuery = (caller: Caller, name: WritableCollection, query: QueryInput) => {
     const view = accessViewOf(caller, clock());
     return view(name).length > 0 && items.check(caller, name, query);
   };
 
-  const answer = async (caller: Caller, name: WritableCollection, keys: readonly Key[], query: QueryInput) => {
+  const readResponse = async (caller: Caller, name: WritableCollection, keys: readonly Key[], query: QueryInput) => {
     if (accessViewOf(caller, clock())(name).length === 0) return null;
     try {
       return await items.readMany(caller, name, keys, query);
@@ -121,36 +121,36 @@ export function createMutations(deps: {
     }
   };
 
-  const first = (found: Written<Item[]>): Written<Item> => {
+  const first = (found: WriteResult<Item[]>): WriteResult<Item> => {
     const [item] = found?.data ?? [];
     return item === undefined ? null : { ...found, data: item };
   };
 
   return {
     create: async (caller, name, body, query) => {
-      checkAnswer(caller, name, query);
+      checkResponseQuery(caller, name, query);
       const wrapped = !Array.isArray(body) && Object.keys(body).length === 1 ? body.data : undefined;
       const list = [body, wrapped].find((value): value is unknown[] => Array.isArray(value));
       const keys = await writes.create(caller, name, limited(list ?? [body]), { isBatch: list !== undefined });
-      const found = await answer(caller, name, keys, query);
+      const found = await readResponse(caller, name, keys, query);
       return list === undefined ? first(found) : (found ?? { data: [] });
     },
 
     updateOne: async (caller, name, key, body, query) => {
-      checkAnswer(caller, name, query);
+      checkResponseQuery(caller, name, query);
       const keys = [keyOf(name, key)];
       const isOwn = name === 'users' && keys[0] === caller.userId;
       const { input, currentPassword } = isOwn ? takeCurrentPassword(body) : { input: body };
       await writes.update(caller, name, [{ keys, input }], { currentPassword });
-      return first(await answer(caller, name, keys, query));
+      return first(await readResponse(caller, name, keys, query));
     },
 
     updateMany: async (caller, name, body, query) => {
-      checkAnswer(caller, name, query);
+      checkResponseQuery(caller, name, query);
       const updates = await updatesOf(caller, name, body);
       await writes.update(caller, name, updates);
       const keys = [...new Set(updates.flatMap((update) => update.keys))];
-      return (await answer(caller, name, keys, query)) ?? null;
+      return (await readResponse(caller, name, keys, query)) ?? null;
     },
 
     removeOne: async (caller, name, key) => writes.remove(caller, name, [keyOf(name, key)]),

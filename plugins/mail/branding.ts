@@ -20,11 +20,11 @@ export interface Branding {
 /** Converts a project's settings to values that are safe in a style or as an image URL. */
 export function brandingOf(project: { color: string | null; logo: string | null }): Branding {
   const color = hexColor(project.color) ?? defaultColor;
-  const isLost = surfaces.some((surface) => contrast(color, surface) < 1.5);
+  const hasLowContrast = surfaces.some((surface) => contrast(color, surface) < 1.5);
   return {
     color,
     color_text: contrast(color, '#ffffff') >= contrast(color, '#000000') ? '#ffffff' : '#000000',
-    color_border: isLost ? '#7b828d' : color,
+    color_border: hasLowContrast ? '#7b828d' : color,
     logo: webUrl(project.logo),
   };
 }

@@ -25,7 +25,7 @@ import type {
 import {
   cancelStateOf,
   changeStateOf,
-  isDue,
+  isApplicable,
   notMeStateOf,
   scopeOf,
   stateOf,
@@ -94,7 +94,7 @@ export function createDelivery(deps: {
 
   /** This email contains no text that was entered in the registration form, and its link confirms nothing. */
   const writeAccountExists = async (owner: Recipient | undefined) => {
-    if (!owner?.email || !isDue.account_exists(owner)) return undefined;
+    if (!owner?.email || !isApplicable.account_exists(owner)) return undefined;
     const passwordUrl = owner.provider === 'default' ? pages.newPassword : null;
     return render('account_exists', owner.email, owner, { url: pages.login, passwordUrl });
   };
@@ -109,7 +109,7 @@ export function createDelivery(deps: {
 
   /** @param id id of the registration; undefined: the latest one */
   const writeRegistration = async (recipient: Recipient | undefined, id?: string) => {
-    if (!recipient || !isDue.registration(recipient)) return undefined;
+    if (!recipient || !isApplicable.registration(recipient)) return undefined;
     const now = clock();
     const pending = await readRegistrations(db, recipient.id, now);
     const registration = id === undefined ? pending[0] : pending.find((one) => one.id === id);
@@ -123,12 +123,12 @@ export function createDelivery(deps: {
   const writeReset = async (typed: string, url: string) => {
     const recipient = await findRecipientByEmail(db, typed);
     // A user who has registered but not verified the address yet needs the verification link instead.
-    if (!recipient || !isDue.reset(recipient)) return writeRegistration(recipient);
+    if (!recipient || !isApplicable.reset(recipient)) return writeRegistration(recipient);
     return writeLink('reset', recipient, url, stateOf(recipient));
   };
 
   const writeInvitation = async (recipient: Recipient | undefined, url: string) =>
-    recipient && isDue.invite(recipient) ? writeLink('invite', recipient, url, stateOf(recipient)) : undefined;
+    recipient && isApplicable.invite(recipient) ? writeLink('invite', recipient, url, stateOf(recipient)) : undefined;
 
   const writeEmailChange = async (job: EmailChangeJob) => {
     const user = await findRecipient(db, job.user);
@@ -164,14 +164,14 @@ export function createDelivery(deps: {
     const requested = new Date(requestedAt);
     const expiresAt = new Date(requested.getTime() + emailCodeLifetime);
     const left = expiresAt.getTime() - clock().getTime();
-    if (!user?.email || !isDue[kind](user) || left <= 0) return undefined;
+    if (!user?.email || !isApplicable[kind](user) || left <= 0) return undefined;
     const { code, codeHash, token, tokenHash } = emailCodes.create(purpose, user.id);
     const row = {
       ...{ id: randomUUID(), user: user.id, purpose, codeHash, tokenHash: base === null ? null : tokenHash },
       ...{ bindingHash: binding, attemptsLeft: maxWrongCodes, usedLinks: user.usedLinks },
       ...{ requestedAt: requested, expiresAt },
     };
-    // The email is sent seconds after the request, so the full minutes would be one too few.
+    // The email is sent seconds after the request, so rounding down would give one minute too few.
     const validFor = Math.max(Math.round(left / minute), 1) * minute;
     const url = base === null ? null : linkWith(base, token);
     const written = await render(kind, user.email, user, { code, url, validFor });
@@ -180,8 +180,8 @@ export function createDelivery(deps: {
 
   const writeEmailLogin = async (job: EmailLoginJob): Promise<WrittenMail | undefined> => {
     const user = await findRecipientByEmail(db, job.email);
-    // As for a password reset.
-    if (!user || !isDue.email_login(user)) return writeRegistration(user);
+    // As with a password reset, a user who has not verified the address yet needs the verification link instead.
+    if (!user || !isApplicable.email_login(user)) return writeRegistration(user);
     return writeCode(job, user, 'login', job.url);
   };
 

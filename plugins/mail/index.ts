@@ -24,8 +24,8 @@ export interface Mail {
    * Some emails can be requested by anyone who knows an address: password reset, registration, "you already have an account". Their
    * jobs must contain the network that requested them, in `requestedFrom`. The limits for these emails apply immediately before the
    * email is sent, because only then does the service know whether it sends the email, and to which stored address. Therefore the
-   * request does the same work whatever the outcome, and only emails that are really sent are counted: per stored address, per kind
-   * of email and, unless the user has signed in from that network before, per network. An email over a limit is dropped and logged.
+   * request does the same work whatever the outcome, and only emails that are actually sent are counted: for each kind of email, per
+   * stored address and, unless the user has signed in from that network before, per network. An email over a limit is dropped and logged.
    *
    * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
    * can queue.

@@ -37,12 +37,12 @@ export interface Notice {
 }
 
 /** Sends a notice to a user. */
-export interface NoticeJob extends Notice, Requested {
+export interface NoticeJob extends Notice, RequestOrigin {
   kind: 'notice';
   user: string;
   /**
    * The user's address before the change, because an attacker who has taken over the account may have set another one. Null for a
-   * sign-in: the stored address, if there is such a user.
+   * sign-in: the notice goes to the stored address, if there is such a user.
    */
   email: string | null;
   /** The page where the user can end all sessions and request a new password. */
@@ -50,7 +50,7 @@ export interface NoticeJob extends Notice, Requested {
 }
 
 /** Informs users that someone tried to register their address, which already has an account. */
-export interface AccountExistsJob extends Requested {
+export interface AccountExistsJob extends RequestOrigin {
   kind: 'account_exists';
   user: string;
 }
@@ -65,10 +65,10 @@ export type LinkMailJob = (
   /** Requested by a caller who knows only an address. The service looks up the user, if there is one, when it sends the email. */
   | { kind: 'reset'; email: string; url: string }
 ) &
-  Requested;
+  RequestOrigin;
 
 /** Data that every job can contain about the request that created it. */
-export interface Requested {
+export interface RequestOrigin {
   /**
    * The network of the caller (`client.network`), for emails that anyone who knows an address can request. Such emails are limited:
    * see {@link Mail.enqueue}. Absent: the email is always sent.
@@ -80,7 +80,7 @@ export interface Requested {
  * Sends a link to a new address to confirm it. If another user has the address when the email is sent, the email informs them
  * that they already have an account.
  */
-export interface EmailChangeJob extends Requested {
+export interface EmailChangeJob extends RequestOrigin {
   kind: 'email_change';
   user: string;
   /** Id of the request for the change. */
@@ -91,7 +91,7 @@ export interface EmailChangeJob extends Requested {
 }
 
 /** Notifies the old address, with a link to cancel the change. */
-export interface EmailChangeNoticeJob extends Requested {
+export interface EmailChangeNoticeJob extends RequestOrigin {
   kind: 'email_change_notice';
   user: string;
   /** The old address. */
@@ -100,7 +100,7 @@ export interface EmailChangeNoticeJob extends Requested {
 }
 
 /** Data of every request for a code. */
-interface CodeRequested extends Requested {
+interface CodeRequested extends RequestOrigin {
   /** HMAC of what identifies the requester (`EmailCodes.bindingHashes`). */
   binding: string;
   /** Time of the request in ISO 8601. The code is valid for a limited time from then on. */

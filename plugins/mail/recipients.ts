@@ -43,8 +43,8 @@ export const cancelStateOf = ({ email }: Recipient): LinkSubject['state'] => ['c
 /** The link in a security notice stays valid whatever has been changed in the account, because the change may be an attacker's. */
 export const notMeStateOf = ({ createdAt }: Recipient): LinkSubject['state'] => ['not-me', createdAt.toISOString()];
 
-/** Whether a user can still receive a kind of email, because its link would still have an effect. */
-export const isDue = {
+/** Whether a kind of email is still of use to a user, because its link would still have an effect. */
+export const isApplicable = {
   invite: ({ status }: Recipient) => status === 'invited',
   registration: ({ status }: Recipient) => status === 'unverified',
   account_exists: ({ status }: Recipient) => status === 'active',

@@ -8,7 +8,7 @@ import type { Observe, Operation } from '../platform/traced-operations.js';
 import { within } from '../platform/within.js';
 
 /** An email that is ready to be sent. */
-export interface Mail {
+export interface OutgoingMail {
   /** The same for every attempt, so that email programs can recognize duplicates. */
   messageId: string;
   /** One address, in its stored form. */
@@ -32,7 +32,7 @@ export interface MailTransport {
    * Resolves when the receiving server or program has accepted the email. Rejects if it does not, or not in time.
    * @throws {MailRejectedError} when the mail server permanently rejects the recipient or the message
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: OutgoingMail): Promise<void>;
   close(): void;
 }
 

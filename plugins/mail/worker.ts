@@ -49,7 +49,7 @@ export function createMailWorker(deps: {
     await queue.complete(id);
   };
 
-  /** Starts as many deliveries as there are free places. A slow delivery occupies only its own place. */
+  /** Starts as many deliveries as there are free slots. A slow delivery occupies only its own slot. */
   const fill = async (): Promise<number> => {
     const jobs = await queue.take(batch - inProgress.size);
     for (const job of jobs) {
@@ -68,7 +68,7 @@ export function createMailWorker(deps: {
       const room = batch - inProgress.size;
       const count = await fill().catch(() => 0);
       if (inProgress.size === batch) await Promise.race(inProgress);
-      // If all free places were filled, there may be more emails.
+      // If all free slots were filled, there may be more emails.
       next(count === room ? 0 : interval);
     }, pause);
   };

@@ -25,7 +25,7 @@ export const accountViews = ['profile', 'security', 'sessions', 'connections'] a
 export type AccountView = (typeof accountViews)[number];
 
 /** The parts of a page request that affect the page. */
-export interface Visit {
+export interface PageRequest {
   query: Readonly<Record<string, unknown>>;
   acceptLanguage: string | undefined;
   /** Whether the request has a session cookie, valid or not. */
@@ -51,11 +51,11 @@ export interface RenderedPage {
 
 export interface Pages {
   accountViews: typeof accountViews;
-  render(name: PageName, visit: Visit): Promise<RenderedPage>;
+  render(name: PageName, visit: PageRequest): Promise<RenderedPage>;
   /** A page for people that explains an error. */
-  renderError(status: number, visit: Visit): Promise<RenderedPage>;
+  renderError(status: number, visit: PageRequest): Promise<RenderedPage>;
   /** The URL to which visitors who are not signed in are redirected. */
-  loginUrl(visit: Visit): string;
+  loginUrl(visit: PageRequest): string;
   asset: Assets;
 }
 
@@ -114,7 +114,7 @@ const logos = new Set([
   'keycloak',
 ]);
 
-/** The name of the section's title among the texts. */
+/** The key of each section's title in the texts. */
 const titleOf: Readonly<Record<AccountView, string>> = {
   profile: 'profile_title',
   security: 'security_title',
@@ -142,13 +142,13 @@ export function createPages(deps: Dependencies): Pages {
   const loginWith = (login: string, redirect: string) =>
     `${login}${login.includes('?') ? '&' : '?'}${new URLSearchParams({ redirect })}`;
 
-  /** Starts a login at a provider. It returns to the sign-in page, which redirects the user or displays the error. */
+  /** The URL that starts a login at a provider. The login returns to the sign-in page, which redirects the user or displays the error. */
   const providerUrl = (name: string, redirect: string, login: string) => {
     const back = loginWith(login, redirect);
     return `${base}/auth/login/${encodeURIComponent(name)}?${new URLSearchParams({ redirect: back })}`;
   };
 
-  const render = async (name: PageName, visit: Visit, status = 200): Promise<RenderedPage> => {
+  const render = async (name: PageName, visit: PageRequest, status = 200): Promise<RenderedPage> => {
     const { query, acceptLanguage, hasSession, view, language, link } = visit;
     const settings = await project();
     const lang = asText(query.lang);

@@ -12,7 +12,7 @@ import {
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { spendState } from '../../db/queries/auth/spent-states.js';
 import { findRecipient } from '../../db/queries/mail/recipients.js';
-import { listIdentities, lockWaysIn } from '../../db/queries/providers/identities.js';
+import { listIdentities, lockLoginMethods } from '../../db/queries/providers/identities.js';
 import { userExists } from '../../db/queries/users/users.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -36,7 +36,7 @@ export interface Passkeys {
   start(caller: Principal): Promise<PasskeyCreationOptions>;
   /**
    * Stores a passkey that a browser has created with the options from {@link start}.
-   * @param name undefined: the name of the browser and its system
+   * @param name if undefined, the name of the browser and its system is used
    * @throws {ApiError} INVALID_PAYLOAD, identical for every fault in the credential
    */
   add(caller: Principal, credential: RegistrationCredential, name: string | undefined): Promise<Passkey>;
@@ -69,7 +69,7 @@ export function createPasskeys(deps: {
   db: Executor;
   clock: Clock;
   webauthn: Pick<WebAuthn, 'creationOptions' | 'verifyRegistration'>;
-  stepUp: Pick<StepUp, 'requireFresh' | 'requireFreshOfAdministrator'>;
+  stepUp: Pick<StepUp, 'requireFresh' | 'requireFreshAdministrator'>;
   activity: Pick<Activity, 'record'>;
   projectName(): Promise<string>;
   /** Whether users can log in with a provider. */
@@ -84,7 +84,7 @@ export function createPasskeys(deps: {
     caller: Principal,
     user: string,
     id: string,
-    ways: Awaited<ReturnType<typeof lockWaysIn>>,
+    ways: Awaited<ReturnType<typeof lockLoginMethods>>,
   ): Promise<void> => {
     if (!ways || !(await deletePasskey(tx, user, id))) throw new ApiError('FORBIDDEN');
     const mayUsePassword = hasPasswordLogin && ways.hasPassword && ways.provider === 'default';
@@ -125,7 +125,7 @@ export function createPasskeys(deps: {
       };
       return transact(db, async (tx) => {
         // The lock also keeps concurrent requests from exceeding the maximum.
-        if (!(await lockWaysIn(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
+        if (!(await lockLoginMethods(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
         await requireLiveSession(tx, caller);
         if ((await countPasskeys(tx, user)) >= maxPasskeys) throw tooMany();
         if (!(await spendState(tx, challenge.id, challenge.expiresAt))) throw notVerified();
@@ -152,7 +152,7 @@ export function createPasskeys(deps: {
 
     remove: (caller, id) =>
       transact(db, async (tx) => {
-        const ways = await lockWaysIn(tx, caller.userId);
+        const ways = await lockLoginMethods(tx, caller.userId);
         await requireLiveSession(tx, caller);
         await remove(tx, caller, caller.userId, id, ways);
       }),
@@ -165,9 +165,9 @@ export function createPasskeys(deps: {
     removeOf: (caller, id, passkey) =>
       transact(db, async (tx) => {
         const user = id.toLowerCase();
-        const ways = await lockWaysIn(tx, user);
+        const ways = await lockLoginMethods(tx, user);
         if (user === caller.userId) await stepUp.requireFresh(caller, tx);
-        else if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshOfAdministrator(caller, tx);
+        else if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshAdministrator(caller, tx);
         await remove(tx, caller, user, passkey, ways);
       }),
   };

@@ -10,7 +10,7 @@ export interface BatchWriter<Entry> {
  * least `pause` milliseconds apart, so that entries do not cost a statement each.
  * @param write returns the keys of entries that it could not write now, which are tried again
  * @param merge combines a new entry with a waiting entry of the same key
- * @param onFailure called with an error of `write`; the entries of that batch are lost
+ * @param onFailure called with the error if `write` fails; the entries of that batch are lost
  */
 export function createBatchWriter<Entry>({
   write,

@@ -6,10 +6,10 @@ export type Clock = () => Date;
 export const systemClock: Clock = () => new Date();
 
 /** How many milliseconds a clock is ahead of the system clock. This is 0 unless a test has moved the clock. */
-export const shiftOf = (clock: Clock): number => clock().getTime() - Date.now();
+export const clockOffset = (clock: Clock): number => clock().getTime() - Date.now();
 
-/** Seconds since 1970, as JWTs count (RFC 7519, NumericDate). */
-export const secondsOf = (moment: Date): number => Math.floor(moment.getTime() / 1000);
+/** Seconds since 1970, which is how JWTs express times (RFC 7519, NumericDate). */
+export const toNumericDate = (moment: Date): number => Math.floor(moment.getTime() / 1000);
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** Prevents the start of the service. The message lists all faults in the configuration, one per line. */
+/** Keeps the service from starting. The message lists all faults in the configuration, one per line. */
 export class ConfigError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -38,7 +38,7 @@ export function loadConfig(env: Environment = process.env): Config {
   const read = readVariables(Config, env);
   const isListed = !read.faults.some((fault) => fault.startsWith('AUTH_PROVIDERS:'));
   const providers = readProviders(env, isListed ? listOf(String(read.candidate.AUTH_PROVIDERS ?? '')) : []);
-  const faults = [...onePerVariable([...read.faults, ...crossFaults(read.candidate)]), ...providers.faults];
+  const faults = [...onePerVariable([...read.faults, ...combinationErrors(read.candidate)]), ...providers.faults];
   if (faults.length > 0) throw new ConfigError(faults);
 
   const config = Value.Decode(Config, read.candidate);
@@ -47,7 +47,7 @@ export function loadConfig(env: Environment = process.env): Config {
   return Object.freeze({
     ...config,
     PUBLIC_URL: publicUrl,
-    SECRET: config.SECRET ?? keptSecret(config.DATA_DIR),
+    SECRET: config.SECRET ?? storedSecret(config.DATA_DIR),
     ...cookieNames(read.candidate),
     REFRESH_TOKEN_COOKIE_SECURE: config.REFRESH_TOKEN_COOKIE_SECURE ?? secure,
     SESSION_COOKIE_SECURE: config.SESSION_COOKIE_SECURE ?? secure,
@@ -58,7 +58,7 @@ export function loadConfig(env: Environment = process.env): Config {
   });
 }
 
-/** Reads only the variables that a command needs to change the tables, so that it runs without secrets of the service. */
+/** Reads only the variables that a command needs to change the tables, so that it runs without the service's secrets. */
 export function loadDatabaseConfig(env: Environment = process.env) {
   const { candidate, faults } = readVariables(DatabaseVariables, env);
   if (faults.length > 0) throw new ConfigError(faults);
@@ -82,11 +82,11 @@ function cookieNames(candidate: Record<string, unknown>) {
   };
 }
 
-/** Environment variables without effect whose names resemble those of the service. */
+/** Environment variables that have no effect and whose names resemble those of the service. */
 export const misspelledVariables = (env: Environment = process.env) => findMisspelledVariables(env);
 
 /** Faults in the combination of several variables. */
-function crossFaults(candidate: Record<string, unknown>): string[] {
+function combinationErrors(candidate: Record<string, unknown>): string[] {
   const faults: string[] = [];
   if (candidate.DATABASE_URL !== undefined && candidate.SECRET === undefined) {
     faults.push(
@@ -130,8 +130,8 @@ function crossFaults(candidate: Record<string, unknown>): string[] {
 const isRpIdOf = (rpId: string, host: string): boolean =>
   rpId === host || (rpId.includes('.') && isIP(host) === 0 && host.endsWith(`.${rpId}`));
 
-/** The secret in the data directory, which is created at the first start. Only its owner can read it. */
-function keptSecret(dataDir: string): string {
+/** The secret in the data directory. It is created on the first start, and only its owner can read it. */
+function storedSecret(dataDir: string): string {
   const file = join(prepareDataDirectory(dataDir), 'secret');
   if (existsSync(file)) return readSecret(file);
   // Written to a draft and then linked into place, so that no process can read an incomplete secret after a crash or a race.

@@ -4,7 +4,7 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Returns the request that the current work belongs to. Null if no configured feature needs this, because it takes time. */
+    /** Returns the request that the current work belongs to. Null unless a configured feature needs this, because it takes time. */
     currentRequest: (() => FastifyRequest | undefined) | null;
   }
 }
@@ -19,7 +19,7 @@ export const currentRequestPlugin = plugin(
     }
     const storage = new AsyncLocalStorage<FastifyRequest>();
     app.decorate('currentRequest', () => storage.getStore());
-    // Hooks with callbacks, because all that follows must run inside.
+    // Hooks with callbacks, because everything that follows must run inside the context.
     app.addHook('onRequest', (request, _reply, next) => storage.run(request, next));
     // The body arrives in events outside the context, so enter it again.
     app.addHook('preValidation', (request, _reply, next) => storage.run(request, next));

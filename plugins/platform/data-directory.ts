@@ -31,7 +31,7 @@ const isPrivate = ({ mode }: Stats) => (mode & 0o077) === 0;
 const isSticky = ({ mode }: Stats) => (mode & 0o1000) !== 0;
 
 /**
- * Ensures that only its owner can read the data directory. A directory of the service is made private. In a directory that
+ * Ensures that only its owner can read the data directory. The service's own directory is made private. In a directory that
  * belongs to another user, or that also contains other files, the service creates a private subdirectory.
  * @returns the directory to use
  * @throws {DataDirectoryError} if this is impossible
@@ -43,22 +43,22 @@ export function prepareDataDirectory(dataDir: string): string {
   const inner = join(dataDir, innerName);
   const directory = lstatSync(inner, { throwIfNoEntry: false })
     ? requirePrivate(inner)
-    : (madePrivate(dataDir) ?? requirePrivate(makeInner(dataDir, inner)));
+    : (tryMakePrivate(dataDir) ?? requirePrivate(createPrivateSubdirectory(dataDir, inner)));
   requireOwnEntries(directory);
   return directory;
 }
 
 /** @returns the directory if it is private now, otherwise undefined */
-function madePrivate(directory: string): string | undefined {
+function tryMakePrivate(directory: string): string | undefined {
   const found = statSync(directory);
   const isUsable = found.uid === uid || uid === 0;
   if (isPrivate(found) && isUsable) return directory;
-  if (found.uid !== uid || isSticky(found) || !isOfService(directory)) return undefined;
+  if (found.uid !== uid || isSticky(found) || !belongsToService(directory)) return undefined;
   return isPrivate(restrict(directory)) ? directory : undefined;
 }
 
 /** The service must not restrict access to a folder with other files, such as `/tmp` or a home directory. */
-function isOfService(directory: string): boolean {
+function belongsToService(directory: string): boolean {
   const names = readdirSync(directory).filter((name) => name !== 'lost+found');
   return names.length === 0 || names.some((name) => ownNames.includes(name));
 }
@@ -71,11 +71,11 @@ function restrict(directory: string): Stats {
   return lstatSync(directory);
 }
 
-function makeInner(dataDir: string, inner: string): string {
-  const left = readdirSync(dataDir).filter((name) => name === 'secret' || name === 'database');
-  if (left.length > 0) {
+function createPrivateSubdirectory(dataDir: string, inner: string): string {
+  const leftovers = readdirSync(dataDir).filter((name) => name === 'secret' || name === 'database');
+  if (leftovers.length > 0) {
     throw new DataDirectoryError(
-      `Other users of this machine can access the data in ${dataDir}, and the service is not permitted to change that. Move ${left.join(' and ')} to ${inner}, a directory with mode 700 that belongs to the user of the service, or run \`chmod 700 ${dataDir}\`.`,
+      `Other users of this machine can access the data in ${dataDir}, and the service is not permitted to change that. Move ${leftovers.join(' and ')} to ${inner}, a directory with mode 700 that belongs to the user of the service, or run \`chmod 700 ${dataDir}\`.`,
     );
   }
   mkdirSync(inner, { mode: 0o700 });
@@ -111,7 +111,7 @@ function requireOwnEntries(directory: string): void {
  * Writes a file that only the owner of the directory can read, and replaces an existing file. A link is replaced, not followed.
  * @returns the path of the file
  */
-export function keepFile(directory: string, name: string, content: string): string {
+export function writePrivateFile(directory: string, name: string, content: string): string {
   const path = join(directory, name);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {

@@ -8,7 +8,7 @@ import { logsParameters } from '../../db/queries/server/statement-logging.js';
 import type { Config } from '../../schemas/config.js';
 import { prepareDataDirectory } from './data-directory.js';
 import { requireKnownSecret } from './secret-check.js';
-import { createStartWait, type StartWait } from './start-wait.js';
+import { createStartWait, type StartupWait } from './start-wait.js';
 import { shorten, statementOf } from './traced-operations.js';
 
 declare module 'fastify' {
@@ -34,14 +34,14 @@ export function databaseLocation(
 
 /**
  * Prepares the database as soon as it can be used.
- * @param report called every five seconds with the reason for which the start waits
- * @param prepare is repeated if the database becomes unavailable in the meantime
+ * @param report called every five seconds with the reason for the wait
+ * @param prepare is repeated if the database becomes unavailable while it runs
  */
 export async function prepareDatabase(
   { db, engine }: DatabaseConnection,
   timeoutMs: number,
   report: (reason: string) => void,
-  prepare: (pause: StartWait['pause']) => Promise<void>,
+  prepare: (pause: StartupWait['pause']) => Promise<void>,
 ): Promise<void> {
   const wait = createStartWait(timeoutMs, report);
   const work = () => prepare(wait.pause);
@@ -60,7 +60,7 @@ export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (t
       await bootstrap(tx);
     };
     await prepareDatabase(connection, config.START_TIMEOUT, report, (pause) =>
-      migrate(connection, fill, { migrates: config.MIGRATE === 'on', pause }),
+      migrate(connection, fill, { shouldMigrate: config.MIGRATE === 'on', pause }),
     );
     connection.limitWaiting(config.QUERY_TIMEOUT);
     if (connection.runMaintenance)
@@ -74,7 +74,7 @@ export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (t
   { name: 'database', dependencies: ['config', 'scheduler', 'tracing', 'current-request'] },
 );
 
-/** What the configuration requires to happen around each statement. */
+/** The hooks that the configuration requires around each statement. */
 function statementHooksOf({ tracing, currentRequest, config, log }: FastifyInstance): StatementHooks {
   const { SLOW_QUERY_MS: slow, DATABASE_REQUEST_COMMENTS } = config;
   return {
@@ -95,7 +95,7 @@ function statementHooksOf({ tracing, currentRequest, config, log }: FastifyInsta
   };
 }
 
-/** Warns the operator if password hashes may be in the log of PostgreSQL. */
+/** Warns the operator if the PostgreSQL log may contain password hashes. */
 async function warnAboutLoggedParameters({ db, log }: FastifyInstance): Promise<void> {
   // If the database does not respond, other messages report it.
   if (await logsParameters(db).catch(() => false)) {

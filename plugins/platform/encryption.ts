@@ -7,7 +7,7 @@ export interface SecretBox {
   seal(plain: string, owner: string): string;
   /** @throws if the sealed text was altered, has another owner, or was sealed with an unknown key */
   open(sealed: string, owner: string): string;
-  /** Seals the text with the current key. Returns it unchanged if it already is. @throws like `open` */
+  /** Seals the text with the current key. Returns it unchanged if that key has already sealed it. @throws like `open` */
   renew(sealed: string, owner: string): string;
 }
 
@@ -16,7 +16,7 @@ const version = 'v1';
 /**
  * AES-256-GCM with a random nonce (NIST SP 800-38D). Sealed form: `v1.<key id>.<nonce>.<ciphertext and tag>`, in
  * base64url. The owner's ID is authenticated data, so a sealed secret is useless in the row of another owner.
- * @param keys the first one seals and all of them open, so that secrets sealed with an older key remain readable
+ * @param keys the first one is used to seal, and all of them to open, so that secrets sealed with an older key remain readable
  */
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const [current] = keys;

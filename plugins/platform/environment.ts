@@ -11,8 +11,8 @@ export interface ReadVariables {
 }
 
 /**
- * The variables of a schema that can be read from a file instead, named by `<NAME>_FILE`: all secrets. The library for
- * OpenTelemetry reads its own variables, and only from the environment.
+ * The variables named `<NAME>_FILE`: each gives the path of a file that contains a secret of the schema. The OpenTelemetry
+ * library reads its own variables, and only from the environment.
  */
 export const fileVariables = (schema: TObject): string[] =>
   Object.entries(schema.properties)
@@ -50,7 +50,7 @@ export const onePerVariable = (faults: readonly string[]): string[] => {
   return [...firsts.values()];
 };
 
-/** Reads the files that contain secrets, by the name of the variable. */
+/** Reads the files that contain secrets. The contents are keyed by the name of the variable. */
 function readFiles(schema: TObject, env: Environment, prefix: string) {
   const contents: Record<string, string> = {};
   const faults: string[] = [];
@@ -75,13 +75,13 @@ function readFiles(schema: TObject, env: Environment, prefix: string) {
   return { contents, faults };
 }
 
-/** Merges the given values with the defaults, and converts texts to numbers and booleans. */
+/** Merges the given values with the defaults, and converts strings to numbers and booleans. */
 function typed(schema: TObject, given: Record<string, string | undefined>): Record<string, unknown> {
   const converted = Value.Convert(schema, Value.Default(schema, { ...given })) as Record<string, unknown>;
-  // `80.9`, `1e3` or `0x1F` would be converted to an unintended number. They remain texts, and validation rejects them.
-  const isCutDown = ([name, text]: [string, string | undefined]) =>
+  // `80.9`, `1e3` or `0x1F` would be converted to an unintended number. They remain strings, and validation rejects them.
+  const changedByConversion = ([name, text]: [string, string | undefined]) =>
     typeof converted[name] === 'number' && String(converted[name]) !== text;
-  return { ...converted, ...Object.fromEntries(Object.entries(given).filter(isCutDown)) };
+  return { ...converted, ...Object.fromEntries(Object.entries(given).filter(changedByConversion)) };
 }
 
 function faultsOf(schema: TObject, candidate: unknown, prefix: string): string[] {

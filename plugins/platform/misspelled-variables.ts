@@ -11,12 +11,12 @@ export interface MisspelledVariable {
 }
 
 /** Shorter names, such as HOST and PORT, are too similar to unrelated ones. */
-const minLengthForOneSlip = 8;
+const minLengthForOneTypo = 8;
 /** For names of at least this length, two typing errors are tolerated. */
-const minLengthForTwoSlips = 11;
+const minLengthForTwoTypos = 11;
 
 /**
- * Finds unknown variables whose names resemble a known one: in another letter case, or with one or two typing errors. They have
+ * Finds unknown variables whose names differ from a known one only in letter case, or by one or two typing errors. They have
  * no effect, which is easy to miss.
  */
 export function findMisspelledVariables(env: Environment): MisspelledVariable[] {
@@ -40,7 +40,7 @@ function closestOf(name: string, known: readonly string[]): string | undefined {
   const written = name.toUpperCase().replaceAll('-', '_');
   let closest: { intended: string; slips: number } | undefined;
   for (const intended of known) {
-    const slips = slipsBetween(written, intended);
+    const slips = editDistance(written, intended);
     if (slips <= allowedSlips(intended) && (closest === undefined || slips < closest.slips)) {
       closest = { intended, slips };
     }
@@ -49,13 +49,13 @@ function closestOf(name: string, known: readonly string[]): string | undefined {
 }
 
 const allowedSlips = ({ length }: string): number =>
-  length < minLengthForOneSlip ? 0 : length < minLengthForTwoSlips ? 1 : 2;
+  length < minLengthForOneTypo ? 0 : length < minLengthForTwoTypos ? 1 : 2;
 
 /**
  * The number of letters that are missing, extra, wrong or swapped with their neighbor (optimal string alignment distance).
  * @returns 3 for any number greater than two
  */
-function slipsBetween(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const many = 3;
   if (Math.abs(one.length - other.length) >= many) return many;
   let beforeLast: number[] = [];

@@ -35,7 +35,7 @@ const providerPresets: Readonly<Record<string, Readonly<Record<string, string>>>
     LABEL: 'GitLab',
     ICON: 'gitlab',
     ISSUER_URL: 'https://gitlab.com',
-    // GitLab sends the full name as one text, which becomes the first name.
+    // GitLab sends the full name as one string, which becomes the first name.
     FIRST_NAME_KEY: 'name',
   },
 };

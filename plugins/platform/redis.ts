@@ -15,7 +15,7 @@ const connectTimeout = 2_000;
 /** Milliseconds without a response after which the connection is replaced. */
 const socketTimeout = 2_000;
 const maxPauseMs = 2_000;
-/** Milliseconds that the start waits for Redis, which may become available in a moment. */
+/** Milliseconds that startup waits for Redis, which may become available in a moment. */
 const startTimeoutMs = 1_000;
 
 /** `app.redis`: the client, which reconnects automatically. No feature may require Redis, because it can be unavailable at any time. */

@@ -6,15 +6,15 @@ declare module 'fastify' {
     /**
      * Repeats `work` from when the service listens until it is closed. Runs never overlap.
      * @param interval from the end of one run to the start of the next, in milliseconds
-     * @param failure logged for the first of several failures in a row. The next run tries again.
+     * @param failureMessage logged for the first of several failures in a row. The next run tries again.
      */
-    every(interval: number, work: () => Promise<unknown>, failure: string, level?: 'warn' | 'error'): void;
+    every(interval: number, work: () => Promise<unknown>, failureMessage: string, level?: 'warn' | 'error'): void;
   }
 }
 
 export const hour = 3_600_000;
 
-/** Milliseconds for which closing waits for all current runs together. They may wait for a database that does not respond. */
+/** How long closing waits for all current runs together, in milliseconds. They may wait for a database that does not respond. */
 const maxWait = 3_000;
 
 /** `app.every`: tasks that no request depends on, such as deleting expired rows. */
@@ -46,7 +46,7 @@ export const schedulerPlugin = plugin(
       };
 
       app.addHook('onListen', async () => schedule());
-      // `onClose` hooks run in reverse order, so what the work needs, which was registered earlier, is still open.
+      // `onClose` hooks run in reverse order, so the dependencies of the work, which were registered earlier, are still open.
       app.addHook('onClose', async () => {
         isStopped = true;
         clearTimeout(timer);

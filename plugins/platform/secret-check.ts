@@ -15,8 +15,8 @@ const checkValueOf = (key: Buffer) => key.toString('base64url');
 type Secrets = Pick<Config, 'SECRET' | 'PREVIOUS_SECRETS' | 'LOST_SECRET_ID'>;
 
 /**
- * Checks that the database was used with SECRET or with one of PREVIOUS_SECRETS, and notes SECRET. With another one, no session, link,
- * or second factor would work, and the audit log could not be continued. Run it under the lock of the migrations.
+ * Checks that the database was used with SECRET or with one of PREVIOUS_SECRETS, and stores the check value of SECRET. With any other
+ * SECRET, no session, link, or second factor would work, and the audit log could not be continued. Run it under the migration lock.
  * @throws {ConfigError}
  */
 export async function requireKnownSecret(tx: Executor, secrets: Secrets): Promise<void> {

@@ -3,8 +3,8 @@ import ms from 'ms';
 import { isDatabaseUnavailable } from '../../db/failures.js';
 import { within } from './within.js';
 
-/** The start has waited long enough. */
-export class StartTimeoutError extends Error {
+/** Startup has taken longer than START_TIMEOUT. */
+export class StartupTimeoutError extends Error {
   constructor(waited: number, cause: Error) {
     super(`The service waited for ${ms(waited)} (START_TIMEOUT).`, { cause });
     this.name = 'StartTimeoutError';
@@ -12,11 +12,11 @@ export class StartTimeoutError extends Error {
 }
 
 /** Waits, for a limited time, until the database can be used. */
-export interface StartWait {
-  /** Waits a moment before something is tried again. @throws {StartTimeoutError} when the time is up */
+export interface StartupWait {
+  /** Waits a moment before something is tried again. @throws {StartupTimeoutError} when the time is up */
   pause(reason: string | Error): Promise<void>;
   /**
-   * Repeats `ping` and then `work` until neither fails because the database is unavailable.
+   * Repeats `ping` and then `work` for as long as either of them fails because the database is unavailable.
    * @param work can be repeated; the database may fail while it runs
    */
   untilAvailable(ping: () => Promise<unknown>, work: () => Promise<void>): Promise<void>;
@@ -27,15 +27,15 @@ const reportIntervalMs = 5_000;
 /** Milliseconds after which a database that accepts connections but does not respond counts as unavailable. */
 const attemptTimeoutMs = 5_000;
 
-/** @param report called immediately, and then every five seconds, with the reason for which the start waits */
-export function createStartWait(timeoutMs: number, report: (reason: string) => void): StartWait {
+/** @param report called immediately, and then every five seconds, with the reason for the wait */
+export function createStartWait(timeoutMs: number, report: (reason: string) => void): StartupWait {
   const begun = performance.now();
   let nextReport = begun;
 
-  const pause: StartWait['pause'] = async (reason) => {
+  const pause: StartupWait['pause'] = async (reason) => {
     const now = performance.now();
     if (now - begun >= timeoutMs)
-      throw new StartTimeoutError(timeoutMs, reason instanceof Error ? reason : new Error(reason));
+      throw new StartupTimeoutError(timeoutMs, reason instanceof Error ? reason : new Error(reason));
     if (now >= nextReport) {
       report(reason instanceof Error ? rootCause(reason).message : reason);
       nextReport = now + reportIntervalMs;
@@ -48,10 +48,10 @@ export function createStartWait(timeoutMs: number, report: (reason: string) => v
     untilAvailable: async (ping, work) => {
       for (;;) {
         try {
-          await within(attemptTimeoutMs, ping(), silent);
+          await within(attemptTimeoutMs, ping(), noResponseError);
           return await work();
         } catch (error) {
-          if (error instanceof StartTimeoutError || !isDatabaseUnavailable(error)) throw error;
+          if (error instanceof StartupTimeoutError || !isDatabaseUnavailable(error)) throw error;
           await pause(error as Error);
         }
       }
@@ -59,10 +59,10 @@ export function createStartWait(timeoutMs: number, report: (reason: string) => v
   };
 }
 
-const silent = () =>
+const noResponseError = () =>
   Object.assign(new Error('PostgreSQL accepts connections, but does not respond'), { code: 'ETIMEDOUT' });
 
-/** The innermost error, which the others describe less precisely. */
+/** The innermost error, which describes the cause most precisely. */
 export function rootCause(error: Error): Error {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCause(error.errors[0]);
   return error.cause instanceof Error ? rootCause(error.cause) : error;

@@ -4,9 +4,9 @@ import { hostsIn } from '../../db/postgres/parameters.js';
 import { SchemaError } from '../../db/schema-error.js';
 import { ConfigError } from './config.js';
 import { DataDirectoryError } from './data-directory.js';
-import { rootCause, StartTimeoutError } from './start-wait.js';
+import { rootCause, StartupTimeoutError } from './start-wait.js';
 
-/** Error codes with which PostgreSQL rejects a connection, and what to do about them. The sentences continue after its name. */
+/** Error codes with which PostgreSQL rejects a connection, and what to do about them. Each text completes a sentence about it. */
 const refusals: Record<string, string> = {
   '28000': 'rejects this user. Check the user name in DATABASE_URL.',
   '28P01': 'rejects this password. Check the user name and password in DATABASE_URL.',
@@ -26,7 +26,7 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
   if (!(error instanceof Error)) return String(error);
   if ([ConfigError, DirectoryInUseError, DataDirectoryError, SchemaError].some((kind) => error instanceof kind))
     return error.message;
-  if (error instanceof StartTimeoutError) return explainTimeout(error, databaseUrl);
+  if (error instanceof StartupTimeoutError) return explainTimeout(error, databaseUrl);
   const { code, port, path, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (path !== undefined && pathFaults.has(code ?? ''))
     return `${path} cannot be written (${code}). Give the service write access, or set DATA_DIR to another folder.`;
@@ -45,7 +45,7 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
   return error.stack ?? error.message;
 }
 
-function explainTimeout({ message, cause }: StartTimeoutError, databaseUrl: string | undefined): string {
+function explainTimeout({ message, cause }: StartupTimeoutError, databaseUrl: string | undefined): string {
   const reason = isDatabaseUnavailable(cause)
     ? explainStartFailure(cause, databaseUrl)
     : `It could not use the database: ${(cause as Error).message}.`;

@@ -8,7 +8,7 @@ import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads';
  */
 export interface ThreadPool<Task, Result> {
   /**
-   * Gives a task to the thread with the fewest tasks. If each thread has two, it receives its next task before it has finished the
+   * Gives a task to the thread with the fewest tasks. A thread that has two tasks receives the next one before it has finished the
    * current one, so it never waits for the main thread, which is busy with requests.
    * @throws an error if the task fails or the thread ends; the next task starts a new thread if necessary
    */
@@ -25,7 +25,7 @@ interface Numbered<Task> {
 /** A thread's response to a task. */
 type Answer<Result> = { number: number } & ({ result: Result } | { error: unknown });
 
-interface Asker<Result> {
+interface PendingTask<Result> {
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -33,7 +33,7 @@ interface Asker<Result> {
 interface Thread<Result> {
   worker: Worker;
   /** Keyed by task number. */
-  askers: Map<number, Asker<Result>>;
+  askers: Map<number, PendingTask<Result>>;
 }
 
 const ended = () => new Error('A background thread has ended.');
@@ -55,7 +55,7 @@ export function createThreadPool<Task, Result>(
     const worker = new Worker(program, { ...options, execArgv: [], env: {} });
     const thread: Thread<Result> = { worker, askers: new Map() };
     threads.add(thread);
-    const lose = (error: Error) => {
+    const rejectAll = (error: Error) => {
       threads.delete(thread);
       for (const { reject } of thread.askers.values()) reject(error);
       thread.askers.clear();
@@ -69,8 +69,8 @@ export function createThreadPool<Task, Result>(
         else asker?.resolve(answer.result);
       })
       .on('messageerror', () => void worker.terminate())
-      .on('error', lose)
-      .on('exit', () => lose(ended()));
+      .on('error', rejectAll)
+      .on('exit', () => rejectAll(ended()));
     return thread;
   };
 
@@ -98,7 +98,7 @@ export function createThreadPool<Task, Result>(
   };
 }
 
-/** For the program of a thread: performs its tasks, one at a time, in the order of arrival. */
+/** Called by the script of a thread: performs the thread's tasks, one at a time, in the order of arrival. */
 export function performTasks<Task, Result>(perform: (task: Task) => Result): void {
   const answer = ({ number, task }: Numbered<Task>): Answer<Result> => {
     try {
@@ -111,7 +111,7 @@ export function performTasks<Task, Result>(perform: (task: Task) => Result): voi
   parentPort?.on('message', (task: Numbered<Task>) => parentPort?.postMessage(answer(task)));
 }
 
-/** The niceness of a background thread. When both need the same CPU, other threads get about nine tenths of it. */
+/** The niceness of a background thread. Any other thread that needs the same CPU gets about nine tenths of it. */
 const niceness = 10;
 
 /**

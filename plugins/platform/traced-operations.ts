@@ -13,7 +13,7 @@ export type Attributes = Readonly<Record<string, string | number | readonly stri
 /** Adds attributes to an operation. */
 export type Note = (attributes: Attributes) => void;
 
-/** Runs work, and records its duration and failure. */
+/** Runs work, and records its duration and whether it failed. */
 export type Observe = <T>(operation: Operation, work: (note: Note) => Promise<T>) => Promise<T>;
 
 /** For use without tracing. */
@@ -46,7 +46,7 @@ export const redisCommandOf = (command: string): Operation => ({
   attributes: { 'db.system.name': 'redis', 'db.operation.name': command },
 });
 
-/** A request to another server. The URL has no query, because it may contain secrets. */
+/** A request to another server. The recorded URL has no query, because a query may contain secrets. */
 export function requestOf(method: string, to: string): Operation {
   const { protocol, hostname, port, origin, pathname } = new URL(to);
   return {

@@ -45,9 +45,9 @@ const here = 'http://here.invalid';
 
 /**
  * Normalizes a path on the origin of the service; undefined if it leads elsewhere. Browsers read `//host`, `/\host` and
- * `/./\host` as another host, so the path is parsed like in a browser before it is checked.
+ * `/./\host` as another host, so the path is parsed as in a browser before it is checked.
  */
-export function pathHere(wanted: unknown): string | undefined {
+export function sameOriginPath(wanted: unknown): string | undefined {
   if (typeof wanted !== 'string' || !wanted.startsWith('/') || !URL.canParse(wanted, here)) return undefined;
   const { origin, pathname, search, hash } = new URL(wanted, here);
   if (origin !== here || pathname.startsWith('//')) return undefined;
@@ -60,7 +60,7 @@ export function pathHere(wanted: unknown): string | undefined {
  * @param base the path of PUBLIC_URL, without a trailing slash
  */
 export function accountPath(base: string, wanted: unknown): string | undefined {
-  const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? pathHere(wanted) : undefined;
+  const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? sameOriginPath(wanted) : undefined;
   if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
   const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
   return /^(\/[a-z-]+)*\/?$/.test(page) ? path : undefined;

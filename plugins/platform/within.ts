@@ -1,4 +1,4 @@
-/** Waits for work, which continues if it takes longer. @throws what `error` returns if the work takes longer */
+/** Waits for work for a limited time. Work that takes longer continues. @throws what `error` returns if the work takes longer */
 export async function within<T>(milliseconds: number, work: Promise<T>, error: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -60,7 +60,7 @@ interface Dependencies {
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
   /** Called when the service does not apply a value from the provider; `what` is the reason for the log. */
-  onLeftOut(what: string, user: string): void;
+  onSkipped(what: string, user: string): void;
 }
 
 /** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
@@ -68,7 +68,7 @@ const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by the provider's identifier, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, onLeftOut } = deps;
+  const { db, clock, sessions, secondFactor, activity, onSkipped: onLeftOut } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
@@ -137,8 +137,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   /** The role that the user's groups map to; undefined: the role does not change. */
   const newRole = (profile: PendingProfile, { role }: IdentityHolder): string | null | undefined => {
     if (mappedRoles.size === 0) return undefined;
-    const isGoverned = role !== null && mappedRoles.has(role);
-    const wanted = mappedRole(profile) ?? (isGoverned ? defaultRole : role);
+    const isMappedRole = role !== null && mappedRoles.has(role);
+    const wanted = mappedRole(profile) ?? (isMappedRole ? defaultRole : role);
     return wanted === role ? undefined : wanted;
   };
 
@@ -164,7 +164,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return info;
   };
 
-  /** Applies the data of a later login. It changes only users whose primary account is at this provider, not users who linked one. */
+  /** Applies the data of a later login. It changes only users whose primary account is at this provider, not users who only linked one. */
   const update = async (
     tx: Executor,
     profile: PendingProfile,
@@ -177,8 +177,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const role = holder.isPrimary ? newRole(profile, holder) : undefined;
     if (role !== undefined) await lockAdministrators(tx);
     const [former] = changes.email === undefined ? [] : await readAccountStates(tx, [holder.id]);
-    const stands = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
-    if (!stands) throw notActive(holder);
+    const isStillActive = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
+    if (!isStillActive) throw notActive(holder);
     const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
     if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
@@ -217,7 +217,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   /** Converts a constraint violation into an API error. @param taken code for an address that another user has */
-  const explained = (error: unknown, taken: 'INVALID_PROVIDER' | 'INVALID_CREDENTIALS'): unknown => {
+  const toConstraintError = (error: unknown, taken: 'INVALID_PROVIDER' | 'INVALID_CREDENTIALS'): unknown => {
     const broken = brokenConstraint(error);
     if (!broken) return error;
     // Another user took the address between the check and the write. Any other violation means that the role does not exist.
@@ -241,7 +241,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
           return { issued: await begin(tx, holder, mode, client) };
         });
       } catch (error) {
-        throw explained(error, 'INVALID_PROVIDER');
+        throw toConstraintError(error, 'INVALID_PROVIDER');
       }
     },
 
@@ -258,7 +258,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
           return issued;
         });
       } catch (error) {
-        throw explained(error, 'INVALID_CREDENTIALS');
+        throw toConstraintError(error, 'INVALID_CREDENTIALS');
       }
     },
 

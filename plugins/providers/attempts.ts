@@ -7,7 +7,7 @@ import type { SecretBox } from '../platform/encryption.js';
 
 /** The group of routes that a login started with. The two groups return different responses at the end. */
 const Form = Type.Union([Type.Literal('oauth'), Type.Literal('login')]);
-export type LoginForm = Static<typeof Form>;
+export type LoginRouteGroup = Static<typeof Form>;
 
 /** A login that was sent to a provider and has not returned yet. */
 const Attempt = Type.Object({

@@ -8,7 +8,7 @@ import { basePathOf } from '../platform/urls.js';
 import type { Principal } from '../server/caller.js';
 import { toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
-import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginForm } from './attempts.js';
+import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
 
@@ -24,7 +24,12 @@ export interface ProviderFlow {
    * @returns the URL at the provider
    * @throws {ApiError} ROUTE_NOT_FOUND, INVALID_PAYLOAD, SERVICE_UNAVAILABLE, INVALID_PROVIDER_CONFIG
    */
-  begin(request: FastifyRequest, reply: FastifyReply, form: LoginForm, redirect: string | undefined): Promise<string>;
+  begin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form: LoginRouteGroup,
+    redirect: string | undefined,
+  ): Promise<string>;
   /**
    * Starts linking a provider account to the caller's account. The route must not use GET, because a link on another site could
    * start it.
@@ -92,7 +97,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     if (!(await spendState(db, id, new Date(expires)))) throw new ApiError('INVALID_CREDENTIALS');
   };
 
-  const forget = (reply: FastifyReply) => {
+  const clearCookies = (reply: FastifyReply) => {
     for (const name of [cookieNames.state, cookieNames.verifier]) reply.clearCookie(name, cookie);
   };
 
@@ -103,7 +108,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     return mode === 'json' ? 'cookie' : mode;
   };
 
-  const enter = async (
+  const completeLogin = async (
     request: FastifyRequest,
     reply: FastifyReply,
     attempt: Attempt | undefined,
@@ -141,7 +146,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     mode: SessionMode,
     outcome: LoginOutcome,
   ): SessionTokens => {
-    if ('issued' in outcome) return reply.deliver(outcome.issued);
+    if ('issued' in outcome) return reply.sendTokens(outcome.issued);
     const pending = attempts.beginPending(config.key, { ...outcome.waiting, mode });
     reply.setCookie(cookieNames.pending, pending, cookie);
     throw new ApiError('INVALID_OTP');
@@ -156,7 +161,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       try {
         return await start(request, reply, entry, { form, redirect: to, link: null });
       } catch (thrown) {
-        return failed(request, entry.provider.config.key, to, thrown);
+        return redirectAfterFailure(request, entry.provider.config.key, to, thrown);
       }
     },
 
@@ -174,11 +179,11 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const state = states.find((value) => value === (request.query as Query).state) ?? states[0] ?? '';
       const attempt = attempts.read(provider.config.key, state);
       // A response for another login must not affect the login in progress.
-      if ((request.query as Query).state === state) forget(reply);
+      if ((request.query as Query).state === state) clearCookies(reply);
       try {
-        return await enter(request, reply, attempt, state);
+        return await completeLogin(request, reply, attempt, state);
       } catch (thrown) {
-        const to = failed(request, provider.config.key, attempt?.redirect ?? null, thrown);
+        const to = redirectAfterFailure(request, provider.config.key, attempt?.redirect ?? null, thrown);
         // The response is a redirect and not an error, so it would not be recorded otherwise.
         await request.recordRefusal(thrown);
         return { to };
@@ -194,13 +199,18 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       if (!pending) throw new ApiError('INVALID_CREDENTIALS');
       const issued = await accounts.complete(pending, otp, mode ?? pending.mode, request.client);
       reply.clearCookie(cookieNames.pending, cookie);
-      return reply.deliver(issued);
+      return reply.sendTokens(issued);
     },
   };
 }
 
 /** Logs a failed login and returns the redirect with the reason. Throws the error if the login has no redirect. */
-function failed(request: FastifyRequest, provider: string, redirect: string | null, thrown: unknown): string {
+function redirectAfterFailure(
+  request: FastifyRequest,
+  provider: string,
+  redirect: string | null,
+  thrown: unknown,
+): string {
   const { status, code, outage } = toApiError(thrown);
   request.log[status >= 500 ? 'error' : 'info'](
     { err: thrown, provider, ...outage },

@@ -4,7 +4,7 @@ import { type Note, type Observe, requestOf } from '../platform/traced-operation
 /** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
 export const maxResponseBytes = 262_144;
 
-/** The error for a provider that does not respond as it must. The cause appears only in the log. */
+/** The error for a provider that does not respond as it should. The cause appears only in the log. */
 export const providerDown = (key: string, cause: unknown): ApiError => {
   const error = unavailable('provider_failed', { provider: key });
   error.cause = cause;

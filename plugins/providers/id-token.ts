@@ -22,7 +22,7 @@ const algorithms = [
 /** Maximum difference between the two clocks, in seconds. */
 const tolerance = 60;
 /** Maximum age of a token in seconds. An older token cannot belong to the current login. */
-const oldest = 600;
+const maxTokenAge = 600;
 
 export interface IdTokens {
   /**
@@ -55,7 +55,7 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
         audience: clientId,
         requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce'],
         clockTolerance: tolerance,
-        maxTokenAge: oldest,
+        maxTokenAge: maxTokenAge,
         currentDate: clock(),
       });
       // A list with a single issuer is rejected, although it looks like that issuer when converted to a string.
@@ -103,7 +103,7 @@ function isRefusal(error: unknown): boolean {
   if (error instanceof ApiError) return true;
   const { JWKSTimeout, JWKSInvalid, JOSEError } = errors;
   const isOfKeys = error instanceof JWKSTimeout || error instanceof JWKSInvalid;
-  // The response with the keys had another status than 200, or was not JSON.
+  // The response with the keys had a status other than 200, or was not JSON.
   const isGeneric = error instanceof JOSEError && error.code === 'ERR_JOSE_GENERIC';
   return error instanceof JOSEError && !isOfKeys && !isGeneric;
 }

@@ -5,7 +5,7 @@ import {
   deleteIdentity,
   type IdentityRecord,
   listIdentities,
-  lockWaysIn,
+  lockLoginMethods,
   setPrimaryIdentity,
 } from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/statements.js';
@@ -42,31 +42,32 @@ export function createIdentities(deps: {
 
     unlink: (caller, id) =>
       transact(db, async (tx) => {
-        const ways = await lockWaysIn(tx, caller.userId);
+        const ways = await lockLoginMethods(tx, caller.userId);
         await requireLiveSession(tx, caller);
         const all = await listIdentities(tx, caller.userId);
-        const gone = all.find((identity) => identity.id === id.toLowerCase());
-        if (!ways || !gone) throw new ApiError('FORBIDDEN');
-        if (gone.primary && mapsRoles(gone.provider)) {
+        const unlinked = all.find((identity) => identity.id === id.toLowerCase());
+        if (!ways || !unlinked) throw new ApiError('FORBIDDEN');
+        if (unlinked.primary && mapsRoles(unlinked.provider)) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
             reason:
               'Your role comes from this provider. Ask an administrator to move your account to another provider.',
           });
         }
-        const left = all.filter((identity) => identity !== gone && isConfigured(identity.provider));
-        const mayUsePassword = hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || gone.primary);
+        const left = all.filter((identity) => identity !== unlinked && isConfigured(identity.provider));
+        const mayUsePassword =
+          hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || unlinked.primary);
         const mayUsePasskey = acceptsPasskeys && (await countPasskeys(tx, caller.userId)) > 0;
         if (left.length === 0 && !mayUsePassword && !mayUsePasskey) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
             reason: 'You would have no way to log in. Link another account first.',
           });
         }
-        await deleteIdentity(tx, gone.id);
-        if (gone.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
+        await deleteIdentity(tx, unlinked.id);
+        if (unlinked.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
         await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
-        const aside = { provider: gone.provider };
+        const aside = { provider: unlinked.provider };
         await activity.record(tx, caller, [
-          { action: 'identity_unlink', collection: 'identities', item: gone.id, aside },
+          { action: 'identity_unlink', collection: 'identities', item: unlinked.id, aside },
         ]);
       }),
   };

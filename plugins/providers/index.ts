@@ -47,7 +47,7 @@ export const providersPlugin = plugin(
           sessions,
           secondFactor,
           activity,
-          onLeftOut: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
+          onSkipped: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];
       }),

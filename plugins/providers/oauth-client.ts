@@ -27,7 +27,7 @@ export interface OAuthClientOptions {
   cookie: NonNullable<FastifyOAuth2Options['cookie']>;
   cookieNames: { state: string; verifier: string };
   stateOf(request: FastifyRequest): string;
-  isStateRight(request: FastifyRequest): boolean;
+  isStateValid(request: FastifyRequest): boolean;
 }
 
 /**
@@ -35,7 +35,17 @@ export interface OAuthClientOptions {
  * requests, because the endpoints become known only after the main app has started.
  */
 export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
-  const { config, endpoints, callbackUri, timeout, observe, cookie, cookieNames, stateOf, isStateRight } = options;
+  const {
+    config,
+    endpoints,
+    callbackUri,
+    timeout,
+    observe,
+    cookie,
+    cookieNames,
+    stateOf,
+    isStateValid: isStateRight,
+  } = options;
   const [authorize, token] = [new URL(endpoints.authorize), new URL(endpoints.token)];
   const host = fastify();
   await host.register(oauth2, {
@@ -95,7 +105,7 @@ interface WreckError {
   data?: { payload?: { error?: unknown } | undefined; isResponseError?: boolean };
 }
 
-/** Errors of the token endpoint that the service causes, not the user (RFC 6749, 5.2). The last two are specific to GitHub. */
+/** Errors of the token endpoint that are the fault of the service, not of the user (RFC 6749, 5.2). The last two are specific to GitHub. */
 const ourFaults = new Set<unknown>([
   'invalid_client',
   'unauthorized_client',

@@ -65,12 +65,12 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
     firstName: nameOf(at(keys.FIRST_NAME_KEY)),
     lastName: nameOf(at(keys.LAST_NAME_KEY)),
     groups: (Array.isArray(groups) ? groups : [groups]).filter((group) => typeof group === 'string'),
-    data: fitting(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
+    data: truncateToLimit(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
   };
 }
 
 /** Removes the largest members if the profile exceeds the limit, so that the login does not fail. */
-function fitting(members: readonly [name: string, value: unknown][]): Record<string, unknown> {
+function truncateToLimit(members: readonly [name: string, value: unknown][]): Record<string, unknown> {
   const bytesOf = (member: unknown) => Buffer.byteLength(JSON.stringify(member)) - 1;
   const bySize = members.map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }));
   bySize.sort((a, b) => a.bytes - b.bytes);

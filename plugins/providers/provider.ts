@@ -47,7 +47,8 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
 
   const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
     const client =
-      clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateRight });
+      clients.get(endpoints) ??
+      createOAuthClient({ ...options, config, endpoints, stateOf, isStateValid: isStateRight });
     clients.set(endpoints, client);
     return client;
   };
@@ -58,8 +59,8 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
     return profile;
   };
 
-  /** The primary address if it is verified, otherwise none, regardless of the profile (in the format of GitHub's `/user/emails`). */
-  const mainAddress = async (url: string, token: string): Promise<Record<string, unknown>> => {
+  /** The primary address if it is verified, otherwise none, whatever the profile contains. GitHub's `/user/emails` defines the format. */
+  const primaryEmail = async (url: string, token: string): Promise<Record<string, unknown>> => {
     const list = await fetchJson(fetchFrom, key, url, token);
     const main = Array.isArray(list) && list.find((item) => isObject(item) && item.primary === true);
     const isVerified = main && main.verified === true;
@@ -67,7 +68,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
     return { [config.EMAIL_KEY]: email, email, email_verified: isVerified };
   };
 
-  const byOpenId = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
+  const openIdProfile = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
     const claims = openid ? await idTokens.verify(tokens.id_token, nonceOf(state), openid) : {};
     const info = url === null ? {} : await read(url, tokens.access_token);
     // Both must be about the same user (OpenID Connect Core 1.0, 5.3.2). The signed claims have priority.
@@ -75,10 +76,10 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
     return { ...info, ...claims };
   };
 
-  const byOAuth = async (tokens: Tokens, { profile: url }: Endpoints) => {
+  const oauthProfile = async (tokens: Tokens, { profile: url }: Endpoints) => {
     const profile = await read(url ?? '', tokens.access_token);
     const { EMAILS_URL } = config;
-    return EMAILS_URL ? { ...profile, ...(await mainAddress(EMAILS_URL, tokens.access_token)) } : profile;
+    return EMAILS_URL ? { ...profile, ...(await primaryEmail(EMAILS_URL, tokens.access_token)) } : profile;
   };
 
   return {
@@ -105,7 +106,9 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
       request.cookies[options.cookieNames.verifier] = verifier;
       const { access_token, id_token } = await client.tokens(request, reply);
       const tokens = { access_token: String(access_token), id_token };
-      const given = endpoints.openid ? await byOpenId(tokens, state, endpoints) : await byOAuth(tokens, endpoints);
+      const given = endpoints.openid
+        ? await openIdProfile(tokens, state, endpoints)
+        : await oauthProfile(tokens, endpoints);
       return readProfile(given, config);
     },
   };

@@ -1,5 +1,5 @@
 import { ApiError } from '../../schemas/errors.js';
-import { ambiguous, isAllowedUrl, pathHere, webUrl } from '../platform/urls.js';
+import { ambiguous, isAllowedUrl, sameOriginPath, webUrl } from '../platform/urls.js';
 
 /** The state contains the redirect, so a longer one would make the state too long for a URL. */
 const maxLength = 1024;
@@ -23,7 +23,7 @@ export function requireRedirect(wanted: string, publicUrl: string, allowList: re
 
 function targetOf(wanted: string, publicUrl: string, allowList: readonly string[]): string | undefined {
   if (ambiguous.test(wanted)) return undefined;
-  if (wanted.startsWith('/')) return pathHere(wanted);
+  if (wanted.startsWith('/')) return sameOriginPath(wanted);
   // Some parsers read `https:host` and `https:///host` as `https://host`, others as paths.
   const url = /^https?:\/\/[^/]/i.test(wanted) ? webUrl(wanted) : undefined;
   const isOwn = url?.origin === new URL(publicUrl).origin;

@@ -26,7 +26,7 @@ import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
-import { isDue, scopeOf, stateOfRegistration } from '../mail/recipients.js';
+import { isApplicable, scopeOf, stateOfRegistration } from '../mail/recipients.js';
 import type { Clock } from '../platform/clock.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
@@ -46,7 +46,7 @@ export interface NewRegistration {
 }
 
 /** What a confirmation of a registration requires in addition to the token. */
-export type Proof = 'none' | 'password';
+export type RequiredProof = 'none' | 'password';
 
 export interface Registration {
   /**
@@ -60,7 +60,7 @@ export interface Registration {
   /** The same for a link that has expired. The email goes to the stored address. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
   sendAgain(token: string, client: Client): Promise<void>;
   /**
-   * Activates the registration of a link, with its password and names, and ends the others of its address.
+   * Activates the registration of a link, with its password and names, and ends the other registrations of its address.
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN for a token of another kind; INVALID_PAYLOAD when the token was used or
    *   is void
    */
@@ -74,7 +74,7 @@ export interface Registration {
    */
   confirm(token: string, password: string | undefined, browserHashes: readonly string[], client: Client): Promise<void>;
   /** Returns what is required to confirm this link, without changing anything. @throws {ApiError} as `verify` */
-  inspect(token: string, browserHashes: readonly string[]): Promise<{ email: string; proof: Proof }>;
+  inspect(token: string, browserHashes: readonly string[]): Promise<{ email: string; proof: RequiredProof }>;
 }
 
 type Settings = Awaited<ReturnType<typeof readSettings>>;
@@ -98,7 +98,7 @@ export function createRegistration(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: Pick<PasswordRules, 'check'>;
-  lockouts: Pick<Lockouts, 'forgive'>;
+  lockouts: Pick<Lockouts, 'clearAttempts'>;
   rateLimits: Pick<RateLimits, 'mayRequestMail'>;
   activity: Activity;
   allowList: readonly string[];
@@ -111,7 +111,7 @@ export function createRegistration(deps: {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity } = deps;
   const { allowList, linkLifetime, answerAfter, onRefusal } = deps;
 
-  const isGood = async (
+  const isPasswordAcceptable = async (
     { password, email, firstName, lastName }: NewRegistration,
     client: Client,
   ): Promise<boolean> => {
@@ -141,7 +141,7 @@ export function createRegistration(deps: {
   };
 
   /** @returns the id of the user who registers; null: the address already has an account, whose user is notified */
-  const admit = async (
+  const createOrJoin = async (
     tx: Executor,
     settings: Settings,
     registration: NewRegistration,
@@ -161,7 +161,7 @@ export function createRegistration(deps: {
       ...(mustVerify ? { status: 'unverified' } : { status: 'active', password, firstName, lastName }),
     });
     if (isNew) {
-      await requireWanted(tx, id, settings.public_registration_email_filter);
+      await requireEmailFilterMatch(tx, id, settings.public_registration_email_filter);
       if (mustVerify) await addPending(tx, id, registration, password, requestedFrom);
       return id;
     }
@@ -170,7 +170,7 @@ export function createRegistration(deps: {
       await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });
       return null;
     }
-    if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');
+    if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');
     // This also applies if the settings no longer require verification, because another person may have registered the address before.
     await addPending(tx, known.id, registration, password, requestedFrom);
     return known.id;
@@ -182,12 +182,12 @@ export function createRegistration(deps: {
     const settings = await readSettings(db);
     try {
       if (!settings.public_registration) throw new Refusal('registration is turned off');
-      const isAcceptable = await isGood(registration, client);
+      const isAcceptable = await isPasswordAcceptable(registration, client);
       // Hashing is most of the work, so it runs even if the password is rejected. This keeps the timing the same.
       const hash = await passwords.hash(registration.password, origin);
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
       const item = await db.transaction(async (tx) => {
-        const user = await admit(tx, settings, registration, hash, client.network);
+        const user = await createOrJoin(tx, settings, registration, hash, client.network);
         if (user !== null) await activity.record(tx, origin, [{ ...event, item: user }]);
         return user;
       });
@@ -195,15 +195,15 @@ export function createRegistration(deps: {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       onRefusal(error.message);
-      await activity.refuse(origin, event, null);
+      await activity.recordRefusal(origin, event, null);
     }
   };
 
   /** The pending registration that a link belongs to. @throws {ApiError} INVALID_PAYLOAD */
   const pendingOf = async (executor: Executor, claims: LinkTokenClaims, user: Recipient | undefined) => {
-    if (!user || !isDue.registration(user)) throw voidLink(claims);
+    if (!user || !isApplicable.registration(user)) throw voidLink(claims);
     const all = await readRegistrations(executor, user.id, clock());
-    const pending = all.find((one) => linkTokens.isFor(claims, stateOfRegistration(user, one.id)));
+    const pending = all.find((one) => linkTokens.matchesState(claims, stateOfRegistration(user, one.id)));
     if (!pending) throw voidLink(claims);
     return pending;
   };
@@ -219,7 +219,7 @@ export function createRegistration(deps: {
       const pending = await pendingOf(tx, claims, user);
       const { password, firstName, lastName } = choose(pending);
       await activateRegistered(tx, { user: claims.id, password, firstName, lastName, verifiedAt: clock() });
-      await lockouts.forgive(tx, user as Recipient, client);
+      await lockouts.clearAttempts(tx, user as Recipient, client);
       const events = [{ action: 'email_verified', collection: 'users', item: claims.id } as const];
       await activity.record(tx, { userId: claims.id, client }, events);
     });
@@ -249,7 +249,7 @@ export function createRegistration(deps: {
     sendAgain: async (token, client) => {
       const claims = linkTokens.readExpired(token, scopeOf.registration);
       const user = await findRecipient(db, claims.id);
-      if (user?.email && isDue.registration(user)) await resend(user.email, client);
+      if (user?.email && isApplicable.registration(user)) await resend(user.email, client);
     },
 
     resend,
@@ -294,7 +294,11 @@ export function createRegistration(deps: {
 }
 
 /** Applies the email filter of the settings to the new row. @throws {Refusal} when the row does not match */
-async function requireWanted(tx: Executor, id: string, stored: Record<string, unknown> | null): Promise<void> {
+async function requireEmailFilterMatch(
+  tx: Executor,
+  id: string,
+  stored: Record<string, unknown> | null,
+): Promise<void> {
   const filter = ruleOf(stored, 'users', nobody);
   if (filter === null) return;
   const matching = await matchingKeys(tx, collections.users, [id], [filter], seesAll);

@@ -35,7 +35,7 @@ export interface Principal extends Caller {
   lastAccess: number | null;
   /** The user's own row, if the route requested it and the caller may read all of it. */
   ownRow: Item | undefined;
-  /** When the session was last used, as far as recorded, in milliseconds since 1970; null without a session. */
+  /** The last recorded use of the session, in milliseconds since 1970; null without a session. */
   sessionLastUsed: number | null;
 }
 

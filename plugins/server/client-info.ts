@@ -29,7 +29,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     client: Client;
     /** The cached result of `client`; null until the first access. */
-    knownClient: Client | null;
+    cachedClient: Client | null;
     /** The raw response; null until the first hook has run. */
     response: FastifyReply['raw'] | null;
   }
@@ -68,15 +68,15 @@ class RequestClient implements Client {
   }
 
   get abandoned(): AbortSignal {
-    this.#abandoned ??= abandonmentOf(this.#response);
+    this.#abandoned ??= abandonedSignal(this.#response);
     return this.#abandoned;
   }
 }
 
-/** Created once, because most responses end without anyone waiting for this. */
+/** Created once, because `close` also follows every normal response, where nothing reads this error. */
 const disconnected = new ApiError('INVALID_PAYLOAD', { reason: 'The client has disconnected.' });
 
-function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
+function abandonedSignal(response: FastifyReply['raw'] | null): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort(disconnected);
   if (response?.destroyed || response?.writableEnded) abort();
@@ -92,7 +92,7 @@ function abandonmentOf(response: FastifyReply['raw'] | null): AbortSignal {
 export function deviceOf(userAgent: string | null): string | null {
   if (userAgent === null) return null;
   const { browser, os } = bowser.parse(userAgent);
-  // A program sends its name first, as in `curl/8.5.0` (RFC 9110, 10.1.5). The parser does the same for programs that it does not know.
+  // A program sends its name first, as in `curl/8.5.0` (RFC 9110, 10.1.5). The parser also uses it for programs that it does not know.
   const program = /^[\w.-]+(?=\/|$)/.exec(userAgent)?.[0];
   const name = browser.name || (program === 'Mozilla' ? undefined : program);
   return [name, os.name].filter(Boolean).join(', ') || null;
@@ -103,7 +103,7 @@ export const clientInfoPlugin = plugin(
   async (app) => {
     // Node.js remembers the address once it has been read. After the client has disconnected, the system no longer knows it.
     app.server.on('connection', (socket) => void socket.remoteAddress);
-    app.decorateRequest('knownClient', null);
+    app.decorateRequest('cachedClient', null);
     app.decorateRequest('response', null);
     app.addHook('onRequest', (request, reply, done) => {
       request.response = reply.raw;
@@ -111,8 +111,8 @@ export const clientInfoPlugin = plugin(
     });
     app.decorateRequest('client', {
       getter(this: FastifyRequest): Client {
-        this.knownClient ??= new RequestClient(this);
-        return this.knownClient;
+        this.cachedClient ??= new RequestClient(this);
+        return this.cachedClient;
       },
     });
   },

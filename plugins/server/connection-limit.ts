@@ -46,7 +46,7 @@ export const connectionLimitPlugin = plugin(
   { name: 'connection-limit', dependencies: ['config'] },
 );
 
-/** The maximum number of file descriptors of this process; undefined if there is no limit, or the system does not tell. */
+/** The maximum number of file descriptors of this process; undefined if there is no limit, or the system does not report it. */
 function maxDescriptors(): number | undefined {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** Content types that forms, and any page without a preflight, can send (Fetch Standard, CORS-safelisted request-header). */
+/** Content types that a form, or a script without a preflight, can send (Fetch Standard, CORS-safelisted request-header). */
 const formTypes = new Set(['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -8,7 +8,7 @@ import { toValidationError } from './validation.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The longest time, in seconds, after which the client is asked to retry when the service is unavailable. */
+    /** The highest `retry-after` that is sent when the service is unavailable, in seconds. */
     maxRetryAfter?: number;
   }
 }
@@ -76,7 +76,7 @@ export function respondToFrameworkError(error: FastifyError, request: FastifyReq
     const { method, url, ip } = request;
     request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
   };
-  request.server.requireRequest(request).then(() => answer(error), answer);
+  request.server.enforceRequestLimit(request).then(() => answer(error), answer);
 }
 
 /** The only place where errors become responses. */

@@ -4,13 +4,13 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Prepares the shutdown: for SHUTDOWN_DELAY, the service works as usual, but its health is `error`. */
+    /** Prepares for the shutdown: for SHUTDOWN_DELAY, the service works as usual, but its health is `error`. */
     drain(): Promise<void>;
   }
 }
 
 /** Milliseconds for a request to arrive on a connection that was open when the shutdown began. */
-const arrival = 500;
+const arrivalTimeoutMs = 500;
 
 /**
  * Lets the service stop as soon as it has responded to all current requests, even if connections are still open.
@@ -34,7 +34,7 @@ export const gracefulShutdownPlugin = plugin(
         quiet = accepted === before ? quiet + 1 : 0;
       }
     };
-    /** Unlike the method of the HTTP server, this closes no idle connections. */
+    /** Unlike `close` of the HTTP server, this closes no idle connections. */
     const stopListening = () => TcpServer.prototype.close.call(app.server);
 
     app.server.on('connection', (socket) => {
@@ -55,7 +55,7 @@ export const gracefulShutdownPlugin = plugin(
       isClosing = true;
       await acceptWaiting();
       if (app.server.listening) stopListening();
-      for (let waited = 0; open.size > 0 && waited < arrival; waited += 10) await sleep(10);
+      for (let waited = 0; open.size > 0 && waited < arrivalTimeoutMs; waited += 10) await sleep(10);
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     });
   },

@@ -3,14 +3,14 @@ import plugin from 'fastify-plugin';
 import helmet, { type HelmetOptions } from 'helmet';
 
 /** The headers that a route can override. */
-export interface OwnHeaders {
+export interface HeaderOverrides {
   xFrameOptions?: { action: 'sameorigin' };
   crossOriginOpenerPolicy?: false;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    headers?: OwnHeaders;
+    headers?: HeaderOverrides;
   }
 }
 
@@ -37,20 +37,20 @@ export const headersPlugin = plugin(
       // Only for this host, because the service does not know whether subdomains support HTTPS.
       strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
       xFrameOptions: { action: 'deny' },
-      // Useful only for subdomains that share a document.domain. Browsers also warn about it if they opened the origin without it before.
+      // Useful only for subdomains that share a document.domain. Browsers also warn about it if they first opened the origin without it.
       originAgentCluster: false,
       referrerPolicy: { policy: 'no-referrer' },
       crossOriginResourcePolicy: { policy: 'same-origin' },
       crossOriginOpenerPolicy: { policy: 'same-origin' },
     } satisfies HelmetOptions;
-    const ofAll = headersOf(common);
-    const ofOne = new Map<OwnHeaders, Record<string, string>>();
+    const defaultHeaders = headersOf(common);
+    const headersByOverride = new Map<HeaderOverrides, Record<string, string>>();
     app.addHook('onRoute', ({ config }) => {
-      if (config?.headers) ofOne.set(config.headers, headersOf({ ...common, ...config.headers }));
+      if (config?.headers) headersByOverride.set(config.headers, headersOf({ ...common, ...config.headers }));
     });
     app.addHook('onRequest', async (request, reply) => {
       const { headers } = request.routeOptions.config;
-      reply.headers((headers && ofOne.get(headers)) ?? ofAll);
+      reply.headers((headers && headersByOverride.get(headers)) ?? defaultHeaders);
       reply.header('x-request-id', request.id);
       if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');
     });

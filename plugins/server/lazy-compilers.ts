@@ -13,8 +13,8 @@ type Answer = { httpStatus?: string; method?: string };
 const isPlain = ({ httpStatus = '', method }: Answer) => /^([345]|204)/.test(httpStatus) || method === 'HEAD';
 
 /**
- * Compiles validators and serializers when they are first needed, so that the start does not wait for all of them. Error
- * responses get no compiled serializers: there would be several hundred, of a megabyte and some milliseconds each. Their bodies
+ * Compiles validators and serializers when they are first needed, so that startup does not wait for all of them. Error
+ * responses get no compiled serializers: there would be several hundred, each taking a megabyte and some milliseconds. Their bodies
  * are small, and all come from one place (`plugins/server/errors.ts`).
  */
 export function createLazyCompilers() {
@@ -24,14 +24,14 @@ export function createLazyCompilers() {
     (compile: Compile) =>
     (route: never): Compiled => {
       let compiled: Compiled | undefined;
-      const settle = () => {
-        waiting.delete(settle);
+      const compileNow = () => {
+        waiting.delete(compileNow);
         compiled ??= compile(route);
         return compiled;
       };
-      waiting.add(settle);
+      waiting.add(compileNow);
       const call: Compiled = (value) => {
-        const run = compiled ?? settle();
+        const run = compiled ?? compileNow();
         const result = run(value);
         // Fastify reads the validation errors from this property.
         call.errors = run.errors;
@@ -40,7 +40,7 @@ export function createLazyCompilers() {
       return call;
     };
 
-  /** Keeps the factory's type: its products are called in the same way, only compiled later. */
+  /** Has the factory's type, because the functions that it creates are called in the same way, and are only compiled later. */
   const lazy = <T>(factory: T): T => ((...options: unknown[]) => lazily((factory as Factory)(...options))) as T;
 
   const buildSerializer: Factory = (...options) => {

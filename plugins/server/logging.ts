@@ -14,7 +14,7 @@ const acceptableId = /^[A-Za-z0-9._-]{1,128}$/;
  * Assigns each request its ID: the value of `x-request-id` if a trusted proxy sent it, otherwise a new UUID. The audit log
  * contains this ID, and a client that could choose it could make one request look like another.
  */
-export const requestIdsBy =
+export const createRequestIdGenerator =
   (trustsProxy: TrustsProxy) =>
   ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string => {
     const given = headers['x-request-id'];
@@ -61,7 +61,7 @@ function isAboutLateResponse([details, message]: readonly unknown[]): boolean {
 }
 
 /**
- * Options of the logger: readable text on a terminal, JSON lines otherwise. Of a request, only method, path and IP address are
+ * Options of the logger: readable text on a terminal, JSON lines otherwise. For a request, only the method, path, and IP address are
  * logged. The query, headers and body are not, because they contain secrets.
  */
 export function loggerOptions(
@@ -93,7 +93,7 @@ declare module 'fastify' {
 }
 
 /**
- * Logs one line for each request, also if the client disconnects before the response. Probes are logged at the level `debug`, unless
+ * Logs one line for each request, even if the client disconnects before the response. Probes are logged at the level `debug`, unless
  * they are rejected.
  */
 export const loggingPlugin = plugin(

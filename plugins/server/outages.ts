@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** Whether the operation writes to the database: the audit log is there, too. */
+/** Whether the operation writes to the database. A recorded operation does, because the audit log is in the database. */
 const isWrite = ({ routeOptions: { config } }: FastifyRequest): boolean =>
   config?.recordedAs !== undefined || config?.writesUnrecorded === true;
 

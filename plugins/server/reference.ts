@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import plugin from 'fastify-plugin';
 
-/** What the page loads, and from which file of `dist/pages/reference` (`scripts/build.mjs`). */
+/** The files in `dist/pages/reference` that the page loads, with their media types (`scripts/build.mjs`). */
 const files = {
   'scalar.js': 'text/javascript; charset=utf-8',
   'start.js': 'text/javascript; charset=utf-8',
@@ -13,7 +13,7 @@ const folder = new URL('../../pages/reference/', import.meta.url);
 
 /**
  * The page loads resources only from the service. Scalar adds style sheets with the nonce, and sets styles on elements. The policy has
- * no `upgrade-insecure-requests`, because the page would then be blank if the service is used over plain HTTP.
+ * no `upgrade-insecure-requests`, because the page would be blank if the service were used over plain HTTP.
  */
 const contentSecurityPolicy = (nonce: string) =>
   [

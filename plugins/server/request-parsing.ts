@@ -121,7 +121,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
 
-/** Whether all texts in a value can be stored and hashed without loss: well-formed, and without NUL, which PostgreSQL rejects. */
+/** Whether all strings in a value can be stored and hashed without loss: well-formed, and without NUL, which PostgreSQL rejects. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;

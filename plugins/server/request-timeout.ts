@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 const limit = 10_000;
 
-/** The reason of the error when the client is slow, not the service. */
+/** The reason for the error when the client is slow, not the service. */
 export const bodyTooSlow = 'The request took too long to arrive.';
 
 /** Whether the service is reading the body, and is waiting for the client to send the rest. */

@@ -25,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** The only paths for routes that are not part of the API, and the access to them. */
-const hiddenPlaces: readonly [place: RegExp, access: RouteAccess][] = [
+const hiddenPaths: readonly [place: RegExp, access: RouteAccess][] = [
   [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
   // Pages for users. They authenticate the user themselves.
   [/^\/account(\/|$)/, 'open'],
@@ -48,7 +48,7 @@ export const routeRulesPlugin = plugin(
 
     app.addHook('onRoute', (route) => {
       const { schema } = route;
-      const [, hidden] = hiddenPlaces.find(([place]) => schema?.hide && place.test(route.url)) ?? [];
+      const [, hidden] = hiddenPaths.find(([place]) => schema?.hide && place.test(route.url)) ?? [];
       if (hidden) {
         route.config = { ...route.config, access: hidden };
         return;

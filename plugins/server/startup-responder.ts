@@ -10,8 +10,8 @@ const delayMs = 10_000;
 const unavailable = new ApiError('SERVICE_UNAVAILABLE', { service: 'server', reason: 'The service is starting' });
 
 /**
- * Responds to requests while the start waits for the database or for a long migration: the process is alive, but not ready. Does
- * nothing if the start is fast.
+ * Responds to requests while startup waits for the database or for a long migration: the process is alive, but not ready. Does
+ * nothing if startup is fast.
  * @returns a function that stops this, so that the service itself can listen
  */
 export function respondWhileStarting({ HOST: host, PORT: port }: { HOST: string; PORT: number }): () => Promise<void> {

@@ -24,7 +24,7 @@ const tags = [
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** More detailed schemas to show in the OpenAPI document, where the service and not the schema validates the details. */
+    /** More detailed schemas to show in the OpenAPI document, where the service, not the schema, validates the details. */
     documented?: { body?: TSchema; querystring?: TSchema };
   }
 }

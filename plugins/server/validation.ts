@@ -41,8 +41,8 @@ function convert(values: unknown, { properties = {} }: Properties): void {
 }
 
 /**
- * The options of the validator. Its own conversion is off: it would accept `1e3` and `0x10` as integers, and a list of one as its
- * item. `convertsText` marks the objects whose properties arrive as text, such as the query in a URL.
+ * The options of the validator. Its own conversion is off: it would accept `1e3` and `0x10` as integers, and a list of one item as
+ * that item. `convertsText` marks the objects whose properties arrive as text, such as the query in a URL.
  */
 export const ajvOptions: NonNullable<FastifyServerOptions['ajv']>['customOptions'] & object = {
   coerceTypes: false,

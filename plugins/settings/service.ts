@@ -8,7 +8,7 @@ import { forbiddenField } from '../../db/query-language/invalid-query.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
-import { requireHarmlessSettings } from '../access/public-rights.js';
+import { requireSafeSettings } from '../access/public-rights.js';
 import type { Activity } from '../activity/service.js';
 import { isPolicy } from '../auth/password-rules/policy.js';
 import type { Caller } from '../server/caller.js';
@@ -38,7 +38,7 @@ export function createSettings({
   activity: Pick<Activity, 'record'>;
 }): ProjectSettings {
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
-  const wantedBy = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
+  const requestedSettings = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');
     if (readable.size === 0) throw new ApiError('FORBIDDEN');
     const asked = fields.flatMap((name) => (name === '*' ? [...readable] : [name]));
@@ -46,13 +46,13 @@ export function createSettings({
     return new Set<string>(asked.length === 0 ? readable : asked);
   };
 
-  const shown = async (wanted: ReadonlySet<string>): Promise<SettingsInput> => {
+  const readShown = async (wanted: ReadonlySet<string>): Promise<SettingsInput> => {
     const settings = await readSettings(db);
     return Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.has(name)));
   };
 
   return {
-    read: async (caller, fields) => shown(wantedBy(caller, fields)),
+    read: async (caller, fields) => readShown(requestedSettings(caller, fields)),
 
     update: async (caller, input, fields) => {
       const writable = permitted(caller, 'update');
@@ -67,17 +67,17 @@ export function createSettings({
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
       // An invalid selection of fields is rejected before anything is written.
-      const wanted = permitted(caller, 'read').size === 0 ? null : wantedBy(caller, fields);
+      const wanted = permitted(caller, 'read').size === 0 ? null : requestedSettings(caller, fields);
       await transact(db, async (tx) => {
         if (grantsRights(input)) await lockAdministrators(tx);
         await requireItem(tx, 'public_policy', 'policies', input.public_policy);
         await requireItem(tx, 'public_registration_role', 'roles', input.public_registration_role);
         await writeSettings(tx, input);
-        if (grantsRights(input)) await requireHarmlessSettings(tx);
+        if (grantsRights(input)) await requireSafeSettings(tx);
         if (names.length > 0)
           await activity.record(tx, caller, [{ action: 'update', collection: 'settings', changed: names }]);
       });
-      return wanted === null ? null : shown(wanted);
+      return wanted === null ? null : readShown(wanted);
     },
   };
 }

@@ -9,7 +9,7 @@ import type { SecondFactor } from '../auth/second-factor/service.js';
 import { matchStep, newSecret, otpauthUrl, readSecret } from '../auth/second-factor/totp.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
-import type { Proof } from '../auth/step-up/reauthentication.js';
+import type { IdentityProof } from '../auth/step-up/reauthentication.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
@@ -39,7 +39,7 @@ export interface TwoFactor {
    * @param proof proves that the caller is the user, and not another person who uses the user's open session
    * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED
    */
-  renewRecoveryCodes(caller: Principal, proof: Proof): Promise<string[]>;
+  renewRecoveryCodes(caller: Principal, proof: IdentityProof): Promise<string[]>;
 }
 
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
@@ -112,12 +112,12 @@ export function createTwoFactor(deps: {
 
     renewRecoveryCodes: async (caller, { password, otp }) => {
       const user = await ownPassword.read(caller);
-      const shownPassword = user.provider === 'default' ? password : undefined;
-      if (shownPassword === undefined && otp === undefined) throw refuse('password or otp is required');
+      const givenPassword = user.provider === 'default' ? password : undefined;
+      if (givenPassword === undefined && otp === undefined) throw refuse('password or otp is required');
       if (user.tfaSecret === null) throw notOn();
       // The password must be correct if it is sent, even if the one-time password would be enough.
-      if (shownPassword !== undefined) await ownPassword.require(caller, user, shownPassword);
-      // Recovery codes are only for signing in, so a recovery code cannot create new ones.
+      if (givenPassword !== undefined) await ownPassword.require(caller, user, givenPassword);
+      // A recovery code is not accepted, because it must not be enough to create new ones.
       const accepted = otp === undefined ? null : await secondFactor.check(user, otp, 'totp', caller.client);
       if (accepted === undefined) throw new ApiError('INVALID_OTP');
 
@@ -125,7 +125,7 @@ export function createTwoFactor(deps: {
       await db.transaction(async (tx) => {
         const current = await lockTwoFactorUser(tx, user.id);
         // The proof was checked against an earlier state of the user, which must still be current.
-        const isSamePassword = shownPassword === undefined || current?.password === user.password;
+        const isSamePassword = givenPassword === undefined || current?.password === user.password;
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
         if (accepted) await secondFactor.use(tx, user.id, accepted, caller);
         await requireLiveSession(tx, caller);

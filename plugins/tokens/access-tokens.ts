@@ -2,7 +2,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { createDecoder } from 'fast-jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
-import { secondsOf } from '../platform/clock.js';
+import { toNumericDate } from '../platform/clock.js';
 import { type Signing, type Verifier, verifiersOf, verifySigned } from './signed.js';
 import type { SigningKeys } from './signing-keys/service.js';
 
@@ -42,17 +42,17 @@ export function createAccessTokens(
 
   return {
     issue: (claims, expiresAt) => {
-      const times = { iat: secondsOf(clock()), exp: secondsOf(expiresAt) };
+      const times = { iat: toNumericDate(clock()), exp: toNumericDate(expiresAt) };
       const all = { ...claims, ...times, iss: issuer, ...(audience === undefined ? {} : { aud: audience }) };
       const key = keys.signer();
       return key ? key.sign(all) : jwt.sign(all);
     },
 
     verify: async (token) => {
-      const said = read(token);
-      if (said?.issuer !== issuer) return undefined;
-      const claims = verifySigned(token, isAccessToken, await verifiersFor(said.kid));
-      if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');
+      const unverified = read(token);
+      if (unverified?.issuer !== issuer) return undefined;
+      const claims = verifySigned(token, isAccessToken, await verifiersFor(unverified.kid));
+      if (claims.exp <= toNumericDate(clock())) throw new ApiError('TOKEN_EXPIRED');
       return claims;
     },
   };

@@ -19,7 +19,7 @@ export interface NewEmailCode {
 }
 
 /**
- * Codes and tokens that are sent by email to sign a user in. They are stored as keyed hashes. The functions for hashes return one
+ * Codes and tokens that are sent by email to sign a user in. They are stored as keyed hashes. The hash functions return one
  * hash for each key, the current one first.
  */
 export interface EmailCodes {
@@ -35,7 +35,7 @@ export type Binding = readonly [kind: 'browser' | 'app' | 'session', value: stri
 
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
-/** @param keys the first one is for what is stored, and all of them are for what is checked */
+/** @param keys the first one hashes what is stored, and all of them hash what is checked */
 export function createEmailCodes(keys: readonly [current: Buffer, ...previous: Buffer[]]): EmailCodes {
   const [currentKey, ...previousKeys] = keys;
   const hashesOf = (...parts: string[]): [string, ...string[]] => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ApiError } from '../../schemas/errors.js';
 import { LinkTokenClaims, type LinkTokenScope } from '../../schemas/link-tokens.js';
-import { secondsOf } from '../platform/clock.js';
+import { toNumericDate } from '../platform/clock.js';
 import { type Signing, verifiersOf, verifySigned } from './signed.js';
 
 /** What a link in an email is bound to: a purpose, a user, and the state of the user when the link was created. */
@@ -23,8 +23,8 @@ export interface LinkTokens {
   read(token: string, scope: LinkTokenScope): LinkTokenClaims;
   /** The same for a token that may have expired, which proves only that its holder once got the link. */
   readExpired(token: string, scope: LinkTokenScope): LinkTokenClaims;
-  /** Whether a token was issued for this state. False once the token was used, or the user was changed. */
-  isFor(claims: LinkTokenClaims, state: LinkSubject['state']): boolean;
+  /** Whether a token was issued for this state. False once the token has been used or the user has changed. */
+  matchesState(claims: LinkTokenClaims, state: LinkSubject['state']): boolean;
 }
 
 const isLinkToken = TypeCompiler.Compile(LinkTokenClaims);
@@ -52,16 +52,16 @@ export function createLinkTokens(signing: Signing): LinkTokens {
 
     issue: ({ scope, userId, state }, lifetime) => {
       const now = clock().getTime();
-      const times = { iat: secondsOf(new Date(now)), exp: secondsOf(new Date(now + lifetime)) };
+      const times = { iat: toNumericDate(new Date(now)), exp: toNumericDate(new Date(now + lifetime)) };
       return jwt.sign({ id: userId, scope, state: fingerprint(state), ...times, iss: issuer });
     },
 
     read: (token, scope) => {
       const claims = verify(token);
-      if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');
+      if (claims.exp <= toNumericDate(clock())) throw new ApiError('TOKEN_EXPIRED');
       return requireScope(claims, scope);
     },
 
-    isFor: (claims, state) => claims.state === fingerprint(state),
+    matchesState: (claims, state) => claims.state === fingerprint(state),
   };
 }

@@ -7,7 +7,7 @@ export interface RefreshToken {
 }
 
 export interface RefreshTokens {
-  /** The token for a generation of a session, with 64 characters of `[A-Za-z0-9_-]`. The result is always the same. */
+  /** The token for a generation of a session, with 64 characters of `[A-Za-z0-9_-]`. A generation always has the same token. */
   issue(token: RefreshToken): string;
   /** The token with this hash, possibly issued with a previous key. Undefined if no key produces this hash. */
   reissue(token: RefreshToken, hash: string): string | undefined;

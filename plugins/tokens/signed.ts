@@ -42,7 +42,7 @@ export function verifySigned<Claims extends TSchema>(
   return claims;
 }
 
-/** The claims of the first key that verifies the token. */
+/** The claims of a token, as read with the first key that verifies it. */
 function claimsOf(token: string, verifiers: readonly Verifier[]): unknown {
   for (const verify of verifiers) {
     try {

@@ -3,17 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import type { Executor } from '../../db/client.js';
 import { createAdministrator, ensureSettings, hasNoUsers } from '../../db/queries/users/bootstrap.js';
 import { ConfigError } from '../platform/config.js';
-import { keepFile, prepareDataDirectory } from '../platform/data-directory.js';
+import { prepareDataDirectory, writePrivateFile } from '../platform/data-directory.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The administrator that the service created at this start; null: it created none. */
+    /** The administrator that the service created during this startup; null: it created none. */
     createdAdministrator: CreatedAdministrator | null;
   }
 }
 
-/** The administrator that the service created at this start. */
+/** The administrator that the service created during this startup. */
 export interface CreatedAdministrator {
   email: string;
   /** The generated password, to be shown on the terminal. Null: ADMIN_PASSWORD was set, or the password is in `passwordFile`. */
@@ -23,8 +23,8 @@ export interface CreatedAdministrator {
 }
 
 /**
- * Creates the settings row of an empty database and, if there are no users, the administrator. Run it under the lock of the
- * migrations, so that it takes effect only once, even if several instances start at the same time.
+ * Creates the settings row of an empty database and, if there are no users, the administrator. Run it under the migration lock,
+ * so that it takes effect only once, even if several instances start at the same time.
  * @param showsPassword whether there is a terminal to show a generated password on
  * @returns a function that throws {ConfigError} when a generated password can neither be shown nor stored
  */
@@ -54,7 +54,7 @@ async function createFirst(
 
 function keepPassword(dataDir: string, password: string): string {
   try {
-    return keepFile(prepareDataDirectory(dataDir), 'admin-password', `${password}\n`);
+    return writePrivateFile(prepareDataDirectory(dataDir), 'admin-password', `${password}\n`);
   } catch (error) {
     const { message } = error as Error;
     throw new ConfigError([

@@ -19,7 +19,7 @@ export type DisableTwoFactor = (caller: Principal, id: string) => Promise<void>;
 export function createDisableTwoFactor(deps: {
   db: Executor;
   clock: Clock;
-  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
+  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
   activity: Pick<Activity, 'record'>;
 }): DisableTwoFactor {
   const { db, clock, stepUp, activity } = deps;
@@ -28,7 +28,7 @@ export function createDisableTwoFactor(deps: {
     db.transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'tfa_secret', clock());
       const isAdministrator = (await administratorsAmong(tx, [user])).size > 0;
-      if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller, tx);
+      if (isAdministrator) await stepUp.requireFreshAdministrator(caller, tx);
       const [former] = await readAccountStates(tx, [user]);
       if (!former || !(await removeTfa(tx, user))) throw new ApiError('FORBIDDEN');
       await requireValid();

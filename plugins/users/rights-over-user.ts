@@ -1,15 +1,15 @@
 import type { Executor } from '../../db/client.js';
 import { collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
-import { requireRightsOver } from '../access/account-rights.js';
+import { requireRightsOverUsers } from '../access/account-rights.js';
 import { variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
-import { requireRules, requireValid } from '../items/grant-checks.js';
+import { requireGrants, requireValid } from '../items/grant-checks.js';
 import { lockAll } from '../items/stored-items.js';
 import type { Principal } from '../server/caller.js';
 
 /**
- * Authorizes an operation on another user's account that has its own route. Administrators may call such an operation. Other
+ * Authorizes an operation that has its own route and acts on another user's account. Administrators may call it. Other
  * callers need a permission to update the given field of that user, and all the rights that the user has. Locks the user's row.
  * @returns the user's id as it is stored, and a check to run after the write
  * @throws {ApiError} FORBIDDEN, also for an id that does not exist; the returned check throws FAILED_VALIDATION
@@ -27,7 +27,7 @@ export async function requireRightOverUser(
   if (user === caller.userId) throw new ApiError('FORBIDDEN', { reason: 'You cannot do this to your own account' });
   await lockAll(tx, collections.users, [user]);
   const written = [{ keys: [user], fields: [field] }];
-  const applied = await requireRules(tx, collections.users, written, grants);
-  if (!caller.admin) await requireRightsOver(tx, caller, new Set([user]), now);
+  const applied = await requireGrants(tx, collections.users, written, grants);
+  if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set([user]), now);
   return { user, requireValid: () => requireValid(tx, collections.users, written, applied) };
 }

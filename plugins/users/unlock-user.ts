@@ -18,7 +18,7 @@ export type UnlockUser = (caller: Principal, id: string) => Promise<void>;
 export function createUnlockUser(deps: {
   db: Executor;
   clock: Clock;
-  stepUp: Pick<StepUp, 'requireFreshOfAdministrator'>;
+  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
   lockouts: Pick<Lockouts, 'unlock'>;
   activity: Pick<Activity, 'record'>;
 }): UnlockUser {
@@ -28,7 +28,7 @@ export function createUnlockUser(deps: {
     db.transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'status', clock());
       // Otherwise a stolen token of one administrator would allow guessing the password of another one without limit.
-      if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshOfAdministrator(caller, tx);
+      if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshAdministrator(caller, tx);
       const [state] = await readAccountStates(tx, [user]);
       if (!state) throw new ApiError('FORBIDDEN');
       await requireValid();

@@ -4,13 +4,13 @@ import { deleteEmailChanges } from '../../db/queries/auth/email-changes.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { type Columns, type Key, rowsWithValues } from '../../db/queries/items/writes.js';
 import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
-import { followPrimaryIdentities } from '../../db/queries/providers/identities.js';
+import { syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
 import { collections } from '../../db/query-language/collections.js';
 import { formats, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
-import { opensAccount, requireNoAdministrator, requireRightsOver } from '../access/account-rights.js';
+import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
@@ -26,7 +26,7 @@ const maxPasswordLength = 1024;
 /** Placeholder until `prepare` computes the hash. No password matches it. */
 const notHashed = '-';
 /** How many passwords a caller who is not an administrator can set in one request: each one must be hashed. */
-const maxPasswordsOfOthers = 10;
+const maxPasswordsForNonAdmins = 10;
 /** Minimum length of a static token, in characters. It must not be possible to guess one. */
 const minTokenLength = 32;
 const concealed = '**********';
@@ -92,7 +92,7 @@ export function createUserWriteRules(deps: {
   passwords: Passwords;
   passwordRules: PasswordRules;
   clock: Clock;
-  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshOfAdministrator'>;
+  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshAdministrator'>;
   ownPassword: OwnPassword;
   /** Starts a change of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
   startEmailChange: ((tx: Executor, caller: Principal, email: string) => Promise<void>) | null;
@@ -125,8 +125,8 @@ export function createUserWriteRules(deps: {
     required: ({ provider = 'default' }, isBatch) =>
       isBatch && provider === 'default' ? ['email', 'password'] : ['email'],
     costly: new Set(['password']),
-    carriesAdministrators: new Set(['status', 'role', 'policies']),
-    carriesRights: new Set(),
+    affectsAdministrators: new Set(['status', 'role', 'policies']),
+    affectsRights: new Set(),
     requireProof: async (caller, changes, currentPassword) => {
       const suspects = changes.filter(({ payload }) => writesCredentials(caller, payload.columns));
       const own = suspects.filter(({ keys }) => keys.some((key) => key === caller.userId));
@@ -138,7 +138,7 @@ export function createUserWriteRules(deps: {
       if (!caller.admin || !stepUp.isStale(caller)) return;
       const others = suspects.flatMap(({ keys }) => keys).filter((key) => key !== caller.userId);
       const administrators = others.length === 0 ? new Set() : await administratorsAmong(db, others);
-      if (administrators.size > 0) await stepUp.requireFreshOfAdministrator(caller);
+      if (administrators.size > 0) await stepUp.requireFreshAdministrator(caller);
     },
     prepare: async (caller, changes) => {
       const renewed = changes.filter(({ input }) => typeof input.password === 'string');
@@ -160,7 +160,7 @@ export function createUserWriteRules(deps: {
       for (const { payload } of changes) {
         // Data from one provider says nothing about a user of another provider.
         const { columns } = payload;
-        if (action === 'update' && movesIdentity(columns)) columns.auth_data = null;
+        if (action === 'update' && changesIdentity(columns)) columns.auth_data = null;
       }
       // Removed before the check for uniqueness, so that the caller cannot find out whether another user has the address.
       if (action === 'update') {
@@ -172,7 +172,7 @@ export function createUserWriteRules(deps: {
     },
     updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
     aside: async (tx, changes) => {
-      const keys = changes.filter(({ payload }) => movesAccount(payload.columns)).flatMap((change) => change.keys);
+      const keys = changes.filter(({ payload }) => affectsAccess(payload.columns)).flatMap((change) => change.keys);
       const states = keys.length === 0 ? [] : await readAccountStates(tx, keys.map(String));
       return new Map(states.map((former) => [former.id, { former }]));
     },
@@ -182,13 +182,13 @@ export function createUserWriteRules(deps: {
           await startEmailChange?.(tx, caller as Principal, String(input.email));
         }
       if (action === 'update') await endSessions(tx, caller, changes);
-      const readdressed = changes
+      const withNewEmail = changes
         .filter(({ payload }) => payload.columns.email !== undefined)
         .flatMap(({ keys }) => keys);
-      if (action === 'update' && readdressed.length > 0) await deleteEmailChanges(tx, readdressed.map(String));
+      if (action === 'update' && withNewEmail.length > 0) await deleteEmailChanges(tx, withNewEmail.map(String));
       if (action === 'update') await endRegistrations(tx, changes);
-      const moved = changes.filter(({ payload }) => movesIdentity(payload.columns)).flatMap(({ keys }) => keys);
-      if (moved.length > 0) await followPrimaryIdentities(tx, moved, action, clock());
+      const moved = changes.filter(({ payload }) => changesIdentity(payload.columns)).flatMap(({ keys }) => keys);
+      if (moved.length > 0) await syncPrimaryIdentities(tx, moved, action, clock());
     },
   };
 }
@@ -205,17 +205,17 @@ const credentialColumns = ['password', 'email', 'token_hash', 'provider', 'exter
 
 /** Whether a change writes credentials. If the caller is not an administrator, `checkLimits` rejects provider columns. */
 const writesCredentials = ({ admin }: Caller, columns: Columns) =>
-  credentialColumns.some((column) => columns[column] !== undefined && (admin || !movesIdentity({ [column]: true })));
+  credentialColumns.some((column) => columns[column] !== undefined && (admin || !changesIdentity({ [column]: true })));
 
 const isPrincipal = (caller: Caller): caller is Principal => caller.userId !== null;
 
 /** Whether the change sets which account at a provider logs the user in. */
-const movesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
+const changesIdentity = ({ provider, external_identifier }: Record<string, unknown>) =>
   provider !== undefined || external_identifier !== undefined;
 
 /** Whether the change affects the user's identity or access. Notices about such a change may depend on the earlier state. */
-const movesAccount = (columns: Record<string, unknown>) =>
-  columns.email !== undefined || columns.status !== undefined || movesIdentity(columns);
+const affectsAccess = (columns: Record<string, unknown>) =>
+  columns.email !== undefined || columns.status !== undefined || changesIdentity(columns);
 
 /** Rejects changes that only administrators may make, whatever permissions the caller has. */
 async function checkLimits(
@@ -236,17 +236,17 @@ async function checkLimits(
   }
   const renewed = changes.filter(({ input }) => typeof input.password === 'string');
   const count = renewed.reduce((sum, change) => sum + Math.max(1, change.keys.length), 0);
-  if (count > maxPasswordsOfOthers)
-    throw invalidPayload(`You can set the passwords of at most ${maxPasswordsOfOthers} users in one request`);
+  if (count > maxPasswordsForNonAdmins)
+    throw invalidPayload(`You can set the passwords of at most ${maxPasswordsForNonAdmins} users in one request`);
   const keys = changes.flatMap((change) => change.keys);
   if (keys.length === 0) return;
   await requireNoAdministrator(tx, keys);
-  const opened = changes.filter(({ input }) => opensAccount(input)).flatMap((change) => change.keys);
-  await requireRightsOver(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
+  const opened = changes.filter(({ input }) => grantsAccountAccess(input)).flatMap((change) => change.keys);
+  await requireRightsOverUsers(tx, caller, new Set(opened.filter((key) => key !== caller.userId)), now);
 }
 
 /** How many users' texts are read when one change sets the same password for several users. */
-const maxReadOfOne = 20;
+const maxUsersReadPerChange = 20;
 
 /** The texts that belong to the users of each change: those in their rows, and those that the change writes. */
 async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unknown[][]> {
@@ -254,7 +254,7 @@ async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unk
     keys
       .map(String)
       .filter((key) => uuidPattern.test(key))
-      .slice(0, maxReadOfOne);
+      .slice(0, maxUsersReadPerChange);
   const ids = changes.flatMap(idsOf);
   const stored = ids.length === 0 ? [] : await readOwnTexts(db, ids);
   const byId = new Map(stored.map(({ id, texts }) => [id, texts]));
@@ -274,13 +274,13 @@ async function checkUnique(
   shown: (change: Change) => unknown,
 ): Promise<void> {
   const seen = new Map<string, { change: Change; keys: readonly Key[] }>();
-  const twice = (change: Change) =>
+  const duplicateError = (change: Change) =>
     new ApiError('RECORD_NOT_UNIQUE', { collection: 'users', field, value: shown(change) ?? null });
   for (const change of changes) {
     const value = change.payload.columns[column];
     if (typeof value !== 'string') continue;
     const canonical = letterCase === 'any' ? value.toLowerCase() : value;
-    if (seen.has(canonical) || change.keys.length > 1) throw twice(change);
+    if (seen.has(canonical) || change.keys.length > 1) throw duplicateError(change);
     seen.set(canonical, { change, keys: change.keys });
   }
   for (const { id, value, stored } of await rowsWithValues(
@@ -292,7 +292,7 @@ async function checkUnique(
   )) {
     const found = seen.get(value);
     if (!found) continue;
-    if (!found.keys.includes(id)) throw twice(found.change);
+    if (!found.keys.includes(id)) throw duplicateError(found.change);
     // A value that is already stored is not a change, and has no consequences.
     const { columns } = found.change.payload;
     if (columns[column] === stored) delete columns[column];

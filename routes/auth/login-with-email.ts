@@ -25,7 +25,7 @@ export function loginWithEmail(app: App): void {
     async (request, reply) => {
       const { mode = 'json', otp } = request.body;
       const issued = await app.emailLogin.login(credentialIn(request, request.body), { mode, otp }, request.client);
-      return { data: reply.deliver(issued) };
+      return { data: reply.sendTokens(issued) };
     },
   );
 

@@ -23,7 +23,7 @@ export function loginWithPasskey(app: App): void {
     },
     async (request, reply) => {
       const { credential, otp, mode = 'json' } = request.body;
-      return { data: reply.deliver(await app.sessions.loginWithPasskey({ credential, otp, mode }, request.client)) };
+      return { data: reply.sendTokens(await app.sessions.loginWithPasskey({ credential, otp, mode }, request.client)) };
     },
   );
 }

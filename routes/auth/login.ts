@@ -28,7 +28,7 @@ export function login(app: App): void {
     },
     async (request, reply) => {
       const { email, password, otp, mode = 'json' } = request.body;
-      return { data: reply.deliver(await app.sessions.login({ email, password, otp, mode }, request.client)) };
+      return { data: reply.sendTokens(await app.sessions.login({ email, password, otp, mode }, request.client)) };
     },
   );
 }

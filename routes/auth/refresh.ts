@@ -34,7 +34,7 @@ export function refresh(app: App): void {
     },
     async (request, reply) => {
       const credential = reply.sessionCredential(request.body);
-      return { data: reply.deliver(await app.sessions.refresh(credential, request.client)) };
+      return { data: reply.sendTokens(await app.sessions.refresh(credential, request.client)) };
     },
   );
 }

@@ -3,7 +3,7 @@ import { errorResponses } from '../../schemas/errors.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, configOf, nounsOf } from './definition.js';
 
-/** DELETE of one item. */
+/** DELETE: deletes one item. */
 export function deleteItem(app: App, definition: CollectionRoutes): void {
   const { collection, one, tag, key, errors } = definition;
   const noun = nounsOf(definition).one;

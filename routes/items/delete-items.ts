@@ -3,7 +3,7 @@ import { DeleteBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, configOf, nounsOf, writeTimeoutMs } from './definition.js';
 
-/** DELETE of many items. */
+/** DELETE: deletes many items. */
 export function deleteItems(app: App, definition: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors } = definition;
   const noun = nounsOf(definition);

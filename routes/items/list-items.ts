@@ -3,7 +3,7 @@ import { ListQuery } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
 
-/** GET of a collection. */
+/** GET: lists the items of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;
   const noun = nounsOf(definition);

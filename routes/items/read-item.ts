@@ -4,7 +4,7 @@ import { ItemQuery } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, nounsOf, type ReadRoutes } from './definition.js';
 
-/** GET of one item. */
+/** GET: reads one item. */
 export function readItem(app: App, definition: ReadRoutes): void {
   const { collection, one, tag, schemas, key } = definition;
   const noun = nounsOf(definition).one;

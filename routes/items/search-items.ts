@@ -3,7 +3,7 @@ import { SearchBody } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
 
-/** SEARCH of a collection: the query is in the body, where it can be longer than in a URL. */
+/** SEARCH: lists the items of a collection. The query is in the body, where it can be longer than in a URL. */
 export function searchItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;
   const noun = nounsOf(definition);

@@ -5,7 +5,7 @@ import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
 import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer, nounsOf } from './definition.js';
 
-/** PATCH of one item. */
+/** PATCH: updates one item. */
 export function updateItem(app: App, definition: CollectionRoutes): void {
   const { collection, one, tag, schemas, errors, key, updated } = definition;
   const noun = nounsOf(definition).one;

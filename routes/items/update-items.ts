@@ -10,7 +10,7 @@ import {
   writeTimeoutMs,
 } from './definition.js';
 
-/** PATCH of many items. */
+/** PATCH: updates many items. */
 export function updateItems(app: App, routes: CollectionRoutes): void {
   const { collection, many, tag, schemas, errors } = routes;
   const noun = nounsOf(routes);

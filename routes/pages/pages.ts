@@ -13,12 +13,12 @@ const visitorPages = [
 ] as const;
 
 type PageName = Parameters<App['pages']['render']>[0];
-/** Whose link it is. */
+/** Whose link it is, and what it requires. */
 type Link = { email: string; proof?: 'none' | 'password' };
 
 const languageCookie = 'gatehouse_language';
 /** Seconds. */
-const year = 365 * 24 * 60 * 60;
+const yearSeconds = 365 * 24 * 60 * 60;
 
 /** The pages are open to anyone, so an invalid session cookie does not keep users from signing in again. */
 export function pageRoutes(app: App): void {
@@ -28,7 +28,7 @@ export function pageRoutes(app: App): void {
     httpOnly: true,
     secure: protocol === 'https:',
     sameSite: 'lax',
-    maxAge: year,
+    maxAge: yearSeconds,
   } as const;
   const hidden = { schema: { hide: true } };
 

@@ -25,7 +25,7 @@ export async function usersRoutes(app: App): Promise<void> {
     updated: {
       response: UserUpdateResponse,
       description: ownEmailChange,
-      complete: (request, key, written) => app.emailChanges.shownIn(written, request.caller, key, request.body),
+      complete: (request, key, written) => app.emailChanges.addPendingEmail(written, request.caller, key, request.body),
     },
   });
 }

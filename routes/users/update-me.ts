@@ -36,7 +36,10 @@ export function updateMe(app: App): void {
     async (request, reply) => {
       const { currentUser, body, query } = request;
       const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query);
-      return (await app.emailChanges.shownIn(written, currentUser, currentUser.userId, body)) ?? reply.code(204).send();
+      return (
+        (await app.emailChanges.addPendingEmail(written, currentUser, currentUser.userId, body)) ??
+        reply.code(204).send()
+      );
     },
   );
 }

@@ -8,7 +8,7 @@ import { costOf } from '../helpers/costs.js';
 import { allOperations, type BodySchema } from '../helpers/operations.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
 
 /** A rejected request causes no hash, no email, and only a few statements, however many items it contains. */
 
@@ -101,7 +101,7 @@ const refusedWrites: Case[] = [
 
 t.test('a rejected write hashes no password', async (t) => {
   for (const [what, { headers }, method, url, payload, code] of refusedWrites) {
-    await leavesAlone(t, app, what, async () => {
+    await assertUnchanged(t, app, what, async () => {
       const [response, cost] = await costOf(app, () => request({ method, url, headers, payload }));
       refused(t, response, code, what);
       t.equal(cost.hashes, 0, `${what}: ${cost.hashes} hashes`);

@@ -8,9 +8,9 @@ import { createPolicy, createRole, createUser, setPublicPolicy } from '../helper
 import { refused } from '../helpers/refusals.js';
 import {
   actions,
+  assertUnchanged,
   collections,
   everyPermission,
-  leavesAlone,
   policyWith,
   rightsOfEverybody,
   tokenHolder,
@@ -151,7 +151,7 @@ const areRefused = (
   what: string,
   requests: [Method, string, object][],
 ) =>
-  leavesAlone(t, app, `${who}: ${what}`, async () => {
+  assertUnchanged(t, app, `${who}: ${what}`, async () => {
     for (const [method, url, payload] of requests) {
       const { statusCode, body } = await request({ method, url, headers, payload });
       // A query that matches no row that the caller may write is not an error. It writes nothing.
@@ -343,7 +343,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
       await createUser(app, { role: null, policies: [own], status: 'invited', password: null }),
     ];
     for (const { id, email } of targets) {
-      await leavesAlone(t, app, email, async () => {
+      await assertUnchanged(t, app, email, async () => {
         for (const role of [plainRole, strongRole, adminRole]) {
           refused(t, await invite(email, role), 'FORBIDDEN', role);
           refused(t, await invite([newEmail(), email.toUpperCase()], role), 'FORBIDDEN', `${role}, in a list`);

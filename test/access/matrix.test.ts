@@ -4,7 +4,7 @@ import { permissions, roles, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { admin, startTestApp } from '../helpers/app.js';
 import { createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
-import { leavesAlone, policyWith, type TokenHolder, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith, type TokenHolder, tokenHolder } from '../helpers/rights.js';
 import { sameStored } from '../helpers/same-stored.js';
 
 const service = await startTestApp(t);
@@ -423,7 +423,7 @@ t.test('access to roles, policies, permissions and settings for each caller (GHS
         );
       };
       if (isGranted(who)) await ask();
-      else await leavesAlone(t, app, `${who}: ${what}: ${method} ${url}`, ask);
+      else await assertUnchanged(t, app, `${who}: ${what}: ${method} ${url}`, ask);
     }
   }
   const read = async (who: Who, url: string) =>

@@ -4,7 +4,7 @@ import { permissions, policies, rolePolicies, roles, userPolicies, users } from 
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { changeUser, createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
-import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
 import { logIn, logOut, modes, refresh } from '../helpers/sessions.js';
 
 const service = await startTestApp(t, { TRUST_PROXY: 'true' });
@@ -53,7 +53,7 @@ t.test(
       ['GET', '/server/health'],
     ] as const;
     const check = async (headers: Record<string, string>, what: string) => {
-      await leavesAlone(t, app, what, async () => {
+      await assertUnchanged(t, app, what, async () => {
         for (const [method, url] of closed) {
           const payload = method === 'GET' ? {} : { payload: { last_page: '/x' } };
           const { statusCode } = await request({ method, url, headers, ...payload });
@@ -206,7 +206,7 @@ t.test('an invalid rule grants nothing for any action', async (t) => {
       const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
       const what = `${place} ${JSON.stringify(rule)}`;
       t.strictSame(await seen(headers), [], what);
-      await leavesAlone(t, app, what, async () => {
+      await assertUnchanged(t, app, what, async () => {
         const status = place === 'permissions' ? 403 : 400;
         const email = `${crypto.randomUUID()}@example.com`;
         const ask = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload: object) =>
@@ -257,7 +257,7 @@ t.test(
       await createUser(app, { firstName: 'red', status: 'draft' }),
       await createUser(app, { firstName: 'blue' }),
     ];
-    await leavesAlone(t, app, 'validation', async () => {
+    await assertUnchanged(t, app, 'validation', async () => {
       t.equal(await patch(active, { title: 'x' }), 400, 'the invalid field is not part of the update');
       t.equal(await patch(draft, { status: 'archived' }), 400);
       const many = { keys: [draft.id, active.id], data: { title: 'x' } };
@@ -274,7 +274,7 @@ t.test(
     const email = `${crypto.randomUUID()}@example.com`;
     const create = async (payload: object) =>
       (await request({ method: 'POST', url: '/users', headers, payload })).statusCode;
-    await leavesAlone(t, app, 'creation', async () => {
+    await assertUnchanged(t, app, 'creation', async () => {
       t.equal(await create({ email, status: 'active' }), 400, 'the payload overrides the preset, and fails');
       t.equal(await create({ email, title: null }), 403, 'the rule of the permission also applies to new items');
     });

@@ -335,11 +335,11 @@ t.test('a seal is valid only for its text and its key', async (t) => {
   const signatures = createSignatures([one]);
   const seal = signatures.sign('text');
   t.match(seal, /^[\w-]{8}\.[\w-]{43}$/);
-  t.equal(signatures.verify('text', seal), 'right');
-  t.equal(signatures.verify('texts', seal), 'wrong');
+  t.equal(signatures.verify('text', seal), 'valid');
+  t.equal(signatures.verify('texts', seal), 'invalid');
   t.equal(createSignatures([other]).verify('text', seal), 'unknown key');
-  t.equal(createSignatures([other, one]).verify('text', seal), 'right');
-  t.equal(signatures.verify('text', seal.slice(0, -1)), 'wrong', 'truncated');
+  t.equal(createSignatures([other, one]).verify('text', seal), 'valid');
+  t.equal(signatures.verify('text', seal.slice(0, -1)), 'invalid', 'truncated');
   for (const bad of ['', '.', seal.slice(9), seal.split('.')[0] ?? ''])
-    t.not(signatures.verify('text', bad), 'right', bad);
+    t.not(signatures.verify('text', bad), 'valid', bad);
 });

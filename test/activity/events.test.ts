@@ -15,7 +15,7 @@ import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { policyWith, tokenHolder } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
 import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
-import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /** What each operation that changes something records in the audit log when it succeeds, and when it is denied. */
@@ -147,7 +147,7 @@ const permissions = ofCollection('permissions', () => ({ policy, collection: 'us
 
 async function loginByProvider(family: 'login' | 'oauth'): Promise<Done> {
   newcomer();
-  const response = await goThrough(createVisitor(service, publicUrl), 'alpha', { family }, passThrough);
+  const response = await completeLogin(createVisitor(service, publicUrl), 'alpha', { family }, followRedirect);
   const [, login] = await recorded(app, response.headers['x-request-id']);
   const user = login?.user ?? '';
   return { response, rows: [byThemselves('register', user), byThemselves('login', user)] };
@@ -241,14 +241,14 @@ const done: Record<string, () => Promise<Done>> = {
   finishProviderLogin: () => loginByProvider('login'),
   completeProviderLogin: async () => {
     newcomer();
-    const first = await goThrough(createVisitor(service, publicUrl), 'alpha', { family: 'oauth' }, passThrough);
+    const first = await completeLogin(createVisitor(service, publicUrl), 'alpha', { family: 'oauth' }, followRedirect);
     const [, login] = await recorded(app, first.headers['x-request-id']);
     const id = login?.user ?? '';
     await app.db.execute(
       sql`update users set tfa_secret = ${app.tfaSecrets.seal(rfcSecret.base32, id)} where id = ${id}::uuid`,
     );
     const visitor = createVisitor(service, publicUrl);
-    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect);
     const payload = { otp: codeOfStep(nextStep(service)) };
     const response = await visitor.send({ method: 'POST', url: '/auth/login/alpha', payload });
     return { response, rows: [byThemselves('login', id)] };
@@ -258,7 +258,7 @@ const done: Record<string, () => Promise<Done>> = {
     const { id, email, password } = await createUser(app);
     const visitor = createVisitor(service, publicUrl);
     await visitor.send({ method: 'POST', url: '/auth/login', payload: { email, password, mode: 'session' } });
-    const linked = await goThrough(visitor, 'alpha', { link: true }, passThrough);
+    const linked = await completeLogin(visitor, 'alpha', { link: true }, followRedirect);
     const [identity] = (await visitor.visit('/users/me/identities')).json().data;
     t.match(await recorded(app, linked.headers['x-request-id']), [
       { ...byThemselves('identity_link', id, 'identities', identity.id), outcome: 'success' },
@@ -559,12 +559,12 @@ t.test('a denied request is recorded, whatever the operation', async (t) => {
 t.test('a denied provider login is recorded, with and without a redirect', async (t) => {
   newcomer();
   const visitor = createVisitor(service, publicUrl);
-  await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+  await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect);
   const { data } = (await get('/users?fields=id&sort=-last_access&filter[provider]=alpha', asAdmin)).json();
   const known = data[0].id;
   await send('PATCH', `/users/${known}`, { status: 'suspended' });
   for (const start of [{ family: 'oauth' as const }, { redirect: `${publicUrl}/account/login` }]) {
-    const response = await goThrough(visitor, 'alpha', start, passThrough);
+    const response = await completeLogin(visitor, 'alpha', start, followRedirect);
     t.match(
       await recorded(app, response.headers['x-request-id']),
       [{ action: 'login', outcome: 'failure', code: 'INVALID_CREDENTIALS', user: null, item: known }],

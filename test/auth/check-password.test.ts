@@ -3,7 +3,7 @@ import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 
 const { app, post } = await startTestApp(t);
 const check = (body: object) => post('/auth/password/check', body);
@@ -22,7 +22,7 @@ t.test('checking a password stores nothing', async (t) => {
     [{ password: 'kestrelwick' }, ['own_words']],
     [{ password: 'brzeczyszczykiewicz' }, []],
   ];
-  await leavesAlone(t, app, 'nothing is stored', async () => {
+  await assertUnchanged(t, app, 'nothing is stored', async () => {
     for (const [body, reasons] of cases) {
       const answer = await check(body);
       t.equal(answer.statusCode, 200);

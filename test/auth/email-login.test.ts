@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { modes, readMe, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
@@ -249,7 +249,7 @@ t.test('the redirect leads only to account pages', async (t) => {
   t.equal((await ask(browser(), email, { redirect: '/account/security?a=1' })).statusCode, 204);
   t.equal(linkIn((await received(email)).mail).searchParams.get('redirect'), '/account/security?a=1');
   const long = `/account?a=${'x'.repeat(1024)}`;
-  await leavesAlone(t, app, 'a redirect that is not allowed', async () => {
+  await assertUnchanged(t, app, 'a redirect that is not allowed', async () => {
     for (const redirect of [
       'https://evil.example',
       '//evil.example',
@@ -303,7 +303,7 @@ t.test('malformed bodies are rejected, and a wrong token like a wrong code', asy
 t.test('nothing works while the setting is off', async (t) => {
   const { user, visitor, code, token } = await requested();
   await app.db.update(settings).set({ emailLogin: false });
-  await leavesAlone(t, app, 'sign-in by email is off', async () => {
+  await assertUnchanged(t, app, 'sign-in by email is off', async () => {
     refused(t, await ask(visitor, user.email), 'FORBIDDEN', 'the request');
     refused(t, await enter(visitor, user.email, code), 'FORBIDDEN', 'the code');
     refused(t, await open(token), 'FORBIDDEN', 'the link');

@@ -6,7 +6,7 @@ import { startTestApp } from '../helpers/app.js';
 import { allOperations, configOf } from '../helpers/operations.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
 import { countStatements } from '../helpers/statements.js';
 
 /** No operation that accepts an email address reveals to an anonymous caller whether it belongs to a user. */
@@ -79,7 +79,7 @@ t.test('a URL that is not on the allow list is rejected before any user is looke
     for (const [whose, email] of addresses) {
       const payload = { email, ...others, [name]: 'https://elsewhere.example/' };
       const send = () => request({ method, url, payload, headers } as Parameters<typeof request>[0]);
-      await leavesAlone(t, app, `${operationId}: ${whose}`, async () => {
+      await assertUnchanged(t, app, `${operationId}: ${whose}`, async () => {
         const response = await send();
         refused(t, response, 'INVALID_PAYLOAD', `${operationId}: ${whose}`);
         bodies.set(whose, response.body);

@@ -7,7 +7,7 @@ import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { changeUser, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { logIn, modes, readMe } from '../helpers/sessions.js';
 
 const allowed = 'https://app.example.com/reset?from=mail#form';
@@ -68,7 +68,7 @@ t.test('an email is sent only to an active user who logs in with a password', as
 
 t.test('the link leads only to allowed URLs', async (t) => {
   const { email } = await createUser(app);
-  await leavesAlone(t, app, 'a URL that is not on the allow list', async () => {
+  await assertUnchanged(t, app, 'a URL that is not on the allow list', async () => {
     for (const address of [email, 'nobody@example.com']) {
       refused(t, await ask(address, { reset_url: 'https://evil.example/reset' }), 'INVALID_PAYLOAD', address);
     }
@@ -122,7 +122,7 @@ t.test('a link becomes invalid when the account changes', async (t) => {
     await ask(user.email);
     const token = await tokenFor(app, user.email);
     await changeUser(app, user.id, change);
-    await leavesAlone(t, app, what, async () => refused(t, await reset(token), 'FORBIDDEN', what));
+    await assertUnchanged(t, app, what, async () => refused(t, await reset(token), 'FORBIDDEN', what));
   }
   const gone = await createUser(app);
   await ask(gone.email);
@@ -150,7 +150,7 @@ t.test('a rejected password does not use up the link', async (t) => {
   const user = await createUser(app);
   await ask(user.email);
   const token = await tokenFor(app, user.email);
-  await leavesAlone(t, app, 'rejected passwords', async () => {
+  await assertUnchanged(t, app, 'rejected passwords', async () => {
     refused(t, await reset(token, 'short'), 'FAILED_VALIDATION', 'too short');
     refused(t, await reset(token, 'iloveyou1'), 'FAILED_VALIDATION', 'too_common');
     refused(t, await reset(token, ''), 'INVALID_PAYLOAD', 'empty');

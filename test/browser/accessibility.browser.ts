@@ -1,18 +1,18 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import {
-  barriers,
+  accessibilityViolations,
   focused,
+  invisibleInForcedColors,
   newPerson,
   openDialog,
   type Person,
+  saveScreenshot,
   sections,
-  seesOwnAccount,
-  shapeless,
-  shoot,
   signIn,
   startBrowser,
-  unreachable,
+  unreachableControls,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
@@ -43,18 +43,18 @@ t.test('every page and dialog is accessible in light, dark, and forced colors, a
     const name = state.replaceAll(/\W+/g, '-');
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      t.strictSame(await barriers(person), [], `axe, ${colorScheme}: ${state}`);
-      await shoot(person, `${colorScheme}-${name}`);
+      t.strictSame(await accessibilityViolations(person), [], `axe, ${colorScheme}: ${state}`);
+      await saveScreenshot(person, `${colorScheme}-${name}`);
     }
     t.strictSame(
-      await shapeless(person),
+      await invisibleInForcedColors(person),
       [],
       `what only its background separates from the rest has a border: ${state}`,
     );
-    await shoot(person, `forced-${name}`);
+    await saveScreenshot(person, `forced-${name}`);
     await page.emulateMedia({ colorScheme: null, forcedColors: null });
     t.strictSame(
-      await unreachable(person),
+      await unreachableControls(person),
       [],
       `the Tab key reaches every control, and the focus is visible: ${state}`,
     );
@@ -80,12 +80,12 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
     }
   }
   await signIn(person, email, password, '/account/login?lang=en-US');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await isTooWide(), false, '/account');
   for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
     for (const section of sections) {
       await person.open(`/account/${section}?lang=${lang}`);
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       t.equal(await isTooWide(), false, `${section} ${lang}`);
       for (const name of await dialogsIn(person, section)) {
         await openDialog(person, section, name);
@@ -114,7 +114,7 @@ t.test('the pages can be used with the keyboard alone', async (t) => {
   await tabTo('password');
   await keyboard.type(user.password);
   await keyboard.press('Enter');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await tabTo('name-edit');
   await keyboard.press('Enter');
   await tabTo('first-name');

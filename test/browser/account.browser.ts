@@ -8,9 +8,9 @@ import {
   openSection,
   ownEmail,
   type Person,
-  seesOwnAccount,
   signIn,
   startBrowser,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
@@ -23,7 +23,7 @@ const everything = ['first_name', 'last_name', 'language', 'password'];
 async function signedIn(user: User) {
   const person = await newPerson(browser, service);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   return person;
 }
 
@@ -39,7 +39,7 @@ t.test('users change their names', async (t) => {
   t.equal(await page.locator('[data-name-value]').textContent(), 'Ada <b>Lovelace</b>');
   t.equal(await page.locator('[data-initials]').textContent(), 'A<');
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await openDialog(person, 'profile', 'profile');
   t.equal(await page.getByLabel('First name').inputValue(), 'Ada');
   t.equal(await page.getByLabel('Last name').inputValue(), '<b>Lovelace</b>');
@@ -79,7 +79,7 @@ t.test('changing the password ends all other sessions of the user', async (t) =>
   t.match(await person.said('status'), 'Password changed.');
   t.equal(await person.page.locator('#new-password').inputValue(), '');
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.strictSame(person.complaints(), []);
 
   await changeFirstName(elsewhere, 'Eve');
@@ -87,7 +87,7 @@ t.test('changing the password ends all other sessions of the user', async (t) =>
   await signIn(elsewhere, user.email, user.password);
   t.match(await elsewhere.said('alert'), 'incorrect');
   await signIn(elsewhere, user.email, 'another good password');
-  await seesOwnAccount(elsewhere);
+  await waitForOwnAccount(elsewhere);
 });
 
 t.test('while users type a new password, the page says whether it is accepted and how strong it is', async (t) => {
@@ -150,7 +150,7 @@ t.test('members without permissions can view and manage their own account', asyn
   await page.getByRole('button', { name: 'Save' }).click();
   t.equal(await member.said('status'), 'Saved.');
   await member.open('/account/profile');
-  await seesOwnAccount(member);
+  await waitForOwnAccount(member);
   t.equal(await page.locator('[data-name-value]').textContent(), 'Ada Lovelace');
   t.equal(await page.locator('[data-initials]').textContent(), 'AL');
   await openSection(member, 'security');
@@ -224,7 +224,7 @@ t.test('users who must set up two-factor authentication first see a notice, and 
   await person.page.getByRole('button', { name: 'Set up Authenticator app' }).waitFor();
   t.equal(await person.page.locator('.sections [data-to]:visible').count(), 1);
   await person.open('/account/profile');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await person.page.locator('[data-panel=profile]').isVisible(), false);
 });
 
@@ -257,7 +257,7 @@ t.test('on a phone, the sections are a list, and each has a link back to it', as
   const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
   const { page } = person;
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await page.getByRole('heading', { name: 'Your account' }).waitFor();
   t.equal(await page.locator('[data-panel]:visible').count(), 0);
   await page.getByRole('link', { name: 'Security' }).click();

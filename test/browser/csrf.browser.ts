@@ -9,12 +9,12 @@ import { admin, startTestApp } from '../helpers/app.js';
 import {
   type Attack,
   attackerPage,
-  type Deed,
+  type ForgedRequest,
   formTypes,
-  guises,
   guisesOf,
   leavingPage,
   sandboxedPage,
+  sendMethods,
 } from '../helpers/attacker-page.js';
 import { startProfile } from '../helpers/browser.js';
 import { dumpDatabase } from '../helpers/dump.js';
@@ -167,13 +167,13 @@ const strangers: Stranger[] = [
   },
 ];
 
-const someDeeds: Deed[] = [
+const someDeeds: ForgedRequest[] = [
   { path: '/auth/logout', body: { mode: 'session' } },
   { path: '/users', body: { email: 'planted@example.com' } },
   { path: '/auth/login', body: { ...admin, mode: 'session' } },
 ];
 /** Each would change something if it succeeded. */
-const allDeeds: Deed[] = [
+const allDeeds: ForgedRequest[] = [
   ...someDeeds,
   { path: '/auth/logout', body: { mode: 'cookie' } },
   { path: '/auth/refresh', body: { mode: 'cookie' } },
@@ -183,7 +183,7 @@ const allDeeds: Deed[] = [
   { path: '/users/me/tfa/generate', body: { password: admin.password } },
   { path: '/users/me/identities/alpha', body: {} },
 ];
-const rename: Deed = { path: '/users/me', body: { first_name: 'Mallory' } };
+const rename: ForgedRequest = { path: '/users/me', body: { first_name: 'Mallory' } };
 const reads = [
   '/auth/logout',
   '/auth/logout?_method=POST',
@@ -203,7 +203,7 @@ async function suffer(t: Test, { target, host, wrap = (html) => html, headers }:
   const posts = arrivals.filter(({ method }) => method === 'POST');
   t.strictSame(
     posts.map(({ path, type }) => `${path} ${type}`).sort(),
-    attack.deeds.map(([guise, { path }]) => `${path} ${guises[guise]}`).sort(),
+    attack.deeds.map(([guise, { path }]) => `${path} ${sendMethods[guise]}`).sort(),
     'every POST request arrived, except those that need a preflight',
   );
   const loaded = arrivals.filter(({ method }) => method === 'GET');
@@ -239,7 +239,7 @@ for (const stranger of strangers) {
         ['method', { path: '/users/me/sessions', body: {} }, 'DELETE'],
         ['method', { path: '/users', body: {} }, 'SEARCH'],
         ['header', rename],
-        ['beacon', someDeeds[1] as Deed],
+        ['beacon', someDeeds[1] as ForgedRequest],
       ],
       reads: (['img', 'iframe', 'script', 'stylesheet', 'fetch'] as const).flatMap((part) =>
         reads.map((path) => [part, path] as const),
@@ -289,7 +289,7 @@ for (const stranger of strangers) {
 
 for (const { what, target, host } of [strangers[0], strangers[5]] as Stranger[]) {
   t.test(`${what} has no effect by navigating to the service`, async (t) => {
-    const leave = async (type: string, deed: Deed) => {
+    const leave = async (type: string, deed: ForgedRequest) => {
       await target.arrived();
       await visit(host, leavingPage(`${target.url}${deed.path}`, type, deed));
       await page.waitForURL(`${target.url}${deed.path}`);
@@ -300,7 +300,7 @@ for (const { what, target, host } of [strangers[0], strangers[5]] as Stranger[])
     await context.clearCookies();
     const before = await target.stored();
     for (const type of formTypes) {
-      const arrival = await leave(type, someDeeds[2] as Deed);
+      const arrival = await leave(type, someDeeds[2] as ForgedRequest);
       t.ok([400, 403].includes(arrival?.status ?? 0), 'no user is signed in by it');
     }
     t.strictSame(await target.cookies(), []);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { newPerson, openDialog, ownEmail, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { newPerson, openDialog, ownEmail, signIn, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
 import { createUser, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -40,7 +40,7 @@ t.test('a new address is confirmed with the button, not by opening the link', as
   await requests(user, 'new-address@example.org');
   const person = await newPerson(browser, service);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const link = await linkTo('new-address@example.org');
   t.equal((await service.get(link)).status, 200, 'a link scanner opens it');
   await person.open(link);
@@ -48,7 +48,7 @@ t.test('a new address is confirmed with the button, not by opening the link', as
   await person.page.getByRole('button', { name: 'Confirm' }).click();
   await person.page.getByRole('heading', { name: 'Email address changed' }).waitFor();
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), 'new-address@example.org');
   t.strictSame(person.complaints(), []);
   await person.open(link);
@@ -66,7 +66,7 @@ t.test('users can request a new address on their account page, and cancel the re
     await page.getByRole('button', { name: 'Continue' }).click();
   };
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
   await openDialog(person, 'profile', 'email');
   await request('nonsense');
@@ -75,7 +75,7 @@ t.test('users can request a new address on their account page, and cancel the re
   t.equal(await person.said('status'), 'We sent a link to withdrawn@example.org.');
   t.equal(await page.locator('#new-email').inputValue(), '');
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await section.getByText('withdrawn@example.org is waiting for confirmation.').waitFor();
   await section.getByRole('button', { name: 'Cancel the change' }).click();
   t.match(await person.said('status'), 'The change was canceled.');
@@ -90,7 +90,7 @@ t.test('users can request a new address on their account page, and cancel the re
   await person.open(await linkTo('requested@example.org'));
   await page.getByRole('button', { name: 'Confirm' }).click();
   await page.getByRole('link', { name: 'Go to your account' }).click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), 'requested@example.org');
   t.equal(await section.getByRole('button', { name: 'Cancel the change' }).count(), 0);
   t.strictSame(person.complaints(), []);

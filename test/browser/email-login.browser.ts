@@ -2,21 +2,21 @@ import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import {
-  barriers,
+  accessibilityViolations,
   focused,
   newPerson,
   ownEmail,
   type Person,
-  readable,
-  seesOwnAccount,
-  shoot,
+  saveScreenshot,
   startBrowser,
+  visibleText,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { bundleOf } from '../helpers/guide.js';
 import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
-import { codeOfNow, rfcSecret } from '../helpers/totp.js';
+import { currentCode, rfcSecret } from '../helpers/totp.js';
 
 const service = await startClockedService(t);
 const browser = await startBrowser(t);
@@ -35,7 +35,7 @@ async function received(email: string): Promise<{ code: string; link: string }> 
   return { code: codeIn(mail), link: `${pathname}${search}` };
 }
 
-const oneTimeCode = () => codeOfNow(rfcSecret.base32, service.clock.now());
+const oneTimeCode = () => currentCode(rfcSecret.base32, service.clock.now());
 
 /** Opens the sign-in page and requests a code. */
 async function requestCode(person: Person, email: string, path = '/account/login'): Promise<void> {
@@ -66,7 +66,7 @@ t.test('users sign in with a code, with the keyboard alone', async (t) => {
   await page.keyboard.press('Enter');
   await codeField(person).waitFor();
   t.equal(await focused(person), 'email-code-field');
-  t.match(await readable(person), `If there is an account for ${email}, a six-digit code is on its way.`);
+  t.match(await visibleText(person), `If there is an account for ${email}, a six-digit code is on its way.`);
   t.strictSame(await Promise.all(['inputmode', 'autocomplete'].map((name) => codeField(person).getAttribute(name))), [
     'numeric',
     'one-time-code',
@@ -78,7 +78,7 @@ t.test('users sign in with a code, with the keyboard alone', async (t) => {
   t.match(person.complaints(), [/401/]);
   await page.keyboard.type(` ${code.slice(0, 3)} ${code.slice(3)}`);
   await page.waitForURL('**/account/sessions');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email);
   t.strictSame(person.complaints(), []);
 });
@@ -89,7 +89,7 @@ t.test('the page does not reveal whether an address belongs to a user', async (t
   for (const address of [email, 'nobody@example.com']) {
     const person = await newPerson(browser, service);
     await requestCode(person, address);
-    seen.push((await readable(person)).replace(address, '').replace(/\d+ seconds/, ''));
+    seen.push((await visibleText(person)).replace(address, '').replace(/\d+ seconds/, ''));
     await codeField(person).fill('000000');
     seen.push(await person.said('fault'));
   }
@@ -107,7 +107,7 @@ t.test('users with two-factor authentication also enter the code from their app'
   await otp.fill('000000');
   t.match(await person.said('fault'), 'The code is incorrect');
   await otp.fill(oneTimeCode());
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
 
   const elsewhere = await newPerson(browser, service);
   await requestCode(await newPerson(browser, service), email);
@@ -115,7 +115,7 @@ t.test('users with two-factor authentication also enter the code from their app'
   await button(elsewhere, 'Sign in').click();
   service.clock.advance(minute);
   await elsewhere.page.getByLabel('Code from your authenticator app').fill(oneTimeCode());
-  await seesOwnAccount(elsewhere);
+  await waitForOwnAccount(elsewhere);
 });
 
 t.test('users can request another code after a pause, continue after a reload, and sign in another way', async (t) => {
@@ -132,7 +132,7 @@ t.test('users can request another code after a pause, continue after a reload, a
   t.equal(await resend.textContent(), 'Send a new code (in 18 seconds)');
   await page.reload();
   await codeField(person).waitFor();
-  t.match(await readable(person), email);
+  t.match(await visibleText(person), email);
   t.match(await resend.textContent(), /in 1\d seconds/);
   await page.clock.runFor(20_000);
   service.clock.advance(minute);
@@ -158,9 +158,9 @@ t.test('the link signs the user in, in any browser, only after a click', async (
   const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
   await person.open(link);
   t.equal(new URL(person.page.url()).search, '?redirect=%2Faccount%2Fsecurity');
-  t.match(await readable(person), email);
+  t.match(await visibleText(person), email);
   await person.page.reload();
-  t.match(await readable(person), email);
+  t.match(await visibleText(person), email);
   t.strictSame(await person.context.cookies(), []);
   await button(person, 'Sign in').click();
   await person.page.waitForURL('**/account/security');
@@ -170,7 +170,7 @@ t.test('the link signs the user in, in any browser, only after a click', async (
   const other = await newPerson(browser, service);
   await other.open(link);
   await other.page.getByText('This link has already been used').waitFor();
-  t.notMatch(await readable(other), email);
+  t.notMatch(await visibleText(other), email);
   await other.page.getByRole('link', { name: 'Sign in' }).click();
   await other.page.waitForURL('**/account/login?redirect=%2Faccount%2Fsecurity');
   await button(other, 'Email me a code').waitFor();
@@ -204,11 +204,11 @@ t.test('the link replaces the session of another user in this browser', async (t
   const person = await newPerson(browser, service);
   await requestCode(person, first.email);
   await codeField(person).fill((await received(first.email)).code);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await requestCode(await newPerson(browser, service), second.email);
   await person.open((await received(second.email)).link);
   await button(person, 'Sign in').click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), second.email);
 });
 
@@ -222,8 +222,8 @@ t.test('the pages are accessible in light and dark, and fit small screens in eve
         viewport: { width, height: 820 },
       });
       const check = async (name: string) => {
-        await shoot(person, `${name}-${colorScheme}-${width}`);
-        t.strictSame(await barriers(person), [], `${name} ${colorScheme} ${width}`);
+        await saveScreenshot(person, `${name}-${colorScheme}-${width}`);
+        t.strictSame(await accessibilityViolations(person), [], `${name} ${colorScheme} ${width}`);
       };
       await person.open('/account/login');
       await check('login');
@@ -243,7 +243,7 @@ t.test('the pages are accessible in light and dark, and fit small screens in eve
       await check('email-link-tfa');
       service.clock.advance(minute);
       await person.page.locator('#otp').fill(oneTimeCode());
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       await person.context.clearCookies();
       await person.open(link);
       await person.page.locator('[data-part=dead]').waitFor();
@@ -256,11 +256,11 @@ t.test('the pages are accessible in light and dark, and fit small screens in eve
     t.equal(await page.evaluate('document.documentElement.scrollWidth > 320'), false, what);
   for (const lang of languages) {
     await requestCode(person, email, `/account/login?lang=${lang}`);
-    await shoot(person, `email-code-${lang}`);
+    await saveScreenshot(person, `email-code-${lang}`);
     await fits(`the code ${lang}`);
     const { link } = await received(email);
     await person.open(`${link}&lang=${lang}`);
-    await shoot(person, `email-link-${lang}`);
+    await saveScreenshot(person, `email-link-${lang}`);
     await fits(`the link ${lang}`);
     // The limit of requested emails would otherwise be reached.
     service.clock.advance(60 * minute);
@@ -282,7 +282,7 @@ t.test('the code in the guide signs in with a code from an email', async (t) => 
     const { code } = await received(email);
     await person.page.evaluate(`guide.signIn('${email}', '${code}')`);
     await person.open('/account');
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.equal(await ownEmail(person), email, text);
   }
 });

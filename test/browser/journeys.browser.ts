@@ -5,13 +5,13 @@ import {
   openDialog,
   ownEmail,
   type Person,
-  seesOwnAccount,
   signIn,
   startBrowser,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
-import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
+import { currentCode, previousCode } from '../helpers/totp.js';
 
 const port = String(await freePort());
 const service = await startService(await createHome(t, { prepared: true }), {
@@ -62,7 +62,7 @@ for (const [device, viewport] of Object.entries({
     t.equal(await page.evaluate('sessionStorage.length'), 0);
     await page.keyboard.type(password);
     await page.keyboard.press('Enter');
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.strictSame(person.complaints(), []);
   });
 
@@ -78,7 +78,7 @@ for (const [device, viewport] of Object.entries({
       await person.page.waitForURL(/\/account\/verify-email/);
       await person.page.getByLabel('Password', { exact: true }).fill('another calm meadow');
       await person.page.getByRole('button', { name: 'Confirm' }).click();
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       t.equal(await ownEmail(person), email);
       t.strictSame(person.complaints(), []);
     },
@@ -96,7 +96,7 @@ for (const [device, viewport] of Object.entries({
     await page.getByLabel('New password').fill(password);
     await page.getByText(email).waitFor();
     await page.getByRole('button', { name: 'Accept invitation' }).click();
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.equal(await ownEmail(person), email);
     t.strictSame(person.complaints(), []);
   });
@@ -115,7 +115,7 @@ for (const [device, viewport] of Object.entries({
     await page.getByLabel('New password').fill(password);
     await page.getByText(email).waitFor();
     await page.getByRole('button', { name: 'Save password' }).click();
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.equal(await ownEmail(person), email);
     t.strictSame(person.complaints(), []);
 
@@ -129,13 +129,13 @@ t.test('after a reset, users with two-factor authentication are asked for a code
   const { email, password: old } = await createUser(service, []);
   const owner = await newPerson(browser, service);
   await signIn(owner, email, old);
-  await seesOwnAccount(owner);
+  await waitForOwnAccount(owner);
   await openDialog(owner, 'security', 'tfa-setup');
   await owner.page.locator('#tfa-password').fill(old);
   await owner.page.keyboard.press('Enter');
   await owner.page.locator('.qr-code svg').waitFor();
   const secret = (await owner.page.locator('[data-secret]').textContent()) ?? '';
-  await owner.page.locator('#tfa-code').fill(await codeOfBefore(secret));
+  await owner.page.locator('#tfa-code').fill(await previousCode(secret));
   await owner.page.locator('[data-codes] li').nth(9).waitFor();
 
   const person = await newPerson(browser, service);
@@ -146,8 +146,8 @@ t.test('after a reset, users with two-factor authentication are asked for a code
   await page.getByRole('button', { name: 'Save password' }).click();
   await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
   t.equal(await focused(person), 'otp');
-  await page.getByLabel('Code from your authenticator app').fill(codeOfNow(secret));
-  await seesOwnAccount(person);
+  await page.getByLabel('Code from your authenticator app').fill(currentCode(secret));
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email);
 });
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { newPerson, readable, seesOwnAccount, startBrowser } from '../helpers/browser.js';
+import { newPerson, startBrowser, visibleText, waitForOwnAccount } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { asAdministrator } from '../helpers/people.js';
@@ -57,7 +57,7 @@ t.test('the token of a link is removed from the address bar, and kept for a relo
   const request = await sent;
   t.strictSame(Object.keys(request.postDataJSON()), ['token', 'password']);
   t.equal((await request.allHeaders()).cookie, undefined);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.strictSame(person.complaints(), []);
 });
 
@@ -67,7 +67,7 @@ t.test('a link that is not valid is explained, and not sent again', async (t) =>
     for (const query of ['', '?token=x']) {
       await person.open(`/account/${name}${query}`);
       await person.page.locator('[data-part=dead]').waitFor();
-      t.match(await readable(person), 'incomplete or not valid', `${name}${query}`);
+      t.match(await visibleText(person), 'incomplete or not valid', `${name}${query}`);
       t.equal(await person.page.locator('form:visible, [data-send-again]:visible').count(), 0);
       await person.page.getByRole('link', { name: 'Sign in' }).waitFor();
     }
@@ -96,7 +96,7 @@ t.test('an expired link is replaced with one click, by an email to the address o
   const { page } = person;
   await person.open(link);
   await page.getByText('This invitation has expired.').waitFor();
-  t.notMatch(await readable(person), email, 'an expired link does not reveal the address');
+  t.notMatch(await visibleText(person), email, 'an expired link does not reveal the address');
   await page.getByRole('button', { name: 'Send a new email' }).click();
   await page.getByText('a new email is on its way').waitFor();
   const [newest = ''] = await linksTo(email, 2);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { focused, newPerson, ownEmail, seesOwnAccount, signIn, startBrowser } from '../helpers/browser.js';
+import { focused, newPerson, ownEmail, signIn, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { administrator, createUser, variables } from '../helpers/people.js';
@@ -13,7 +13,7 @@ const { email, password } = administrator;
 t.test('users can sign in and out', async (t) => {
   const person = await someone();
   await signIn(person, email, password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email);
   const [cookie, ...others] = await person.context.cookies();
   t.strictSame(others, []);
@@ -21,7 +21,7 @@ t.test('users can sign in and out', async (t) => {
   t.equal(await person.page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
 
   await person.open('/account/login');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.pass('signed-in users do not have to sign in again');
 
   await person.page.getByRole('button', { name: 'Sign out' }).click();
@@ -40,7 +40,7 @@ t.test('after a wrong password, users can enter the right one', async (t) => {
   t.match(person.complaints(), [/401/]);
   await person.page.keyboard.type(password);
   await person.page.keyboard.press('Enter');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.strictSame(person.complaints(), []);
 });
 
@@ -107,14 +107,14 @@ t.test('an unusable session cookie does not prevent a login', async (t) => {
   const user = await createUser(service, []);
   const person = await someone();
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const cookies = await person.context.cookies();
   await person.page.getByRole('button', { name: 'Sign out' }).click();
   await person.said('status');
   for (const value of [cookies[0]?.value ?? '', 'nonsense', 'a.b.c']) {
     await person.context.addCookies([{ name: 'gatehouse_session_token', value, url: service.url }]);
     await signIn(person, user.email, user.password);
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.pass(value.slice(0, 10));
     await person.context.clearCookies();
   }
@@ -127,12 +127,12 @@ t.test('an expired session cookie, which the API does not clear, does not preven
   const short = await startClockedService(t);
   const person = await newPerson(browser, short);
   await signIn(person, email, password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const [cookie] = await person.context.cookies();
   short.clock.advance(2 * day);
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: cookie?.value ?? '', url: short.url }]);
   await signIn(person, email, password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.not((await person.context.cookies())[0]?.value, cookie?.value);
 });
 
@@ -182,7 +182,7 @@ t.test('the page asks for a code when the API requires one', async (t) => {
   t.equal(await code.isVisible(), false);
   await page.unroute('**/auth/login');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
 });
 
 t.test('the page explains why the service is unavailable or rejects more attempts', async (t) => {

@@ -1,6 +1,14 @@
 import t from 'tap';
 import { createAccount } from '../helpers/accounts.js';
-import { barriers, newPerson, readable, seesOwnAccount, shoot, signIn, startBrowser } from '../helpers/browser.js';
+import {
+  accessibilityViolations,
+  newPerson,
+  saveScreenshot,
+  signIn,
+  startBrowser,
+  visibleText,
+  waitForOwnAccount,
+} from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { linkTo } from '../helpers/mails.js';
@@ -26,14 +34,14 @@ t.test('after one click, all sessions have ended, and an email to choose a new p
   const { email, password, link } = await notified();
   const attacker = await newPerson(browser, service);
   await signIn(attacker, email, password);
-  await seesOwnAccount(attacker);
+  await waitForOwnAccount(attacker);
 
   const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
   const { page } = person;
   await person.open(link);
   t.equal(new URL(page.url()).search, '', 'the token is not in the address bar');
   await attacker.page.reload();
-  await seesOwnAccount(attacker);
+  await waitForOwnAccount(attacker);
   t.pass('opening the page changes nothing');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -45,7 +53,7 @@ t.test('after one click, all sessions have ended, and an email to choose a new p
   await person.open(await linkTo(app, 'reset-password', email));
   await page.getByLabel('New password').fill('a calm meadow in autumn');
   await page.getByRole('button', { name: 'Save password' }).click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
 });
 
 t.test('the page is accessible, fits small screens in every language, and explains an expired link', async (t) => {
@@ -58,8 +66,8 @@ t.test('the page is accessible, fits small screens in every language, and explai
     });
     const { page } = person;
     const check = async (what: string) => {
-      await shoot(person, `not-me-${what}-${colorScheme}`);
-      t.strictSame(await barriers(person), [], `${what} ${colorScheme}`);
+      await saveScreenshot(person, `not-me-${what}-${colorScheme}`);
+      t.strictSame(await accessibilityViolations(person), [], `${what} ${colorScheme}`);
       t.equal(await page.evaluate('document.documentElement.scrollWidth > 320'), false, what);
     };
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
@@ -75,5 +83,5 @@ t.test('the page is accessible, fits small screens in every language, and explai
   await late.open(link);
   await late.page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await late.page.getByText('The link has expired.').waitFor();
-  t.match(await readable(late), 'Reset your password');
+  t.match(await visibleText(late), 'Reset your password');
 });

@@ -5,20 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
-  barriers,
+  accessibilityViolations,
   focused,
   newPerson,
   ownEmail,
   type Person,
-  readable,
-  seesOwnAccount,
   startBrowser,
+  visibleText,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { findLink } from '../helpers/mails.js';
 import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, freePort, type Service, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
-import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
+import { currentCode, previousCode } from '../helpers/totp.js';
 
 const folder = fileURLToPath(new URL('../../../examples/express', import.meta.url));
 const mailboxKey = 'the-key-of-the-mailbox';
@@ -116,7 +116,7 @@ t.test('a visitor registers, gets the email again, verifies their address, and s
   await person.page.getByLabel('Password').fill(password);
   await press(person, 'Create account');
   await sees(person, 'Check your email');
-  t.match(await readable(person), email);
+  t.match(await visibleText(person), email);
   t.equal(await person.page.locator('[role=alert]').innerText(), '');
   await linksTo(email);
   await press(person, 'Send again');
@@ -137,7 +137,7 @@ t.test('a visitor registers, gets the email again, verifies their address, and s
   const stored = 'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])';
   t.equal(await person.page.evaluate(stored), '["",{},{}]', 'scripts have access to no token');
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email, 'the built-in account page uses the same session');
   await person.open('/');
   await press(person, 'Sign out');
@@ -227,7 +227,7 @@ t.test('a login with two-factor authentication asks for the code', async (t) => 
   const headers = { authorization: `Bearer ${data.access_token}` };
   const generated = await service.post('/users/me/tfa/generate', { password: user.password }, headers);
   const { secret } = (await generated.json()) as { secret: string };
-  await service.post('/users/me/tfa/enable', { secret, otp: await codeOfBefore(secret) }, headers);
+  await service.post('/users/me/tfa/enable', { secret, otp: await previousCode(secret) }, headers);
 
   const person = await someone();
   const { page } = person;
@@ -243,7 +243,7 @@ t.test('a login with two-factor authentication asks for the code', async (t) => 
   await press(person, 'Sign in to another account');
   t.equal(await page.getByLabel('Password').inputValue(), '');
   await signIn(person, user.email, user.password);
-  await code.fill(codeOfNow(secret).replace(/(?=...$)/, ' '));
+  await code.fill(currentCode(secret).replace(/(?=...$)/, ' '));
   await page.keyboard.press('Enter');
   await sees(person, /^Hello/);
 });
@@ -331,7 +331,7 @@ t.test('axe finds no accessibility issue, the console is empty, and every page f
     for (const path of ['/verify-email?token=x', '/reset-password?token=x', ...pages]) {
       await person.open(path);
       if (path === '/') await sees(person, /^Hello/);
-      t.strictSame(await barriers(person), [], `${path} ${colorScheme}`);
+      t.strictSame(await accessibilityViolations(person), [], `${path} ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth'), 320, path);
     }
     t.strictSame(person.complaints(), []);

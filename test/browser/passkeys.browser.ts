@@ -3,8 +3,8 @@ import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import {
+  accessibilityViolations,
   addAuthenticator,
-  barriers,
   type Device,
   focused,
   newPerson,
@@ -12,10 +12,10 @@ import {
   openSection,
   ownEmail,
   type Person,
-  seesOwnAccount,
-  shoot,
+  saveScreenshot,
   signIn,
   startBrowser,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { day, minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
@@ -23,7 +23,7 @@ import { bundleOf } from '../helpers/guide.js';
 import { linkTo } from '../helpers/mails.js';
 import { createUser } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
-import { codeOfNow, rfcSecret } from '../helpers/totp.js';
+import { currentCode, rfcSecret } from '../helpers/totp.js';
 
 /** Passkeys on the account pages, with the virtual authenticator of Chromium. */
 
@@ -64,9 +64,9 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
   // For axe, which `barriers` runs in the page.
   const person = await withAuthenticator({ bypassCSP: true });
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await addPasskey(person);
-  t.strictSame(await barriers(person), []);
+  t.strictSame(await accessibilityViolations(person), []);
   await button(person, 'Add a passkey').click();
   await says(person, 'There is already a passkey for your account on this device.');
   t.equal(await focused(person), 'passkey-add', 'the focus is still on the button');
@@ -79,10 +79,10 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
 
   await person.respond(false);
   await signOut(person);
-  t.strictSame(await barriers(person), []);
+  t.strictSame(await accessibilityViolations(person), []);
   await person.respond(true);
   await button(person, 'Use a passkey').click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await openSection(person, 'security');
 
   await person.page.getByRole('button', { name: /^Remove/ }).click();
@@ -95,7 +95,7 @@ t.test('a passkey that was removed is not accepted, and the page says so', async
   const user = await createUser(service, []);
   const person = await withAuthenticator();
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await addPasskey(person);
   await person.page.getByRole('button', { name: /^Remove/ }).click();
   await person.page.locator('[data-yes]').click();
@@ -111,7 +111,7 @@ t.test('if the session is not fresh, a passkey confirms the identity', async () 
   const user = await createUser(service, []);
   const person = await withAuthenticator();
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await addPasskey(person);
   service.clock.advance(16 * minute);
   await openDialog(person, 'security', 'password');
@@ -134,7 +134,7 @@ t.test('the code in the guide adds a passkey and signs in with it', async (t) =>
     // The pages of the service allow no scripts of others.
     const person = await withAuthenticator({ bypassCSP: true });
     await signIn(person, user.email, user.password);
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     const script = await bundleOf('docs/passkeys.md', text, replacements);
     const run = async (code: string) => {
       await person.page.addScriptTag({ content: script });
@@ -147,7 +147,7 @@ t.test('the code in the guide adds a passkey and signs in with it', async (t) =>
     await person.open('/server/ping');
     await run('guide.signIn()');
     await person.open('/account');
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.equal(await ownEmail(person), user.email, what);
     if (what === 'without the SDK') continue;
     t.match(
@@ -165,11 +165,11 @@ t.test('the browser suggests passkeys in the field for the address', async (t) =
   await person.open('/account/login');
   t.equal(await person.page.locator('#email').getAttribute('autocomplete'), 'username webauthn');
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await addPasskey(person);
   await signOut(person).catch(() => {});
   // The virtual authenticator accepts the suggestion immediately.
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
 });
 
 const phone = { width: 390, height: 844 };
@@ -183,7 +183,7 @@ type User = { email: string; password: string };
 
 async function signedIn(person: Person, { email, password }: User): Promise<void> {
   await signIn(person, email, password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
 }
 
 /** Signs in again in the same browser. @returns whether the account page suggests a passkey */
@@ -204,7 +204,7 @@ for (const [device, viewport] of Object.entries({ phone, desktop })) {
     const person = await withAuthenticator({ viewport });
     await signedIn(person, user);
     await suggestion(person).waitFor();
-    await shoot(person, `suggestion-${device}`);
+    await saveScreenshot(person, `suggestion-${device}`);
     t.equal(await focused(person), '', 'the focus has not moved');
     t.equal(await person.page.locator('dialog[open]').count(), 0);
     await openSection(person, 'security');
@@ -215,7 +215,7 @@ for (const [device, viewport] of Object.entries({ phone, desktop })) {
     t.equal(await suggestion(person).isVisible(), false);
     t.equal(await focusedText(person), device === 'phone' ? 'Your account' : 'Profile');
     await person.page.reload();
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     t.equal(await suggestion(person).isVisible(), false);
     await person.respond(false);
     await signOut(person);
@@ -238,7 +238,7 @@ t.test('users decline the suggestion with the keyboard, for themselves, on this 
   await decline.waitFor({ state: 'hidden' });
   t.equal(await focusedText(person), 'Profile');
   await page.reload();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await suggestion(person).isVisible(), false, 'after a reload');
   await signOut(person);
   t.equal(await isSuggestedTo(person, user), false, 'after another login');
@@ -263,7 +263,7 @@ t.test('a passkey is suggested only to users who can add one and have signed in 
   await service.post('/auth/email/request', { email: user.email });
   await byEmail.open(await linkTo(service.app, 'email-login', user.email));
   await button(byEmail, 'Sign in').click();
-  await seesOwnAccount(byEmail);
+  await waitForOwnAccount(byEmail);
   t.equal(await suggestion(byEmail).isVisible(), false, 'signed in by email');
   await service.app.db.update(settings).set({ emailLogin: false });
 
@@ -284,7 +284,7 @@ t.test('a passkey is suggested after a password reset too', async () => {
   await person.open(await linkTo(service.app, 'reset-password', user.email));
   await person.page.getByLabel('New password').fill('a calm meadow in autumn');
   await button(person, 'Save password').click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await suggestion(person).waitFor();
 });
 
@@ -302,16 +302,16 @@ t.test(
           await person.open(`/account?lang=${lang}`);
           await page.locator('[data-passkey-suggestion]').waitFor();
           const what = `suggestion-${Object.values(options)}-${width}-${lang}`;
-          await shoot(person, what);
+          await saveScreenshot(person, what);
           t.equal(await page.evaluate(`document.documentElement.scrollWidth > ${width}`), false, what);
-          if (lang === 'de-DE') t.strictSame(await barriers(person), [], what);
+          if (lang === 'de-DE') t.strictSame(await accessibilityViolations(person), [], what);
         }
       }
     }
   },
 );
 
-const oneTimeCode = () => codeOfNow(rfcSecret.base32, service.clock.now());
+const oneTimeCode = () => currentCode(rfcSecret.base32, service.clock.now());
 
 /** A user with two-factor authentication, and a passkey in an authenticator that does not verify its user. */
 async function withUnverifiedPasskey(options: BrowserContextOptions = {}) {
@@ -319,7 +319,7 @@ async function withUnverifiedPasskey(options: BrowserContextOptions = {}) {
   const person = await withAuthenticator(options, { verifies: false });
   await signIn(person, user.email, user.password);
   await person.page.locator('#otp').fill(oneTimeCode());
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await addPasskey(person);
   service.clock.advance(minute);
   return person;
@@ -339,12 +339,12 @@ t.test('if the passkey does not verify the user, users with two-factor authentic
     await person.respond(false);
     await signOut(person);
     await usePasskey();
-    await shoot(person, `passkey-code-${viewport.width}`);
+    await saveScreenshot(person, `passkey-code-${viewport.width}`);
     t.equal(await focused(person), 'passkey-otp');
-    t.strictSame(await barriers(person), []);
+    t.strictSame(await accessibilityViolations(person), []);
     await code.fill('000000');
     t.match(await person.said('fault'), 'The code is incorrect');
-    t.strictSame(await barriers(person), []);
+    t.strictSame(await accessibilityViolations(person), []);
 
     await button(person, 'Sign in another way').click();
     await page.getByLabel('Email address').waitFor();
@@ -357,7 +357,7 @@ t.test('if the passkey does not verify the user, users with two-factor authentic
 
     await usePasskey();
     await code.fill(oneTimeCode());
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
   }
 });
 

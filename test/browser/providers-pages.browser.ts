@@ -1,21 +1,21 @@
 import t, { type Test } from 'tap';
 import {
-  barriers,
+  accessibilityViolations,
   focused,
   newPerson,
   openDialog,
   openSection,
   ownEmail,
   type Person,
-  seesOwnAccount,
-  shoot,
+  saveScreenshot,
   signIn,
   startBrowser,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { administrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
-import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
+import { currentCode, previousCode } from '../helpers/totp.js';
 import { json, status } from '../helpers/web-server.js';
 
 const port = String(await freePort());
@@ -62,7 +62,7 @@ function newcomer(): string {
 async function signedIn(user: User, options = {}): Promise<Person> {
   const person = await someone(options);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   return person;
 }
 
@@ -79,7 +79,7 @@ async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   await person.page.keyboard.press('Enter');
   await person.page.locator('.qr-code svg').waitFor();
   const secret = (await person.page.locator('[data-secret]').textContent()) ?? '';
-  await person.page.locator('#tfa-code').fill(await codeOfBefore(secret));
+  await person.page.locator('#tfa-code').fill(await previousCode(secret));
   await person.page.locator('[data-codes] li').nth(9).waitFor();
   const codes = await person.page.locator('[data-codes] li').allTextContents();
   await person.context.close();
@@ -98,7 +98,7 @@ t.test('a button leads to the provider, which redirects back to the requested pa
   await link(person, 'Continue with Forum').click();
   await person.page.waitForURL(`${publicUrl}/account/register`);
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email);
   t.equal(await isKept(person), false);
   t.strictSame(person.complaints(), []);
@@ -117,7 +117,7 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
   t.equal(await page.locator('#email').count(), 0);
   t.equal(await page.locator('.providers').count(), 0);
   t.equal(await isTooWide(person), false);
-  await shoot(person, 'code');
+  await saveScreenshot(person, 'code');
   await page.keyboard.press('Enter');
   t.equal(await person.said('fault'), 'Enter the code from your authenticator app.');
   await field.fill('000 000');
@@ -126,7 +126,7 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
   await page.reload();
   await field.waitFor();
   t.pass('the code is still requested after a reload');
-  const otp = codeOfNow(secret);
+  const otp = currentCode(secret);
   const sent = page.waitForRequest('**/auth/login/forum');
   await field.fill(otp.replace(/^.../, '$& '));
   t.strictSame((await sent).postDataJSON(), { otp, mode: 'session' });
@@ -137,7 +137,7 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
     ['gatehouse_session_token'],
   );
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await isKept(person), false);
 
   const lost = await someone();
@@ -147,7 +147,7 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
   t.equal(await focused(lost), 'provider-otp');
   await lost.page.getByLabel('Recovery code').fill(codes[0] ?? '');
   await lost.page.keyboard.press('Enter');
-  await seesOwnAccount(lost);
+  await waitForOwnAccount(lost);
 });
 
 t.test('a login by provider keeps the language that the user chose', async () => {
@@ -172,11 +172,11 @@ t.test('users can start over if the code is late, and too many wrong codes are b
   await person.open('/account/login');
   await begin();
   await context.clearCookies();
-  await field.fill(codeOfNow(secret));
+  await field.fill(currentCode(secret));
   t.equal(await person.said('alert'), 'The sign-in took too long or was started elsewhere. Start again.');
   t.equal(await field.count(), 0);
   t.equal(await isKept(person), false);
-  await shoot(person, 'start-again');
+  await saveScreenshot(person, 'start-again');
 
   await begin();
   await button(person, 'Sign in to another account').click();
@@ -193,7 +193,7 @@ t.test('users can start over if the code is late, and too many wrong codes are b
     await page.locator('#provider-code:not([aria-busy])').waitFor();
   }
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
-  await shoot(person, 'too-often');
+  await saveScreenshot(person, 'too-often');
 
   const elsewhere = await someone();
   await elsewhere.open('/account/login?reason=INVALID_OTP');
@@ -209,8 +209,8 @@ t.test('an unusable session cookie does not prevent entering the code', async ()
   await person.page.locator('#provider-otp').waitFor();
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: 'nonsense', url: publicUrl }]);
   await person.page.reload();
-  await person.page.locator('#provider-otp').fill(codeOfNow(secret));
-  await seesOwnAccount(person);
+  await person.page.locator('#provider-otp').fill(currentCode(secret));
+  await waitForOwnAccount(person);
 });
 
 t.test('without password logins, the page still asks for the code', async (t) => {
@@ -281,7 +281,7 @@ t.test('users can link an account, sign in with it, and unlink it', async (t) =>
   const other = await someone();
   await other.open('/account/login');
   await link(other, 'Continue with Forum').click();
-  await seesOwnAccount(other);
+  await waitForOwnAccount(other);
   t.equal(await ownEmail(other), user.email);
   await openSection(other, 'connections');
   t.match(await section(other).innerText(), /last used \w+ \d+, \d{4}/);
@@ -316,7 +316,7 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   const { page } = person;
   await person.open('/account/login');
   await link(person, 'Continue with Forum').click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await openSection(person, 'connections');
   await button(person, 'Disconnect Forum').click();
   await confirmed(person);
@@ -342,7 +342,7 @@ t.test('the account page explains why linking failed', async (t) => {
   const first = await someone();
   await first.open('/account/login');
   await link(first, 'Continue with Forum').click();
-  await seesOwnAccount(first);
+  await waitForOwnAccount(first);
   t.equal(await ownEmail(first), email);
 
   const person = await signedIn(await createUser(service, []));
@@ -351,11 +351,11 @@ t.test('the account page explains why linking failed', async (t) => {
   t.match(await person.said('alert'), 'gehört hier schon zu einem anderen Benutzer');
   t.equal(person.page.url(), `${publicUrl}/account/connections?lang=de`);
   await person.page.reload();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await person.page.locator('[data-alert]:not(:empty)').count(), 0, 'shown once');
 
   await person.open('/account/connections?lang=en-US');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   newcomer();
   for (const [answer, words] of [
     [status(503), 'The service is not available at the moment.'],
@@ -401,7 +401,7 @@ t.test('without providers, the account page does not mention them', async (t) =>
   const plain = await startService(await createHome(t, { prepared: true }), variables);
   const person = await newPerson(browser, plain);
   await signIn(person, administrator.email, administrator.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(await person.page.locator('[data-entry=connections]').isVisible(), false);
   t.strictSame(person.complaints(), []);
 });
@@ -409,9 +409,9 @@ t.test('without providers, the account page does not mention them', async (t) =>
 for (const colorScheme of ['light', 'dark'] as const) {
   const options = { colorScheme, bypassCSP: true, ...phone };
   const check = async (t: Test, person: Person, state: string) => {
-    t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
+    t.strictSame(await accessibilityViolations(person), [], `${state}, ${colorScheme}`);
     t.equal(await isTooWide(person), false, `${state}, ${colorScheme}`);
-    await shoot(person, `${state}-${colorScheme}`);
+    await saveScreenshot(person, `${state}-${colorScheme}`);
   };
 
   t.test(`linked accounts are accessible and fit a phone screen, ${colorScheme}`, async (t) => {
@@ -425,10 +425,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await check(t, person, 'linked');
     for (const lang of languages) {
       await person.open(`/account/connections?lang=${lang}`);
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       await section(person).locator('#connected-0-act').click();
       t.equal(await isTooWide(person), false, lang);
-      await shoot(person, `asked-${lang}-${colorScheme}`);
+      await saveScreenshot(person, `asked-${lang}-${colorScheme}`);
     }
     await check(t, person, 'asked');
     await person.open('/account/connections?reason=INVALID_PROVIDER');
@@ -447,7 +447,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await person.page.locator('#provider-code [type=submit]').click();
       await person.said('fault');
       t.equal(await isTooWide(person), false, lang);
-      await shoot(person, `code-${lang}-${colorScheme}`);
+      await saveScreenshot(person, `code-${lang}-${colorScheme}`);
     }
     await check(t, person, 'code');
   });

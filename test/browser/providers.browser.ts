@@ -1,5 +1,5 @@
 import t from 'tap';
-import { newPerson, type Person, seesOwnAccount, startBrowser } from '../helpers/browser.js';
+import { newPerson, type Person, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
 import { startOpenIdProvider } from '../helpers/openid-provider.js';
 import { asAdministrator, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
@@ -51,7 +51,7 @@ t.test('users can sign in by provider, for the first time and again', async (t) 
   t.strictSame(person.complaints(), []);
   await chooseProvider(person);
   await logInAtProvider(person, 'ada');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.equal(new URL(page.url()).origin, publicUrl);
   t.notMatch(page.url(), /code=|state=/);
   const cookies = (await context.cookies(publicUrl)).filter(({ name }) => name.startsWith('gatehouse'));
@@ -66,7 +66,7 @@ t.test('users can sign in by provider, for the first time and again', async (t) 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL(/\/account\/login/);
   await chooseProvider(person);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   t.pass('the provider still has a session');
 });
 

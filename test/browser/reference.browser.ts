@@ -1,5 +1,5 @@
 import t from 'tap';
-import { barriers, newPerson, type Person, startBrowser } from '../helpers/browser.js';
+import { accessibilityViolations, newPerson, type Person, startBrowser } from '../helpers/browser.js';
 import { administrator, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -34,7 +34,7 @@ t.test('axe finds no barrier in it, light or dark, on a desktop or a phone', asy
     for (const colorScheme of ['light', 'dark'] as const) {
       const person = await newPerson(browser, service, { viewport, colorScheme, bypassCSP: true });
       await openReference(person);
-      t.strictSame(await barriers(person), [], `${viewport.width} ${colorScheme}`);
+      t.strictSame(await accessibilityViolations(person), [], `${viewport.width} ${colorScheme}`);
     }
   }
 });
@@ -45,7 +45,7 @@ t.test('the search finds operations with the method SEARCH', async (t) => {
   await person.page.keyboard.press('Control+k');
   await person.page.getByRole('combobox').first().fill('search users');
   await person.page.getByText('SEARCH', { exact: true }).first().waitFor();
-  t.strictSame(await barriers(person), []);
+  t.strictSame(await accessibilityViolations(person), []);
 });
 
 t.test('a login on the page authenticates the requests that follow', async (t) => {

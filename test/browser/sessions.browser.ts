@@ -1,13 +1,13 @@
 import t from 'tap';
 import {
-  barriers,
+  accessibilityViolations,
   newPerson,
   openSection,
   type Person,
-  readable,
-  seesOwnAccount,
   signIn,
   startBrowser,
+  visibleText,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
@@ -18,7 +18,7 @@ const browser = await startBrowser(t);
 async function signedIn(user: User, options: Parameters<typeof newPerson>[2] = {}) {
   const person = await newPerson(browser, service, options);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const entry = person.page.locator('.sections [data-to=sessions]');
   if (await entry.isVisible()) await openSection(person, 'sessions');
   return { ...person, section: person.page.locator('[data-panel=sessions]') };
@@ -66,7 +66,7 @@ t.test('users can sign out everywhere else', async (t) => {
   t.equal(await person.section.getByRole('listitem').count(), 1);
   t.equal(await all.isVisible(), false, 'no other session is left');
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await elsewhere.open('/account');
   await elsewhere.page.waitForURL(/\/account\/login/);
   t.strictSame(person.complaints(), []);
@@ -78,10 +78,10 @@ t.test('the page reports sessions that have ended in the meantime', async (t) =>
   await another.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await another.page.waitForURL(/\/account\/login/);
   await person.open('/account/sessions');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const third = await signedIn(user);
   await person.open('/account/sessions');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await third.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await third.page.waitForURL(/\/account\/login/);
   await person.section.getByRole('listitem').getByRole('button').click();
@@ -102,7 +102,7 @@ t.test('user agents are shown as text, and long ones do not break the page', asy
   for (const agent of agents) await service.post('/auth/login', user, { 'user-agent': agent });
   const person = await signedIn(user, { viewport: { width: 320, height: 600 } });
   t.equal(await person.section.getByRole('listitem').count(), 4);
-  t.match(await readable(person), 'Unknown device');
+  t.match(await visibleText(person), 'Unknown device');
   t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false);
   t.strictSame(person.complaints(), []);
 });
@@ -114,8 +114,8 @@ t.test('the list is accessible and fits a phone screen in every language, light 
     const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account/sessions?lang=${lang}`);
-      await seesOwnAccount(person);
-      t.strictSame(await barriers(person), [], `${lang} ${colorScheme}`);
+      await waitForOwnAccount(person);
+      t.strictSame(await accessibilityViolations(person), [], `${lang} ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false, lang);
       t.equal(await person.section.locator(':visible', { hasText: /\{|undefined/ }).count(), 0, lang);
     }

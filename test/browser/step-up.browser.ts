@@ -1,16 +1,16 @@
 import t, { type Test } from 'tap';
 import {
-  barriers,
+  accessibilityViolations,
   focused,
   newPerson,
   openDialog,
   openSection,
   ownEmail,
   type Person,
-  seesOwnAccount,
-  shoot,
+  saveScreenshot,
   signIn,
   startBrowser,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
@@ -18,7 +18,7 @@ import { codeIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { createUser, type User } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
-import { codeOfNow } from '../helpers/totp.js';
+import { currentCode } from '../helpers/totp.js';
 
 const port = String(await freePort());
 const publicUrl = `http://localhost:${port}`;
@@ -40,7 +40,7 @@ const growStale = () => service.clock.advance(16 * minute);
 async function signedIn(user: User, options = {}): Promise<Person> {
   const person = await newPerson(browser, service, options);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   return person;
 }
 
@@ -70,7 +70,7 @@ async function signedInByProvider(options = {}): Promise<Person> {
   const person = await newPerson(browser, service, options);
   await person.open('/account/login');
   await person.page.getByRole('link', { name: 'Continue with Forum' }).click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   return person;
 }
 let people = 0;
@@ -148,7 +148,7 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   await page.locator('.qr-code svg').waitFor();
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
   growStale();
-  await page.locator('#tfa-code').fill(codeOfNow(secret, service.clock.now()));
+  await page.locator('#tfa-code').fill(currentCode(secret, service.clock.now()));
   await proveWith(person, 'Current password', user.password);
   await page.locator('[data-codes] li').nth(9).waitFor();
   const [recoveryCode = ''] = await page.locator('[data-codes] li').allTextContents();
@@ -160,7 +160,7 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   t.equal(await dialog(person).getByLabel('Current password').isVisible(), false);
   await proveWith(person, 'Code from your authenticator app', '000000');
   await says(person, 'The code is incorrect');
-  await proveWith(person, 'Code from your authenticator app', codeOfNow(secret, service.clock.now()));
+  await proveWith(person, 'Code from your authenticator app', currentCode(secret, service.clock.now()));
   await says(person, 'Password changed.');
 
   growStale();
@@ -241,7 +241,7 @@ t.test('users without an email address are asked for one', async () => {
   const person = await newPerson(browser, service);
   await person.open('/account/login');
   await person.page.getByRole('link', { name: 'Continue with Forum' }).click();
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await says(person, 'Without an email address, you cannot reset your password');
   await requestEmail(person, 'first-address@example.org');
   await says(person, 'We sent a link to first-address@example.org.');
@@ -262,17 +262,17 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const options = { colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } };
     const check = async (t: Test, person: Person, state: string) => {
       await person.page.locator('[data-dialog=proof][open]').waitFor();
-      t.strictSame(await barriers(person), [], `${state}, ${colorScheme}`);
+      t.strictSame(await accessibilityViolations(person), [], `${state}, ${colorScheme}`);
       t.equal(await person.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, state);
       const box = await person.page.locator('[data-dialog=proof]').boundingBox();
       t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: the dialog is centered`);
-      await shoot(person, `${state}-${colorScheme}`);
+      await saveScreenshot(person, `${state}-${colorScheme}`);
     };
     const person = await signedIn(await createUser(service, []), options);
     growStale();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account/security?lang=${lang}`);
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       await person.page.locator('#password-edit').click();
       await person.page.locator('#new-password').fill('a calm meadow in autumn');
       await person.page.locator('#password-form [type=submit]').click();

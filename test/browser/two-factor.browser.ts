@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import {
-  barriers,
+  accessibilityViolations,
   changeFirstName,
   focused,
   newPerson,
   openDialog,
   type Person,
-  readable,
-  seesOwnAccount,
   signIn,
   startBrowser,
+  visibleText,
+  waitForOwnAccount,
 } from '../helpers/browser.js';
 import { asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
-import { codeOfBefore, codeOfNow } from '../helpers/totp.js';
+import { currentCode, previousCode } from '../helpers/totp.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);
@@ -31,7 +31,7 @@ async function setUp(person: Person, password?: string): Promise<string> {
   await page.locator('.qr-code svg').waitFor();
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
   // The form is submitted automatically.
-  await page.locator('#tfa-code').fill((await codeOfBefore(secret)).replace(/^.../, '$& '));
+  await page.locator('#tfa-code').fill((await previousCode(secret)).replace(/^.../, '$& '));
   return secret;
 }
 
@@ -43,7 +43,7 @@ async function shownCodes({ page }: Person): Promise<string[]> {
 async function signedIn(user: User, options = {}) {
   const person = await newPerson(browser, service, options);
   await signIn(person, user.email, user.password);
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   return person;
 }
 
@@ -71,15 +71,15 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   t.notMatch(await page.content(), codes[0] ?? '', 'the codes are removed from the page');
   t.notMatch(await page.content(), secret);
   await person.open('/account/security');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await button(person, 'Turn off Authenticator app').waitFor();
   await page.getByText('10 left').waitFor();
   t.strictSame(person.complaints(), []);
 
   const later = await newPerson(browser, service);
   await signIn(later, user.email, user.password);
-  await later.page.getByLabel('Code from your authenticator app').fill(codeOfNow(secret));
-  await seesOwnAccount(later);
+  await later.page.getByLabel('Code from your authenticator app').fill(currentCode(secret));
+  await waitForOwnAccount(later);
 
   const lost = await newPerson(browser, service);
   const field = lost.page.locator('#otp');
@@ -92,7 +92,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   lost.complaints();
   await lost.page.getByLabel('Recovery code').pressSequentially(` ${codes[0]?.toUpperCase().replaceAll('-', ' ')} `);
   await lost.page.keyboard.press('Enter');
-  await seesOwnAccount(lost);
+  await waitForOwnAccount(lost);
   t.strictSame(lost.complaints(), []);
 
   const again = await newPerson(browser, service);
@@ -105,7 +105,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   await again.page.getByLabel('Code from your authenticator app').waitFor();
 
   await person.open('/account/security');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await page.getByText('9 left').waitFor();
   await openDialog(person, 'security', 'tfa-renew');
   await page.locator('#tfa-recovery-password').fill('wrong');
@@ -142,7 +142,7 @@ t.test('users who must set up two-factor authentication see the whole page after
   t.equal((await shownCodes(person)).length, 10);
   await button(person, 'I have saved them').click();
   await person.page.locator('[data-entry=profile]').waitFor();
-  t.notMatch(await readable(person), 'needs two-factor authentication');
+  t.notMatch(await visibleText(person), 'needs two-factor authentication');
   await openDialog(person, 'security', 'tfa-renew');
   await person.page.locator('#tfa-recovery-password').fill(user.password);
   await person.page.keyboard.press('Enter');
@@ -157,13 +157,13 @@ t.test('users without a password enter a code instead', async (t) => {
   const query = { filter: { email: { _eq: user.email } } };
   await call('PATCH', '/users', { query, data: { provider: 'github' } });
   await person.open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   const secret = await setUp(person);
   t.match(await person.said('status'), 'is on.');
   await openDialog(person, 'security', 'tfa-renew');
   await person.page.locator('#tfa-recovery-code').fill('000000');
   t.match(await person.said('fault'), 'The code is incorrect');
-  await person.page.locator('#tfa-recovery-code').fill(codeOfNow(secret));
+  await person.page.locator('#tfa-recovery-code').fill(currentCode(secret));
   t.equal((await shownCodes(person)).length, 10);
 });
 
@@ -202,12 +202,12 @@ t.test('two-factor authentication is accessible and fits a phone screen in every
     const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
     await setUp(person, user.password);
     await shownCodes(person);
-    t.strictSame(await barriers(person), [], `codes, ${colorScheme}`);
+    t.strictSame(await accessibilityViolations(person), [], `codes, ${colorScheme}`);
     t.equal(await isTooWide(), false, `codes, ${colorScheme}`);
     await button(person, 'I have saved them').click();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account/security?lang=${lang}`);
-      await seesOwnAccount(person);
+      await waitForOwnAccount(person);
       await person.page.locator('#tfa-turn-off').click();
       await person.page.locator('#tfa-disable [data-other-code]').click();
       t.equal(await isTooWide(), false, `on, ${lang}`);
@@ -219,15 +219,15 @@ t.test('two-factor authentication is accessible and fits a phone screen in every
       t.equal(await isTooWide(), false, `codes, ${lang}`);
     }
     await person.open('/account/security');
-    await seesOwnAccount(person);
+    await waitForOwnAccount(person);
     await person.page.locator('#recovery-renew').click();
     await person.page.locator('#tfa-recovery [type=submit]').click();
     await person.said('fault');
-    t.strictSame(await barriers(person), [], `on, with faults, ${colorScheme}`);
+    t.strictSame(await accessibilityViolations(person), [], `on, with faults, ${colorScheme}`);
 
     const visitor = await newPerson(browser, service, { colorScheme, bypassCSP: true });
     await signIn(visitor, user.email, user.password);
     await button(visitor, 'Use a recovery code').click();
-    t.strictSame(await barriers(visitor), [], `signing in, ${colorScheme}`);
+    t.strictSame(await accessibilityViolations(visitor), [], `signing in, ${colorScheme}`);
   }
 });

@@ -10,12 +10,12 @@ import {
   userCounts,
 } from '../../db/schema.js';
 import { day, hour } from '../helpers/clock.js';
-import { gatherWork } from '../helpers/intervals.js';
+import { captureTimers } from '../helpers/intervals.js';
 import { createUser } from '../helpers/records.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
 t.test('the hourly cleanup deletes expired rows and sums up the user count', async (t) => {
-  const runScheduled = gatherWork(t, hour);
+  const runScheduled = captureTimers(t, hour);
   const { app, clock, post } = await startWithAdmin(t, { AUDIT_RETENTION: '1d' });
   await app.listen({ host: '127.0.0.1', port: 0 });
 

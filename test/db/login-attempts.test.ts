@@ -6,7 +6,7 @@ import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';
 
 const { app } = await startTestApp(t);
-const rules = { limit: 5, firstLock: 1_000, maxLockMs: 10_000 };
+const rules = { limit: 5, firstLockMs: 1_000, maxLockMs: 10_000 };
 
 /** Whether a transaction that does this work waits for the disk when it commits. */
 const waits = (work: (tx: Executor) => Promise<unknown>) =>

@@ -9,7 +9,7 @@ import { type DatabaseConnection, openDatabase } from '../../db/client.js';
 import { rows } from '../../db/statements.js';
 import { testConfig } from '../helpers/app.js';
 import { dataDirectory, engine } from '../helpers/databases.js';
-import { gatherWork } from '../helpers/intervals.js';
+import { captureTimers } from '../helpers/intervals.js';
 import { skipUnlessLong } from '../helpers/long.js';
 
 /** Maintenance that PostgreSQL does in background processes and that the service must run on the embedded engine. */
@@ -159,7 +159,7 @@ t.test(
 );
 
 t.test('the service runs maintenance periodically', { skip }, async (t) => {
-  const runScheduled = gatherWork(t, 10_000);
+  const runScheduled = captureTimers(t, 10_000);
   const app = await buildApp(testConfig(), { database: { kind: 'embedded', dataDir: await makeDataDir(t) } });
   t.teardown(() => app.close());
   await app.listen({ host: '127.0.0.1', port: 0 });

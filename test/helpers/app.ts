@@ -21,7 +21,7 @@ export interface TestApp {
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
 }
 
-/** Tests send many requests, so hashing is cheap, passwords may wait, and requests and emails are not limited. */
+/** Tests send many requests, so hashing is cheap and may have to wait, and requests and emails are not limited. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
   ADMIN_EMAIL: admin.email,

@@ -1,5 +1,5 @@
 /** A request that an attacker tries to make a browser send to the service with its cookies. */
-export interface Deed {
+export interface ForgedRequest {
   path: string;
   body: Readonly<Record<string, string>>;
 }
@@ -8,7 +8,7 @@ export interface Deed {
  * The ways in which a page can send a request without a CORS preflight, such as forms in hidden frames, `fetch`, and
  * beacons, with the content type that the service receives.
  */
-export const guises = {
+export const sendMethods = {
   'form, urlencoded': 'application/x-www-form-urlencoded',
   'form, multipart': 'multipart/form-data',
   'form, JSON in text': 'text/plain',
@@ -22,11 +22,11 @@ export const guises = {
   'beacon, text': 'text/plain',
   'beacon, urlencoded': 'application/x-www-form-urlencoded',
 } as const;
-export type Guise = keyof typeof guises;
+export type SendMethod = keyof typeof sendMethods;
 
 /** Combines every deed with every guise. */
-export const guisesOf = (deeds: readonly Deed[]) =>
-  (Object.keys(guises) as Guise[]).flatMap((guise) => deeds.map((deed) => [guise, deed] as const));
+export const guisesOf = (deeds: readonly ForgedRequest[]) =>
+  (Object.keys(sendMethods) as SendMethod[]).flatMap((guise) => deeds.map((deed) => [guise, deed] as const));
 
 export const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
@@ -111,9 +111,9 @@ async function attack({ target, deeds, questions, reads }) {
 /** The requests that a page sends to `target`. */
 export interface Attack {
   target: string;
-  deeds: readonly (readonly [Guise, Deed])[];
+  deeds: readonly (readonly [SendMethod, ForgedRequest])[];
   /** Requests that require a CORS preflight. */
-  questions: readonly (readonly ['json' | 'method' | 'header' | 'beacon', Deed, string?])[];
+  questions: readonly (readonly ['json' | 'method' | 'header' | 'beacon', ForgedRequest, string?])[];
   /** GET requests for resources of a page. */
   reads: readonly (readonly ['img' | 'iframe' | 'script' | 'stylesheet' | 'fetch', string])[];
 }
@@ -125,7 +125,7 @@ export const attackerPage = (attack: Attack): string =>
   `<!DOCTYPE html><title>Cats</title><body><script>${script}\nattack(${inScript(attack)});</script>`;
 
 /** A page that navigates to the service in the same window by submitting a form. */
-export const leavingPage = (url: string, enctype: string, { body }: Deed): string => {
+export const leavingPage = (url: string, enctype: string, { body }: ForgedRequest): string => {
   const fields = enctype === 'text/plain' ? `jsonFields(${inScript(body)})` : `Object.entries(${inScript(body)})`;
   return `<!DOCTYPE html><title>Cats</title><body><script>${script}
 submitForm(${inScript(url)}, ${inScript(enctype)}, ${fields}, '_top');</script>`;

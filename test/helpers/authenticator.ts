@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import type { PasskeyCredential, RegistrationCredential } from '../../schemas/passkeys.js';
 
-/** An authenticator with the browser around it, which can also do everything wrong (WebAuthn Level 3, 6). */
+/** A simulated authenticator and browser, which can also do everything wrong (WebAuthn Level 3, 6). */
 
 const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64url');
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
@@ -86,7 +86,7 @@ export interface Settings {
   verifies?: boolean;
   /** Whether the key pair is synchronized. Default: true. */
   synchronizes?: boolean;
-  /** Whether the authenticator counts its signatures. Default: false, as those that synchronize. */
+  /** Whether the authenticator counts its signatures. Default: false, as in authenticators that synchronize. */
   counts?: boolean;
   aaguid?: string;
 }

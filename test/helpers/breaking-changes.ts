@@ -22,7 +22,7 @@ export interface Part {
 }
 
 /** A change that can break a client, and the name under which the changelog must announce it. */
-export interface Break {
+export interface BreakingChange {
   name: string;
   what: string;
 }
@@ -31,8 +31,8 @@ export interface Break {
  * Finds changes that could break clients of an earlier document: removed operations, success responses, or response
  * fields; newly required request fields; and values or types that requests may no longer use.
  */
-export function breakingChanges(before: Released, after: Released): Break[] {
-  const breaks: Break[] = [];
+export function breakingChanges(before: Released, after: Released): BreakingChange[] {
+  const breaks: BreakingChange[] = [];
   const now = new Map(operationsOf(after).map((operation) => [operation.operationId, operation]));
 
   for (const old of operationsOf(before)) {

@@ -41,7 +41,7 @@ export async function startBrowser(t: Test): Promise<Browser> {
 
 /**
  * Starts a browser with its own profile that accepts third-party cookies, as most browsers do. Without a profile,
- * Chromium blocks them, including the Debian build. The browser is closed when the test ends.
+ * Chromium, including the Debian build, blocks them. The browser is closed when the test ends.
  */
 export async function startProfile(t: Test, args: string[]): Promise<BrowserContext> {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-profile-'));
@@ -119,7 +119,7 @@ export interface Device {
 
 /**
  * Adds a virtual authenticator to the person's device, which confirms everything immediately.
- * @returns a function that turns this off and on, as if the user did not respond
+ * @returns a function that turns the confirmations off, as if the user did not respond, and on again
  */
 export async function addAuthenticator({ context, page }: Person, { hasLock = true, verifies = true }: Device = {}) {
   const session = await context.newCDPSession(page);
@@ -150,7 +150,7 @@ export async function signIn({ page, open }: Person, email: string, password: st
 }
 
 /** Waits for the account page of the signed-in user. */
-export async function seesOwnAccount({ page }: Person): Promise<void> {
+export async function waitForOwnAccount({ page }: Person): Promise<void> {
   await page.waitForURL(/\/account(\/(profile|security|sessions|connections))?(\?|$)/);
   await page.locator('[data-content]').waitFor();
 }
@@ -189,7 +189,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 /**
  * The accessibility violations that axe finds on the current page, with the affected elements. Requires `bypassCSP`.
  */
-export async function barriers({ page }: Person): Promise<string[]> {
+export async function accessibilityViolations({ page }: Person): Promise<string[]> {
   // While something fades in, its contrast is lower. An animation starts up to two frames after the change that causes it.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   await page.waitForFunction(`document.getAnimations().every((animation) =>
@@ -206,7 +206,7 @@ export const focused = ({ page }: Person): Promise<string> => page.evaluate('doc
  * The visible controls that the Tab key does not reach, or that do not show that they have the focus. If a dialog is open, only
  * those in the dialog.
  */
-export async function unreachable({ page }: Person): Promise<string[]> {
+export async function unreachableControls({ page }: Person): Promise<string[]> {
   const controls = await page.evaluate<string[]>(`(() => {
     const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
     globalThis.controls = [...root.querySelectorAll('a[href], button, input, select')]
@@ -227,7 +227,7 @@ export async function unreachable({ page }: Person): Promise<string[]> {
 }
 
 /** What stands out only by its background, which forced colors remove. */
-export async function shapeless({ page }: Person): Promise<string[]> {
+export async function invisibleInForcedColors({ page }: Person): Promise<string[]> {
   await page.emulateMedia({ forcedColors: 'none' });
   await page.evaluate(`(() => {
     const groundOf = (element) => {
@@ -250,9 +250,9 @@ export async function shapeless({ page }: Person): Promise<string[]> {
 }
 
 /** Saves a screenshot in the folder named by `SHOTS`, if it is set. */
-export async function shoot({ page }: Person, name: string): Promise<void> {
+export async function saveScreenshot({ page }: Person, name: string): Promise<void> {
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
 }
 
 /** The visible text of the page. */
-export const readable = ({ page }: Person): Promise<string> => page.locator('body').innerText();
+export const visibleText = ({ page }: Person): Promise<string> => page.locator('body').innerText();

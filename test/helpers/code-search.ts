@@ -129,7 +129,7 @@ export function openSources(root = '.') {
 
   const lineOf = ({ file, start }: Place) => `${file}:${texts.get(file)?.slice(0, start).split('\n').length}`;
 
-  /** The place where the longest beginning of the code is, and where the sources differ from it. */
+  /** The place that matches the longest beginning of the code, and that beginning. */
   function closest(find: string): string {
     const pattern = tokensOf(find);
     let best = { length: 0, place: '' };

@@ -30,7 +30,7 @@ export interface Collector {
   /** All received bodies, unchanged. */
   readonly bodies: { path: string; type: string; headers: Record<string, unknown>; text: string }[];
   /** Whether it responds normally, with an error, or not at all. */
-  behaviour: 'good' | 'failing' | 'silent';
+  behavior: 'good' | 'failing' | 'silent';
   /** Waits for a matching span and returns it. */
   find(isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   start(): Promise<void>;
@@ -70,8 +70,8 @@ export async function startCollector(t: Test, isUp = true): Promise<Collector> {
   const port = await freePort();
   const sockets = new Set<Socket>();
   const answer = (response: ServerResponse) => {
-    if (self.behaviour === 'good') response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    else if (self.behaviour === 'failing') response.writeHead(503).end();
+    if (self.behavior === 'good') response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    else if (self.behavior === 'failing') response.writeHead(503).end();
   };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -81,7 +81,7 @@ export async function startCollector(t: Test, isUp = true): Promise<Collector> {
     const { url: path = '', headers } = request;
     const type = headers['content-type'] ?? '';
     self.bodies.push({ path, type, headers, text: body.toString() });
-    if (self.behaviour === 'good' && type.includes('json')) self.spans.push(...spansIn(JSON.parse(body.toString())));
+    if (self.behavior === 'good' && type.includes('json')) self.spans.push(...spansIn(JSON.parse(body.toString())));
     answer(response);
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
@@ -90,7 +90,7 @@ export async function startCollector(t: Test, isUp = true): Promise<Collector> {
     url: `http://127.0.0.1:${port}`,
     spans: [],
     bodies: [],
-    behaviour: 'good',
+    behavior: 'good',
     find: async (isWanted) => {
       for (const end = performance.now() + 15_000; performance.now() < end; ) {
         const found = self.spans.find(isWanted);

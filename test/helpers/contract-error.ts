@@ -19,7 +19,7 @@ const table: Record<string, { status: number; keys: string[]; optional?: string[
 };
 
 /** Text that must never reach a client: stack traces, SQL statements, file paths, and internal names. */
-const inside =
+const internalsPattern =
   /\bat \S+ \(|\n\s+at |node_modules|node:|file:\/\/|\.(ts|js|mjs):\d|\/(home|tmp|usr|var|root|Users)\/|\b(select|insert|update|delete)\b.*\b(from|into|set|where)\b|drizzle|pglite|postgres|typebox|\bajv\b|fastify|FST_|ECONN|undefined|\[object /i;
 
 /** A response, independent of how the request was sent. */
@@ -59,7 +59,7 @@ export function faultOfError({ statusCode, headers, body }: Answered, hasBody = 
     if (keys.sort().join() !== [...expected.keys].sort().join()) return `the extensions are ${JSON.stringify(entry)}`;
     // The path contains the client's own text.
     const { path, ...said } = extensions;
-    const leak = inside.exec(`${entry.message} ${JSON.stringify(said)}`)?.[0];
+    const leak = internalsPattern.exec(`${entry.message} ${JSON.stringify(said)}`)?.[0];
     if (leak) return `it exposes internals: ${leak} in ${body}`;
   }
   return undefined;

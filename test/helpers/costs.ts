@@ -14,14 +14,14 @@ export interface Cost {
  * Whether a statement is not part of the work: background statements record when users were last seen, and the audit
  * log is written after a rejected request.
  */
-const isBeside = (text: string) =>
+const isBackground = (text: string) =>
   /with used as|"activity_chain"/.test(text) || /^\s*insert into "activity"/.test(text);
 
 /** Counts what the service does during some work. */
 export async function costOf<T>(app: FastifyInstance, work: () => Promise<T>): Promise<[result: T, cost: Cost]> {
   const cost: Cost = { hashes: 0, statements: 0, emails: 0 };
   const stopHearing = hearStatements(app, ({ text }) => {
-    if (isBeside(text)) return;
+    if (isBackground(text)) return;
     cost.statements++;
     if (/insert into pgboss/i.test(text)) cost.emails++;
   });

@@ -7,7 +7,7 @@ import { atEndOf } from './teardown.js';
 
 /** An external server for one test, which the test can kill and restart. */
 export interface Daemon {
-  /** Starts it, also after it was killed. @throws if it does not respond within a few seconds */
+  /** Starts it, even after it was killed. @throws if it does not respond within a few seconds */
   start(): Promise<void>;
   /** Sends SIGKILL and waits until the process has ended. */
   kill(): Promise<void>;

@@ -29,7 +29,14 @@ export interface OpenApiDocument extends Described {
 }
 
 /** The headers that clients rely on. The service must not send one of them undeclared. */
-const telling = ['location', 'retry-after', 'set-cookie', 'x-request-id', 'www-authenticate', 'clear-site-data'];
+const significantHeaders = [
+  'location',
+  'retry-after',
+  'set-cookie',
+  'x-request-id',
+  'www-authenticate',
+  'clear-site-data',
+];
 
 /**
  * Creates a function that validates a response against an OpenAPI document. It returns the operation and the error
@@ -101,7 +108,7 @@ export function createDocumentCheck(document: OpenApiDocument) {
         if (!validate(isNumber ? Number(one) : one)) refuse(` with the header ${name}: ${one}`);
       }
     }
-    const undeclared = telling.find((name) => headers[name] !== undefined && !declared.headers[name]);
+    const undeclared = significantHeaders.find((name) => headers[name] !== undefined && !declared.headers[name]);
     if (undeclared !== undefined) refuse(` with the header ${undeclared}, which the document does not declare`);
 
     if (method === 'HEAD') return undefined;

@@ -5,7 +5,7 @@ import { rows } from '../../db/statements.js';
 const statements = { all: new WeakMap<FastifyInstance, SQL>(), changes: new WeakMap<FastifyInstance, SQL>() };
 
 /**
- * Returns all rows of the database as text, for tests that a secret is not stored or that nothing has changed.
+ * Returns all rows of the database as text, for tests that check that a secret is not stored or that nothing has changed.
  * @param what `changes` omits the audit log entries of rejected requests
  */
 export async function dumpDatabase(app: FastifyInstance, what: keyof typeof statements = 'all'): Promise<string> {

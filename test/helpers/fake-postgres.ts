@@ -10,15 +10,15 @@ import { atEndOf } from './teardown.js';
 export type FakePostgres = { refusal: { code: string; message: string } } | 'silent' | 'hangs up' | 'http';
 
 /** Starts a server with this behavior, which listens until the test ends. Returns its port. */
-export async function startFakePostgres(t: Test, behaviour: FakePostgres): Promise<number> {
+export async function startFakePostgres(t: Test, behavior: FakePostgres): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    if (behaviour === 'hangs up') socket.end();
-    else if (behaviour === 'http') socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    else if (behaviour === 'silent') socket.resume();
-    else refuse(socket, behaviour.refusal);
+    if (behavior === 'hangs up') socket.end();
+    else if (behavior === 'http') socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    else if (behavior === 'silent') socket.resume();
+    else refuse(socket, behavior.refusal);
   });
   const port = await listen(server);
   atEndOf(t, () => {

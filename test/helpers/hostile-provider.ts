@@ -30,7 +30,7 @@ export interface HostileIssuer {
   /** The true claims of the user of subsequent logins. */
   claims: Json;
   /** Creates the claims of a new user and uses them for subsequent logins. */
-  newcomer(others?: Json): { sub: string; email: string };
+  useNewUser(others?: Json): { sub: string; email: string };
   /** The requests received so far, oldest first. */
   readonly asked: Asked[];
 }
@@ -153,7 +153,7 @@ function createIssuer(url: string) {
       }),
     lies: {},
     claims: {},
-    newcomer: (others = {}) => {
+    useNewUser: (others = {}) => {
       const sub = `newcomer-${++newcomers}`;
       const email = `${sub}@example.com`;
       issuer.claims = { sub, email, email_verified: true, given_name: 'New', family_name: 'Comer', ...others };

@@ -3,9 +3,9 @@ import type { Test } from 'tap';
 /**
  * Takes over the work that is scheduled with this delay, in milliseconds, until the test ends. The service schedules its recurring
  * work when it listens.
- * @returns a function that starts the work that is scheduled now
+ * @returns a function that starts the work that has been taken over so far
  */
-export function gatherWork(t: Test, milliseconds: number): () => void {
+export function captureTimers(t: Test, milliseconds: number): () => void {
   const gathered: (() => void)[] = [];
   const { setTimeout: usual } = globalThis;
   const listening = (work: () => void, delay: number) => {

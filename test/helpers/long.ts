@@ -1,6 +1,6 @@
 /**
- * Proofs that take long. `npm run test:long` runs all of each; the everyday suite runs a short form, so that a change does not have
- * to wait for the rest.
+ * For tests that take a long time. `npm run test:long` runs each in full; the everyday suite runs a short form, so that a change does
+ * not have to wait for the rest.
  */
 export const isLong = process.env.TEST_LONG === 'true';
 

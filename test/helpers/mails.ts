@@ -30,7 +30,7 @@ export function codeIn(mail: Pick<KeptMail, 'text'>): string {
   return code;
 }
 
-/** A code that is wrong. @param by a different one for each number up to a million */
+/** A wrong code. @param by a number below a million; each one gives a different code */
 export const otherCode = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0');
 
 /** The token from the latest email with a link to this address. @throws if there is no such email */

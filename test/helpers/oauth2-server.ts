@@ -15,7 +15,7 @@ export interface Oauth2Server {
   /** Responses that replace the normal ones, by path. */
   answers: Partial<Record<'/token' | '/user' | '/user/emails', Answer>>;
   /** Whether a code can be used more than once, which a correct provider does not allow. */
-  takesCodesAgain: boolean;
+  acceptsReusedCodes: boolean;
   /** The requests received so far, oldest first. */
   readonly asked: Asked[];
 }
@@ -60,7 +60,7 @@ export async function startOauth2Server(
   const giveToken = ({ headers, form }: Asked): Answer => {
     const code = form.get('code') ?? '';
     const grant = codes.get(code);
-    if (!self.takesCodesAgain) codes.delete(code);
+    if (!self.acceptsReusedCodes) codes.delete(code);
     const client = clientIn(headers.authorization, form);
     if (client?.secret !== clientSecret) return json({ error: 'invalid_client' }, 401);
     const verifier = form.get('code_verifier') ?? '';
@@ -115,7 +115,7 @@ export async function startOauth2Server(
     profile: {},
     emails: [],
     answers: {},
-    takesCodesAgain: false,
+    acceptsReusedCodes: false,
     asked,
   };
   return self;

@@ -10,7 +10,7 @@ import { databaseUrl } from './outage.js';
 import { ownerByName } from './postgres-cluster.js';
 import { freePort, type Home } from './service.js';
 
-/** Set `PGBOUNCER` to use another PgBouncer than the installed package. */
+/** Set `PGBOUNCER` to use a PgBouncer other than the installed package. */
 const program = process.env.PGBOUNCER ?? 'pgbouncer';
 const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
 const [, major = 0, minor = 0] = (/PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? []).map(Number);

@@ -24,7 +24,7 @@ interface Plan {
 }
 
 /** Whether a statement has a plan and is not from the query language, whose tables are named t0, t1, and so on. */
-const isOfOurs = (text: string) => /^\s*(select|with|insert|update|delete)\b/i.test(text) && !text.includes('"t0"');
+const isWatched = (text: string) => /^\s*(select|with|insert|update|delete)\b/i.test(text) && !text.includes('"t0"');
 
 /** Statements that have already been checked, because the service sends the same ones repeatedly. */
 const known = new Set<string>();
@@ -48,7 +48,7 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
   let pending = 0;
   const stop = hearStatements(app, (statement) => {
     const { text } = statement;
-    if (pending === 0 || known.has(text) || !isOfOurs(text)) return;
+    if (pending === 0 || known.has(text) || !isWatched(text)) return;
     known.add(text);
     sent.set(text, statement);
   });

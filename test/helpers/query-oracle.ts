@@ -161,12 +161,12 @@ export function createOracle(world: World, callerId: string, now: Date) {
   };
 
   /** Whether a filter contains a variable without a value. */
-  const standsForNothing = (part: unknown): boolean => {
+  const hasUnresolvedVariable = (part: unknown): boolean => {
     const isNothing = (values: unknown[]) => values.length === 0 || values.includes(null);
     if (typeof part === 'string') return part.startsWith('$') && isNothing(variable(part));
     if (Array.isArray(part) && part.length > 0 && part.every((one) => typeof one === 'string'))
       return isNothing(part.flatMap(variable));
-    return typeof part === 'object' && part !== null && Object.values(part).some(standsForNothing);
+    return typeof part === 'object' && part !== null && Object.values(part).some(hasUnresolvedVariable);
   };
 
   const names = (grant: Grant, field: string) => grant.fields === '*' || grant.fields.includes(field);
@@ -230,7 +230,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
           );
         const seen = item !== null && maySee(by, collection, item, key);
         // A variable without a value makes a condition false. `_none` does not negate that.
-        const isDenied = rest.some(([name, part]) => name === '_none' && standsForNothing(part));
+        const isDenied = rest.some(([name, part]) => name === '_none' && hasUnresolvedVariable(part));
         const parts = !isDenied && rest.every(([name, part]) => seen && (name === '_some') === some(part as Rule));
         return parts && (nested.length === 0 || (seen && some(Object.fromEntries(nested))));
       }

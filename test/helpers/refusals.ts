@@ -34,7 +34,7 @@ const optional: Partial<Record<ErrorCode, string[]>> = {
   FORBIDDEN: ['reason'],
 };
 
-/** Asserts that a response is a single error as in the contract: status, media type, and every key of the body. */
+/** Asserts that a response is a single error as defined in the contract: status, media type, and every key of the body. */
 export function refused(t: Test, response: LightMyRequestResponse, code: ErrorCode, what: string): void {
   const [status, ...keys] = contract[code];
   const { errors, ...rest } = response.json();

@@ -48,7 +48,7 @@ const dumped = async (app: FastifyInstance) =>
     .join('\n');
 
 /** Asserts that `work` leaves the database unchanged. */
-export async function leavesAlone(t: Test, app: FastifyInstance, what: string, work: () => Promise<void>) {
+export async function assertUnchanged(t: Test, app: FastifyInstance, what: string, work: () => Promise<void>) {
   const before = await dumped(app);
   await work();
   const after = await dumped(app);
@@ -71,7 +71,7 @@ interface Standing {
   role: string | null;
   policies: string[];
   /** The contents of each policy that applies. */
-  says: string[];
+  policyContents: string[];
 }
 
 /** The rights of all users by id, computed row by row from the tables. `public` has those of anonymous callers. */
@@ -112,7 +112,7 @@ export async function rightsOfEverybody(app: FastifyInstance): Promise<Map<strin
     ...more,
     policies: [...new Set(held)].sort(),
     isAdmin: held.some((id) => everyPolicy.find((policy) => policy.id === id)?.adminAccess),
-    says: says(held),
+    policyContents: says(held),
   });
   return new Map([
     ['public', standing(strangers, { isActive: true, role: project?.publicRegistrationRole ?? null })],

@@ -140,7 +140,7 @@ export function launchService(
   return follow(child, home);
 }
 
-/** The environment of a service: the basics of a process, and `variables`. Limits are off unless these set them. */
+/** The environment of a service: the basics of a process, and `variables`. Limits are off unless `variables` sets them. */
 export function environment(home: Home, variables: Variables = {}): Record<string, string | undefined> {
   const { PATH, HOME } = process.env;
   return { PATH, HOME, HOST: '127.0.0.1', PORT: '0', ...noLimits, ...home.variables, ...variables };

@@ -5,7 +5,7 @@ import { carry, claimsOf, refreshCookie, sessionCookie } from './sessions.js';
 
 type Instance = Pick<Service, 'post'>;
 
-/** A session whose client retries as the responses request. */
+/** A session whose client retries when a response asks it to. */
 export interface SessionClient {
   readonly id: string;
   /** The token that the client presents. A test that loses a response sets it back to the previous one. */

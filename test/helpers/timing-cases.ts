@@ -18,7 +18,7 @@ export interface TimingCase {
   what: string;
   status: number;
   /** The number of parallel connections. Responses that are delayed to a fixed time allow many, as waiting is free. */
-  lanes: number;
+  connections: number;
   known(): TimedRequest;
   unknown(): TimedRequest;
 }
@@ -44,8 +44,8 @@ const notAllowed = 'https://elsewhere.example/';
 
 /**
  * All anonymous requests that concern an account, both successful and rejected. Successful invitations are not
- * included: they require the right to create users, which reveals anyway whether a user exists, and they write one row
- * or none.
+ * included: they require the right to create users, which in itself reveals whether a user exists, and they write one
+ * row or none.
  */
 export function timingCases(world: TimingWorld) {
   const { secret, adminToken, role, email, id, emailOfProvider, memberToken, passkeys } = world;
@@ -63,7 +63,13 @@ export function timingCases(world: TimingWorld) {
     lanes: number,
     request: (email: string) => TimedRequest,
     known = email,
-  ): TimingCase => ({ what, status, lanes, known: () => request(known), unknown: () => request(stranger()) });
+  ): TimingCase => ({
+    what,
+    status,
+    connections: lanes,
+    known: () => request(known),
+    unknown: () => request(stranger()),
+  });
 
   const key = deriveKey(secret, 'link-token');
   const link = (scope: LinkTokenScope, user: string, signedWith: Buffer | string = key) => {
@@ -74,7 +80,7 @@ export function timingCases(world: TimingWorld) {
   const ofLink = (what: string, status: number, request: (user: string) => TimedRequest): TimingCase => ({
     what,
     status,
-    lanes: 1,
+    connections: 1,
     known: () => request(id),
     unknown: () => request(randomUUID()),
   });
@@ -85,7 +91,7 @@ export function timingCases(world: TimingWorld) {
   const ofPasskey = (what: string, known: Authenticator, changes: Parameters<Authenticator['get']>[1]): TimingCase => {
     const request = (passkey: Authenticator) => () =>
       post('/auth/passkey', { credential: passkey.get({ challenge: challenges.issue(null) }, changes) });
-    return { what, status: 401, lanes: 4, known: request(known), unknown: request(unknownPasskey) };
+    return { what, status: 401, connections: 4, known: request(known), unknown: request(unknownPasskey) };
   };
   const verify = (token: string): TimedRequest => ({
     method: 'GET',
@@ -144,7 +150,7 @@ export function timingCases(world: TimingWorld) {
     resend: ofAddress('a request to resend the verification email', 204, 1, (one) =>
       post('/users/register/resend', { email: one }),
     ),
-    // The known user is emailed that they already have an account. The response takes 150 ms, including the hashing,
+    // The known user is told by email that they already have an account. The response takes 150 ms, including the hashing,
     // so the processor is half idle with this many in parallel.
     register: ofAddress('a registration', 204, 4, (one) => post('/users/register', { email: one, password })),
     'register-error': ofAddress('a registration with a URL that is not allowed', 400, 1, (one) =>

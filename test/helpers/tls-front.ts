@@ -24,7 +24,7 @@ nN917HoMcEXMqMihKJftc2mFNYqvpQL3F8OjyIIHQcw=
 -----END CERTIFICATE-----`,
 };
 
-/** The same for `db.example`, issued by itself. */
+/** Another self-signed certificate, for `db.example`. */
 export const otherCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgABszkUdXPwSIeizp

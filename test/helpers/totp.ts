@@ -21,13 +21,13 @@ export function codeOfStep(step: number, secret: Buffer = rfcSecret.bytes): stri
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 
 /** The code that an authenticator app currently shows. @param now the time of another clock */
-export const codeOfNow = (secret: string, now = new Date()): string => codeOfStep(stepOf(now), bytesOf(secret));
+export const currentCode = (secret: string, now = new Date()): string => codeOfStep(stepOf(now), bytesOf(secret));
 
 /**
- * The code of the previous time step. Each code works only once, so with this one a test that uses two codes does not
- * have to wait, unless the current step is about to end and this code with it.
+ * The code of the previous time step. Each code works only once, so a test that needs two codes uses this one first,
+ * and waits only if this code is about to expire.
  */
-export async function codeOfBefore(secret: string): Promise<string> {
+export async function previousCode(secret: string): Promise<string> {
   const left = stepLength - (Date.now() % stepLength);
   if (left < 6_000) await sleep(left + 1);
   return codeOfStep(stepOf(new Date()) - 1, bytesOf(secret));

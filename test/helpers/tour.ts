@@ -7,16 +7,16 @@ import {
   type Person,
   type Section,
   sections,
-  seesOwnAccount,
   signIn,
+  waitForOwnAccount,
 } from './browser.js';
 import { minute, type TestClock } from './clock.js';
 import { linkTo } from './mails.js';
 import { asAdministrator } from './people.js';
 import type { Service } from './service.js';
-import { codeOfNow } from './totp.js';
+import { currentCode } from './totp.js';
 
-/** The pages that need no account. The links are those of emails, without or with a token that is not valid. */
+/** The pages that need no account. The links are those in emails, without a token or with an invalid one. */
 export const visitorPages = [
   '/account/login',
   '/account/login?reason=INVALID_CREDENTIALS',
@@ -62,7 +62,7 @@ const newPassword = 'a calm meadow in autumn';
 
 /**
  * Visits every page under `/account`, in every state, and opens every dialog. The service must offer everything: registration,
- * sign-in by email, a provider, and deleting the own account.
+ * sign-in by email, a provider, and account deletion.
  * @param look called for each state
  */
 export async function tour(service: Toured, person: Person, look: (state: string) => Promise<void>): Promise<void> {
@@ -123,7 +123,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await lookThrough('the link of a password reset');
   await fill('#password', newPassword);
   await press('[type=submit]');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await shows('[data-passkey-suggestion]');
   await look('the account, with a suggestion');
 
@@ -160,7 +160,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await shows('.qr-code svg');
   await lookThrough('the QR code');
   const secret = (await page.locator('[data-secret]').textContent()) ?? '';
-  await fill('#tfa-code', codeOfNow(secret, clock.now()));
+  await fill('#tfa-code', currentCode(secret, clock.now()));
   await shows('[data-codes] li:last-child');
   await look('recovery codes');
   await press('[data-codes-done]');
@@ -181,7 +181,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await shows('[data-part=done]');
   await look('canceled a new address');
   await open('/account/profile');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await requestEmail();
   await openLink(another, 'confirm-email');
   await look('the link that confirms a new address');
@@ -190,7 +190,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await look('confirmed a new address');
 
   await open('/account');
-  await seesOwnAccount(person);
+  await waitForOwnAccount(person);
   await lookAtSections('protected');
   await openSection(person, 'profile');
   await press('[data-delete]');

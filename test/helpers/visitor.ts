@@ -67,7 +67,7 @@ export async function begin(visitor: Visitor, provider: string, start: Start = {
 }
 
 /** Visits a provider without a login page, and returns the URL to which it redirects immediately. */
-export async function passThrough(url: string): Promise<string> {
+export async function followRedirect(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'manual' });
   const location = response.headers.get('location');
   if (location === null) throw new Error(`The provider returned ${response.status}: ${await response.text()}`);
@@ -79,7 +79,7 @@ export async function passThrough(url: string): Promise<string> {
  * @param atProvider receives the URL to which the service redirects, and returns the URL to which the provider
  * redirects
  */
-export async function goThrough(
+export async function completeLogin(
   visitor: Visitor,
   provider: string,
   start: Start,

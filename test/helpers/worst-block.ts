@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { slowness } from './slowness.js';
 
 /**
- * Measures the longest time for which the event loop is blocked during some work, in milliseconds. Excludes time that
- * the processor spends on other processes or on other threads of this process.
+ * Measures the longest time for which the event loop is blocked during some work, in milliseconds on a machine of usual
+ * speed. Excludes time that the processor spends on other processes or on other threads of this process.
  */
 export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
   const slownessBefore = slowness();

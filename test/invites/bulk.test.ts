@@ -10,7 +10,7 @@ import { engine } from '../helpers/databases.js';
 import { isLong } from '../helpers/long.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
 import { slowness } from '../helpers/slowness.js';
 import { hearStatements, type Sent } from '../helpers/statements.js';
 
@@ -97,7 +97,7 @@ t.test('the number of statements does not grow with the number of addresses', as
 
 t.test('callers who are not administrators can invite at most 100 users per request', async (t) => {
   t.equal((await invite(newAddresses(100), role, desk.headers)).statusCode, 204);
-  await leavesAlone(t, app, 'too many', async () => {
+  await assertUnchanged(t, app, 'too many', async () => {
     for (const count of [101, 10_000]) {
       const [answer, statements] = await sentDuring(() => invite(newAddresses(count), role, desk.headers));
       refused(t, answer, 'INVALID_PAYLOAD', `${count}`);
@@ -109,7 +109,7 @@ t.test('callers who are not administrators can invite at most 100 users per requ
 
 t.test('a denied request costs the same for 1 address as for 100, and sends no email', async (t) => {
   const target = administrators?.id ?? '';
-  await leavesAlone(t, app, 'refused', async () => {
+  await assertUnchanged(t, app, 'refused', async () => {
     const counts = [];
     for (const count of [1, 100]) {
       const [answer, statements] = await sentDuring(() => invite(newAddresses(count), target, desk.headers));
@@ -128,7 +128,7 @@ t.test('a denied request costs the same for 1 address as for 100, and sends no e
   // The last address in alphabetical order.
   const pending = ['zz-pending@example.com'];
   await invite(pending, target);
-  await leavesAlone(t, app, 'one address belongs to an administrator', async () => {
+  await assertUnchanged(t, app, 'one address belongs to an administrator', async () => {
     const [answer, statements] = await sentDuring(() => invite([...newAddresses(99), ...pending], role, desk.headers));
     refused(t, answer, 'FORBIDDEN', 'an administrator who is already invited');
     t.notOk(statements.some(({ text }) => /insert into (pgboss|"users")/i.test(text)));

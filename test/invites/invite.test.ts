@@ -7,7 +7,7 @@ import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { changeUser, createPolicy, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
 
 const allowed = 'https://app.example.com/welcome';
 const service = await startTestApp(t, {
@@ -57,7 +57,7 @@ t.test('a repeated invitation sends another email; an existing user is not invit
 
   for (const status of ['active', 'suspended', 'unverified', 'draft', 'archived']) {
     const user = await createUser(app, { status });
-    await leavesAlone(t, app, status, async () => {
+    await assertUnchanged(t, app, status, async () => {
       t.equal((await invite({ email: user.email, role: another })).statusCode, 204, status);
     });
     t.strictSame(await mailsTo(app, user.email), [], status);
@@ -69,7 +69,7 @@ t.test('several addresses are invited in one request, all or none', async (t) =>
   t.equal((await invite({ email: [...list, list[0]?.toUpperCase()], role })).statusCode, 204);
   for (const email of list) t.equal((await mailsTo(app, email)).length, 1);
   t.equal((await invite({ email: [], role })).statusCode, 204);
-  await leavesAlone(t, app, 'all or none', async () => {
+  await assertUnchanged(t, app, 'all or none', async () => {
     refused(t, await invite({ email: [address(), 'x'], role }), 'INVALID_PAYLOAD', 'one invalid address');
     refused(t, await invite({ email: Array.from({ length: 6 }, address), role }), 'INVALID_PAYLOAD', 'too many');
   });
@@ -80,7 +80,7 @@ t.test('a rejected invitation changes nothing', async (t) => {
   const reader = await tokenHolder(app, {
     policies: [await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }])],
   });
-  await leavesAlone(t, app, 'refused', async () => {
+  await assertUnchanged(t, app, 'refused', async () => {
     const bad = [
       {},
       { email },
@@ -116,7 +116,7 @@ t.test('no invitation grants more rights than the inviter has (CVE-2025-24353, G
   const under = await createRole(app, { parent: administrators?.id ?? '' });
   const same = await createRole(app, { policies: [await policyWith(app, [inviting])] });
   for (const [name, target] of Object.entries({ administrators: administrators?.id, under, reading })) {
-    await leavesAlone(t, app, name, async () => {
+    await assertUnchanged(t, app, name, async () => {
       refused(t, await invite({ email: address(), role: target }, inviter.headers), 'FORBIDDEN', name);
     });
   }
@@ -143,7 +143,7 @@ t.test('an invalid token is rejected (CVE-2026-1529, CVE-2025-64708, CVE-2026-27
   for (const body of [{}, { token }, { password }, { token, password, role }, { token, password: 7 }]) {
     refused(t, await post('/users/invite/accept', body), 'INVALID_PAYLOAD', JSON.stringify(body));
   }
-  await leavesAlone(t, app, 'a weak password', async () => {
+  await assertUnchanged(t, app, 'a weak password', async () => {
     refused(t, await accept(token, 'password1'), 'FAILED_VALIDATION', 'too_common');
     refused(t, await accept(token, 'seven77'), 'FAILED_VALIDATION', 'short');
   });
@@ -169,7 +169,7 @@ t.test(
     const email = address();
     await invite({ email, role });
     const token = await tokenFor(app, email);
-    await leavesAlone(t, app, 'a registration with the address', async () => {
+    await assertUnchanged(t, app, 'a registration with the address', async () => {
       for (const spelling of [email, email.toUpperCase()]) {
         const answer = await post('/users/register', { email: spelling, password: 'the password of a stranger' });
         t.equal(answer.statusCode, 204, 'the response reveals nothing');

@@ -6,7 +6,7 @@ import { sessions } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
 import { engine } from '../helpers/databases.js';
-import { gatherWork } from '../helpers/intervals.js';
+import { captureTimers } from '../helpers/intervals.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
@@ -66,7 +66,7 @@ t.test(
 );
 
 t.test('QUERY_TIMEOUT applies to requests, but not to the hourly cleanup', { skip }, async (t) => {
-  const runScheduled = gatherWork(t, hour);
+  const runScheduled = captureTimers(t, hour);
   const { app, clock, post } = await startTestApp(t, { QUERY_TIMEOUT: '500ms' });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const user = await createUser(app);

@@ -13,7 +13,7 @@ import { openSession } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
 import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
-import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
 
 /** Which changes send a security notice, and to which address (ASVS 6.3.7). */
@@ -194,7 +194,7 @@ t.test('security notices report changes to credentials', async (t) => {
     const visitor = createVisitor(service, publicUrl);
     const payload = { email, password, mode: 'session' };
     await visitor.send({ method: 'POST', url: '/auth/login', payload, headers: { 'user-agent': firefox } });
-    const link = () => goThrough(visitor, 'alpha', { link: true }, passThrough);
+    const link = () => completeLogin(visitor, 'alpha', { link: true }, followRedirect);
     await link();
     await link();
     const [mail, ...more] = await mailsTo(app, email);
@@ -222,12 +222,12 @@ t.test('security notices report changes to credentials', async (t) => {
     const [email, next] = [newEmail(), newEmail()];
     const visitor = createVisitor(service, publicUrl);
     server.profile = { id: 'octo-3', name: 'Mona', email };
-    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect);
     t.strictSame(await waiting(), [], 'the account was created');
-    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect);
     t.strictSame(await waiting(), [], 'a login');
     server.profile = { id: 'octo-3', name: 'Mona', email: next };
-    await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough);
+    await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect);
     t.match(await waiting(), [{ email, changes: ['email_changed'], isOwn: true }]);
   });
 

@@ -89,8 +89,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'all kinds of email to an address and its +tag variants share one limit',
     edits: [
       {
-        find: "createHash('sha256').update(accountKey(email))",
-        replace: "createHash('sha256').update(accountKey(email).replace(/\\+[^@]*/, ''))",
+        find: "createHash('sha256').update(normalizeEmail(email))",
+        replace: "createHash('sha256').update(normalizeEmail(email).replace(/\\+[^@]*/, ''))",
       },
       {
         find: 'count(`${kind}-mails-to`',
@@ -211,7 +211,7 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         in: 'read',
-        find: "if (claims.exp <= secondsOf(clock())) throw new ApiError('TOKEN_EXPIRED');",
+        find: "if (claims.exp <= toNumericDate(clock())) throw new ApiError('TOKEN_EXPIRED');",
         replace: '',
       },
     ],
@@ -222,8 +222,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an invitation stays valid after the user’s address changes',
     edits: [
       {
-        find: 'if (!user || !isDue.invite(user) || !linkTokens.isFor(claims, stateOf(user))) {',
-        replace: 'if (!user || !isDue.invite(user)) {',
+        find: 'if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, stateOf(user))) {',
+        replace: 'if (!user || !isApplicable.invite(user)) {',
       },
     ],
     tests: ['test/invites/invite.test.ts'],
@@ -233,9 +233,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a registration with an invited address activates the invited account',
     edits: [
       {
-        find: "if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');",
+        find: "if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');",
         replace:
-          "if (known && isDue.invite(known)) await activate(tx, known.id, null);\nelse if (!known || !isDue.registration(known)) throw new Refusal('the address is taken');",
+          "if (known && isApplicable.invite(known)) await activate(tx, known.id, null);\nelse if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');",
       },
     ],
     tests: ['test/invites/invite.test.ts'],
@@ -296,7 +296,7 @@ export const answersAndMails: readonly Mutation[] = [
           'await app.registration.register({ ...request.body, email, password, ...names, url, browserHash }, request.client);',
       },
       {
-        in: 'admit',
+        in: 'createOrJoin',
         find: 'const mustVerify = settings.public_registration_verify_email;',
         replace: "const mustVerify = settings.public_registration_verify_email && registration.status !== 'active';",
       },

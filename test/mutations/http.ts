@@ -18,8 +18,8 @@ export const http: readonly Mutation[] = [
           "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });\nexport const unchecked = new WeakSet<object>();",
       },
       {
-        find: 'const run = compiled ?? settle();',
-        replace: 'if (unchecked.has(value as object)) return true;\nconst run = compiled ?? settle();',
+        find: 'const run = compiled ?? compileNow();',
+        replace: 'if (unchecked.has(value as object)) return true;\nconst run = compiled ?? compileNow();',
       },
       {
         find: "import { setImmediate as breathe } from 'node:timers/promises';",
@@ -241,7 +241,7 @@ export const http: readonly Mutation[] = [
     edits: [
       {
         in: 'verifyBy',
-        find: 'isBarred ? undefined :',
+        find: 'isOverLimit ? undefined :',
         replace: '',
       },
     ],

@@ -119,7 +119,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may invite can invite to any role',
     edits: [
       {
-        find: 'if (!caller.admin) await requireRightsOf(db, caller, [holder], clock());',
+        find: 'if (!caller.admin) await requireRightsOverPrincipals(db, caller, [holder], clock());',
         replace: '',
       },
     ],
@@ -130,7 +130,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may invite can repeat the invitation of a user with more rights',
     edits: [
       {
-        find: 'if (!caller.admin) await requireRightsOver(tx, caller, new Set(pending.map(({ id }) => id)), clock());',
+        find: 'if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(pending.map(({ id }) => id)), clock());',
         replace: '',
       },
     ],
@@ -198,9 +198,9 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a forbidden change is written before it is rejected',
     edits: [
       {
-        find: 'const isDangerous = touches(items, rules[name].carriesAdministrators);',
+        find: 'const isDangerous = touches(items, rules[name].affectsAdministrators);',
         replace:
-          'const isDangerous = touches(items, rules[name].carriesAdministrators);\nfor (const batch of sameColumns(items)) await updateRecords(db, collection, batch);',
+          'const isDangerous = touches(items, rules[name].affectsAdministrators);\nfor (const batch of sameColumns(items)) await updateRecords(db, collection, batch);',
       },
       {
         find: 'if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);',

@@ -199,7 +199,7 @@ export const queryCost: readonly Mutation[] = [
     fault: 'QUERY_TIMEOUT stops the hourly cleanup',
     edits: [
       {
-        in: 'inTime',
+        in: 'withTimeLimit',
         find: 'if (isMaintenance) return query;',
         replace: '',
       },

@@ -42,8 +42,8 @@ export const secondFactor: readonly Mutation[] = [
     fault: 'a code is valid for one time step too long',
     edits: [
       {
-        find: 'for (const step of [present, present - 1]) {',
-        replace: 'for (const step of [present, present - 1, present - 2]) {',
+        find: 'for (const step of [currentStep, currentStep - 1]) {',
+        replace: 'for (const step of [currentStep, currentStep - 1, currentStep - 2]) {',
       },
     ],
     tests: ['test/auth/login-tfa.test.ts'],

@@ -119,8 +119,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a login reuses an existing session',
     edits: [
       {
-        find: 'place(randomUUID(), 0, mode)',
-        replace: 'place(userId, 0, mode)',
+        find: 'positionAt(randomUUID(), 0, mode)',
+        replace: 'positionAt(userId, 0, mode)',
       },
     ],
     tests: ['test/auth/login.test.ts'],

@@ -79,11 +79,11 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a link to verify an address can be used any number of times',
     edits: [
       {
-        find: 'if (!user || !isDue.registration(user)) throw voidLink(claims);',
+        find: 'if (!user || !isApplicable.registration(user)) throw voidLink(claims);',
         replace: 'if (!user) throw voidLink(claims);',
       },
       {
-        find: 'all.find((one) => linkTokens.isFor(claims, stateOfRegistration(user, one.id)));',
+        find: 'all.find((one) => linkTokens.matchesState(claims, stateOfRegistration(user, one.id)));',
         replace: 'all[0];',
       },
       {
@@ -142,7 +142,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the state of a login through a provider can be used again',
     edits: [
       {
-        in: 'enter',
+        in: 'completeLogin',
         find: 'await spend(attempt);',
         replace: '',
       },
@@ -233,9 +233,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the request body influences which rate limit applies',
     edits: [
       {
-        find: 'async ({ client }: FastifyRequest) =>\n        app.rateLimits.requireWithin(rateClass, client.network);',
+        find: 'async ({ client }: FastifyRequest) =>\n        app.rateLimits.enforceRateLimit(rateClass, client.network);',
         replace:
-          'async ({ client, body }: FastifyRequest) =>\napp.rateLimits.requireWithin(rateClass, `${client.network} ${(body as { email?: string }).email}`);',
+          'async ({ client, body }: FastifyRequest) =>\napp.rateLimits.enforceRateLimit(rateClass, `${client.network} ${(body as { email?: string }).email}`);',
       },
     ],
     tests: ['test/server/limits/mails.test.ts'],
@@ -256,8 +256,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'requests for unknown paths are not rate limited',
     edits: [
       {
-        find: 'if (!isProbe(request)) await app.requireRequest(request);',
-        replace: 'if (!isProbe(request) && !request.is404) await app.requireRequest(request);',
+        find: 'if (!isProbe(request)) await app.enforceRequestLimit(request);',
+        replace: 'if (!isProbe(request) && !request.is404) await app.enforceRequestLimit(request);',
       },
     ],
     tests: ['test/server/limits/requests.test.ts'],

@@ -56,15 +56,15 @@ export const stepUp: readonly Mutation[] = [
   ),
   stale('a stale session deletes the account', 'deleteMe', 'test/users/profile.test.ts'),
   without('a stale session grants administrator access', {
-    find: 'if (isGained) await stepUp.requireFreshOfAdministrator(caller, tx);',
+    find: 'if (isGained) await stepUp.requireFreshAdministrator(caller, tx);',
   }),
   without('a stale session invites an administrator', {
-    find: 'if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller);',
+    find: 'if (isAdministrator) await stepUp.requireFreshAdministrator(caller);',
   }),
   without('a stale session changes the credentials of another administrator', {
-    find: 'if (administrators.size > 0) await stepUp.requireFreshOfAdministrator(caller);',
+    find: 'if (administrators.size > 0) await stepUp.requireFreshAdministrator(caller);',
   }),
   without('a stale session turns off the second factor of another administrator', {
-    find: 'if (isAdministrator) await stepUp.requireFreshOfAdministrator(caller, tx);',
+    find: 'if (isAdministrator) await stepUp.requireFreshAdministrator(caller, tx);',
   }),
 ];

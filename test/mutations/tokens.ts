@@ -86,8 +86,8 @@ export const tokens: readonly Mutation[] = [
     fault: 'a list that contains the service’s name is accepted as the issuer',
     edits: [
       {
-        find: 'if (said?.issuer !== issuer) return undefined;',
-        replace: 'if (![said?.issuer].flat().includes(issuer)) return undefined;',
+        find: 'if (unverified?.issuer !== issuer) return undefined;',
+        replace: 'if (![unverified?.issuer].flat().includes(issuer)) return undefined;',
       },
     ],
     tests: ['test/access/access-token.test.ts'],

@@ -40,8 +40,8 @@ export const writes: readonly Mutation[] = [
     fault: 'the public policy can be given app_access after it is selected',
     edits: [
       {
-        find: "carriesRights: new Set(['admin_access', 'app_access'])",
-        replace: "carriesRights: new Set(['admin_access'])",
+        find: "affectsRights: new Set(['admin_access', 'app_access'])",
+        replace: "affectsRights: new Set(['admin_access'])",
       },
     ],
     tests: ['test/access/public-rights.test.ts'],
@@ -139,8 +139,8 @@ export const writes: readonly Mutation[] = [
     fault: 'a current password is checked for a row that the caller may not write',
     edits: [
       {
-        find: 'if (currentPassword !== undefined) await requireRules(',
-        replace: "if (currentPassword === '') await requireRules(",
+        find: 'if (currentPassword !== undefined) await requireGrants(',
+        replace: "if (currentPassword === '') await requireGrants(",
       },
     ],
     tests: ['test/access/costs.test.ts'],
@@ -162,8 +162,8 @@ export const writes: readonly Mutation[] = [
     fault: 'callers who are not administrators can set any number of passwords in one request',
     edits: [
       {
-        find: 'const maxPasswordsOfOthers = 10;',
-        replace: 'const maxPasswordsOfOthers = 1_000;',
+        find: 'const maxPasswordsForNonAdmins = 10;',
+        replace: 'const maxPasswordsForNonAdmins = 1_000;',
       },
     ],
     tests: ['test/access/costs.test.ts'],

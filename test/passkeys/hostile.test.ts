@@ -14,7 +14,7 @@ import { startTestApp } from '../helpers/app.js';
 import { type Changes, cbor, createAuthenticator } from '../helpers/authenticator.js';
 import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from '../helpers/passkeys.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
 
 /** Everything that a hostile client can send instead of a passkey is refused identically, and changes nothing. */
@@ -96,7 +96,7 @@ const forms: Record<string, (credential: PasskeyCredential) => object> = {
 
 t.test('every faulty response of a passkey gets the same refusal', async (t) => {
   const bodies = new Set<string>();
-  await leavesAlone(t, app, 'faulty responses', async () => {
+  await assertUnchanged(t, app, 'faulty responses', async () => {
     const send = async (credential: object, what: string) => {
       const response = await post('/auth/passkey', { credential });
       refused(t, response, 'INVALID_CREDENTIALS', what);
@@ -178,7 +178,7 @@ const ofRegistration: Record<string, Changes> = {
 
 t.test('every faulty new passkey gets the same refusal', async (t) => {
   const bodies = new Set<string>();
-  await leavesAlone(t, app, 'faulty passkeys', async () => {
+  await assertUnchanged(t, app, 'faulty passkeys', async () => {
     const send = async (credential: object, what: string) => {
       const response = await post('/users/me/passkeys', { credential }, headers);
       refused(t, response, 'INVALID_PAYLOAD', what);

@@ -9,7 +9,7 @@ import { minute } from '../helpers/clock.js';
 import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from '../helpers/passkeys.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { claimsOf, modes, openSession, readMe, refresh, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
@@ -83,7 +83,7 @@ t.test('a counter that does not increase is refused, and so is one that starts a
   const { id } = await createAccount(app);
   const passkey = await addPasskeyTo(service, id, { synchronizes: false });
   t.equal((await signIn(service, passkey, { counter: 5 })).statusCode, 200);
-  await leavesAlone(t, app, 'an old counter', async () => {
+  await assertUnchanged(t, app, 'an old counter', async () => {
     for (const counter of [5, 4, 0]) isRefused(t, await signIn(service, passkey, { counter }), `counter ${counter}`);
   });
   t.equal((await signIn(service, passkey, { counter: 6 })).statusCode, 200);

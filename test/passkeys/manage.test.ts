@@ -10,7 +10,7 @@ import { mailsTo } from '../helpers/mails.js';
 import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
 import { makeStale, openSession } from '../helpers/sessions.js';
 import { rfcSecret } from '../helpers/totp.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
@@ -105,7 +105,7 @@ t.test('names and IDs are checked', async (t) => {
     refused(t, await post('/users/me/passkeys', { credential, name }, headers), 'INVALID_PAYLOAD', 'a new one');
   }
   refused(t, await rename(headers, id, { name: 'x', counter: 1 }), 'INVALID_PAYLOAD', 'another key');
-  await leavesAlone(t, app, 'the passkeys of others', async () => {
+  await assertUnchanged(t, app, 'the passkeys of others', async () => {
     for (const unknown of [id, other.id, 'no-id']) {
       refused(t, await rename(other.headers, unknown, { name: 'Mine' }), 'FORBIDDEN', 'rename');
       refused(t, await remove(other.headers, unknown), 'FORBIDDEN', 'remove');
@@ -160,7 +160,7 @@ t.test('the only way to sign in cannot be removed', async (t) => {
     if (columns && 'email' in columns) await updateAccount(app, id, { email: null });
     if (provider) await link(id, provider);
     const passkey = await addPasskey(service, headers);
-    await leavesAlone(t, app, what, async () => {
+    await assertUnchanged(t, app, what, async () => {
       refused(t, await remove(headers, passkey.id), 'UNPROCESSABLE_CONTENT', what);
       refused(t, await removeOf(id, passkey.id), 'UNPROCESSABLE_CONTENT', `${what}, by an administrator`);
     });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
+import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
 import { createHome, engine, freePort, refusedService, type Service, startService } from '../helpers/service.js';
@@ -56,9 +56,9 @@ for (const [circumstances, crowd] of Object.entries(crowds)) {
 
       const statuses = new Set(notes.map(({ status }) => status));
       t.notOk(statuses.has(500), 'no request failed because of an internal error');
-      await keepsItsWord(t, load);
+      await assertAcknowledgedKept(t, load);
       t.strictSame(await service.stop(), { code: 0, signal: null });
-      await isStoredWhole(t, home, variables, load.ledger);
+      await assertStoredCompletely(t, home, variables, load.ledger);
     },
   );
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { recoveryAfter, statusesOf } from '../helpers/load/availability.js';
 import { firstPassword, memberOf } from '../helpers/load/clients.js';
-import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
+import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
 import { startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
@@ -108,9 +108,9 @@ t.test('what is acknowledged is kept, and no session is lost, whatever fails', {
   await load.end();
   t.comment(`${summaryOf(load.ledger)}; ${sessions.refreshes()} refreshes by clients that wait for Retry-After`);
   t.comment(`recovery in ms: ${JSON.stringify(recoveries)}`);
-  await keepsItsWord(t, load);
+  await assertAcknowledgedKept(t, load);
   for (const instance of instances) t.strictSame(await instance.stop(), { code: 0, signal: null });
-  await isStoredWhole(t, home, load.variables, load.ledger);
+  await assertStoredCompletely(t, home, load.variables, load.ledger);
 });
 
 /** Refreshes sessions of each mode until the end: with clients that stay with one instance, and with clients that change it. */

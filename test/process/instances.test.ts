@@ -5,7 +5,7 @@ import { startGuideProxy } from '../helpers/guide-proxy.js';
 import { createAsking } from '../helpers/load/asking.js';
 import { statusesOf } from '../helpers/load/availability.js';
 import { firstPassword, memberOf } from '../helpers/load/clients.js';
-import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
+import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
 import { startRedis, withoutRedis } from '../helpers/redis-server.js';
@@ -128,7 +128,7 @@ t.test('two instances behind nginx keep working while one of them is killed unde
 
   await load.end();
   t.comment(summaryOf(load.ledger));
-  await keepsItsWord(t, load);
+  await assertAcknowledgedKept(t, load);
   for (const instance of instances) t.strictSame(await instance.stop(), { code: 0, signal: null });
-  await isStoredWhole(t, home, load.variables, load.ledger);
+  await assertStoredCompletely(t, home, load.variables, load.ledger);
 });

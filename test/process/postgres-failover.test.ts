@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { maxWait, recoveryAfter, statusesOf } from '../helpers/load/availability.js';
-import { isStoredWhole, keepsItsWord } from '../helpers/load/kept.js';
+import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad, type Load } from '../helpers/load/world.js';
 import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
@@ -44,9 +44,9 @@ async function holdsThrough(
   await worksOn(t, home, load);
   await load.end();
   t.comment(summaryOf(load.ledger));
-  await keepsItsWord(t, load);
+  await assertAcknowledgedKept(t, load);
   t.strictSame(await service.stop(), { code: 0, signal: null });
-  await isStoredWhole(t, home, load.variables, load.ledger);
+  await assertStoredCompletely(t, home, load.variables, load.ledger);
 }
 
 /** Polls the health check of a service, as a load balancer does. */

@@ -103,7 +103,7 @@ t.test('an unavailable collector is reported once, and affects no request', asyn
 for (const behaviour of ['silent', 'failing'] as const) {
   t.test(`a ${behaviour} collector delays no request, and the stop only briefly`, async (t) => {
     const collector = await startCollector(t);
-    collector.behaviour = behaviour;
+    collector.behavior = behaviour;
     const service = await startService(await createHome(t, { prepared: true }), {
       ...json(collector.url),
       OTEL_BSP_SCHEDULE_DELAY: '20',

@@ -7,7 +7,7 @@ import { userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
 import { rfcSecret } from '../helpers/totp.js';
-import { begin, createVisitor, goThrough, passThrough, type Start, startPath } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect, type Start, startPath } from '../helpers/visitor.js';
 import { json, startWebServer } from '../helpers/web-server.js';
 
 /** A login can start and end on either route of the service, whichever callback URL the provider has. */
@@ -36,8 +36,8 @@ async function turnOnTfa(identifier: string) {
 for (const family of ['login', 'oauth'] as const) {
   /** A login that returns to the callback of this route. */
   const login = (key: string, start: Start) =>
-    goThrough(createVisitor(service, publicUrl), key, start, async (url) =>
-      (await passThrough(url)).replace('/auth/login/', `/auth/${family}/`),
+    completeLogin(createVisitor(service, publicUrl), key, start, async (url) =>
+      (await followRedirect(url)).replace('/auth/login/', `/auth/${family}/`),
     );
   const newPerson = () => {
     const id = ++people;
@@ -80,10 +80,10 @@ for (const family of ['login', 'oauth'] as const) {
 t.test('after five wrong codes, further attempts are temporarily blocked', async (t) => {
   const id = ++people;
   server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
-  await goThrough(createVisitor(service, publicUrl), 'plain', { family: 'oauth' }, passThrough);
+  await completeLogin(createVisitor(service, publicUrl), 'plain', { family: 'oauth' }, followRedirect);
   await turnOnTfa(String(id));
   const visitor = createVisitor(service, publicUrl);
-  await goThrough(visitor, 'plain', { family: 'oauth' }, passThrough);
+  await completeLogin(visitor, 'plain', { family: 'oauth' }, followRedirect);
   const send = () => visitor.send({ method: 'POST', url: '/auth/login/plain', payload: { otp: '000000' } });
   for (let attempt = 0; attempt < 5; attempt++) refused(t, await send(), 'INVALID_OTP', `attempt ${attempt}`);
   const response = await send();

@@ -13,7 +13,7 @@ import {
 } from '../helpers/hostile-provider.js';
 import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { type LoginFault, refusedLogin, sentBack } from '../helpers/refused-logins.js';
-import { begin, createVisitor, goThrough, passThrough, startPath } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/visitor.js';
 import { failures, json, jsonText, redirectTo, startWebServer } from '../helpers/web-server.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -63,7 +63,7 @@ const { app } = testApp;
 const newVisitor = (service = testApp) => createVisitor(service, publicUrl);
 const login = (key: string, redirect?: string, service = testApp) => {
   const start = { family: 'oauth' as const, ...(redirect === undefined ? {} : { redirect }) };
-  return goThrough(newVisitor(service), key, start, passThrough);
+  return completeLogin(newVisitor(service), key, start, followRedirect);
 };
 
 /** The longest that the service may take to respond to a callback. */
@@ -79,7 +79,7 @@ async function refusedAndNothingStored(
   service = testApp,
 ): Promise<void> {
   const issuer = issuerOf(key);
-  issuer.newcomer();
+  issuer.useNewUser();
   issuer.lies = lies;
   const before = await digestOfAccounts(service.app);
   const start = performance.now();
@@ -92,7 +92,7 @@ async function refusedAndNothingStored(
 /** An issuer that has failed works again. The service must detect this automatically. */
 async function hasRecovered(t: Test, key: string, what: string): Promise<void> {
   issuerOf(key).lies = {};
-  issuerOf(key).newcomer();
+  issuerOf(key).useNewUser();
   let body = '';
   for (let tries = 0; tries < 5; tries++) {
     const start = await impatient.get(startPath(key));
@@ -108,7 +108,7 @@ const anHourAgo = () => Math.floor(Date.now() / 1000) - 3600;
 
 t.test('an issuer that does not lie signs users in', async (t) => {
   for (const key of keys) {
-    const { sub, email } = issuerOf(key).newcomer();
+    const { sub, email } = issuerOf(key).useNewUser();
     const response = await login(key);
     t.equal(response.statusCode, 200, `${key}: ${response.body}`);
     const found = await userBehind(app, key, sub);
@@ -117,7 +117,7 @@ t.test('an issuer that does not lie signs users in', async (t) => {
 });
 
 t.test('after a key rotation, only the new key of the issuer is accepted', async (t) => {
-  hostile.newcomer();
+  hostile.useNewUser();
   t.equal((await login('hostile')).statusCode, 200, 'with the old key');
   hostile.lies = { answers: { keys: strangeKeys() }, idToken: forgeries['a key of another kid'] ?? sign };
   t.equal((await login('hostile')).statusCode, 200, 'with the new key');
@@ -180,7 +180,7 @@ t.test('an ID token with a missing or wrong claim is rejected (CVE-2026-31813)',
     ['issued just now, and already valid', { nbf: anHourAgo(), iat: Math.floor(Date.now() / 1000) }],
     ['unknown claims', { crit: ['x'], unknown: { deep: [1] } }],
   ] as const) {
-    hostile.newcomer();
+    hostile.useNewUser();
     hostile.lies = { idToken: (claims) => sign({ ...claims, ...change }) };
     t.equal((await login('hostile')).statusCode, 200, `${what}: accepted`);
   }
@@ -198,7 +198,7 @@ t.test('an ID token with an invalid signature is rejected', async (t) => {
   const idToken = pointingAt(`${origin}/keys`);
   await refusedAndNothingStored(t, 'hostile', { idToken }, 'INVALID_CREDENTIALS', 'a token with the URL of its key');
   t.strictSame(asked, [], 'the service does not request that URL');
-  hostile.newcomer();
+  hostile.useNewUser();
   t.equal((await login('hostile')).statusCode, 200, 'the right key still works');
 });
 
@@ -211,7 +211,7 @@ t.test('a missing ID token, or one that is not a string, is rejected', async (t)
 
 t.test('an ID token issued for another login is rejected', async (t) => {
   const victim = newVisitor();
-  const { sub } = hostile.newcomer();
+  const { sub } = hostile.useNewUser();
   let stolen = '';
   hostile.lies = {
     idToken: async (claims) => {
@@ -219,7 +219,7 @@ t.test('an ID token issued for another login is rejected', async (t) => {
       return stolen;
     },
   };
-  t.equal((await goThrough(victim, 'hostile', { family: 'oauth' }, passThrough)).statusCode, 200);
+  t.equal((await completeLogin(victim, 'hostile', { family: 'oauth' }, followRedirect)).statusCode, 200);
   const { user } = (await userBehind(app, 'hostile', sub)) ?? {};
   await refusedAndNothingStored(t, 'hostile', { idToken: () => stolen }, 'INVALID_CREDENTIALS', 'it has another nonce');
   t.equal((await sessionsOf(app, user?.id ?? '')).length, 1, 'no new session for the victim');
@@ -360,7 +360,7 @@ t.test('unusual or invalid profile values are rejected or stored safely', async 
   for (const key of ['hostile', 'synced'] as const) {
     for (const [what, member] of awkward) {
       const issuer = issuerOf(key);
-      const { sub } = issuer.newcomer();
+      const { sub } = issuer.useNewUser();
       const profile = (more: string) => jsonText(`{"sub":"${sub}",${more}}`);
       issuer.lies = { answers: { userinfo: profile('"given_name":"Ada","family_name":"L"') } };
       if (key === 'synced') t.equal((await login(key)).statusCode, 200);
@@ -395,13 +395,13 @@ t.test('identifiers that cannot be stored are rejected', async (t) => {
     await refusedAndNothingStored(t, 'hostile', lies, 'INVALID_CREDENTIALS', JSON.stringify(sub.slice(0, 20)));
     issuer.lies = {};
   }
-  hostile.newcomer({ sub: 'x'.repeat(255) });
+  hostile.useNewUser({ sub: 'x'.repeat(255) });
   t.equal((await login('hostile')).statusCode, 200, '255 characters fit');
 });
 
 t.test('secrets in the profile are not stored', async (t) => {
   const canary = 'the-canary-in-the-profile';
-  const { sub } = hostile.newcomer({
+  const { sub } = hostile.useNewUser({
     access_token: canary,
     refresh_token: canary,
     id_token: canary,
@@ -413,8 +413,8 @@ t.test('secrets in the profile are not stored', async (t) => {
 });
 
 t.test('a profile that is too large for a row is stored without its largest members', async (t) => {
-  const stored = async (more: Parameters<HostileIssuer['newcomer']>[0]) => {
-    const { sub } = hostile.newcomer(more);
+  const stored = async (more: Parameters<HostileIssuer['useNewUser']>[0]) => {
+    const { sub } = hostile.useNewUser(more);
     t.equal((await login('hostile')).statusCode, 200);
     const data = (await userBehind(app, 'hostile', sub))?.user.authData ?? {};
     return { sub, data, bytes: Buffer.byteLength(JSON.stringify(data)) };
@@ -440,7 +440,7 @@ t.test('a profile that is too large for a row is stored without its largest memb
 
 t.test('no secret of a login is logged or stored', async (t) => {
   const visitor = newVisitor();
-  hostile.newcomer();
+  hostile.useNewUser();
   const secrets: string[] = ['its secret'];
   hostile.lies = {
     token: (truth) => {
@@ -449,7 +449,7 @@ t.test('no secret of a login is logged or stored', async (t) => {
     },
   };
   const url = new URL(await begin(visitor, 'hostile', { family: 'oauth' }));
-  const callback = new URL(await passThrough(url.href));
+  const callback = new URL(await followRedirect(url.href));
   for (const name of ['state', 'nonce', 'code_challenge']) secrets.push(url.searchParams.get(name) ?? '');
   secrets.push(callback.searchParams.get('code') ?? '');
   const cookies = await visitor.cookies(callback.href);
@@ -476,7 +476,7 @@ t.test('the log contains the cause of a failed login and the name of the provide
     [{ answers: { token: json({ error: 'invalid_client' }, 401) } }, /invalid_client|401/],
     [{ answers: { userinfo: failures.silence } }, /time|abort/i],
   ] as const) {
-    hostile.newcomer();
+    hostile.useNewUser();
     hostile.lies = lies;
     logged.length = 0;
     const response = await login('hostile', undefined, impatient);

@@ -14,7 +14,7 @@ import { identitiesOf, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
 import { hearStatements } from '../helpers/statements.js';
-import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -34,7 +34,7 @@ const { app, post } = testApp;
 let people = 0;
 const logIn = (key: (typeof keys)[number], id: string) => {
   server.profile = { id, name: 'Mona', email: `mona-${++people}@example.com` };
-  return goThrough(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, passThrough);
+  return completeLogin(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, followRedirect);
 };
 
 /** The id of the user whom a login signs in. */

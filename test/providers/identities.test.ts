@@ -10,9 +10,9 @@ import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
 import {
   begin,
+  completeLogin,
   createVisitor,
-  goThrough,
-  passThrough,
+  followRedirect,
   type Start,
   startLinking,
   type Visitor,
@@ -49,7 +49,7 @@ function newPerson(profile: Record<string, unknown> = {}) {
 type Key = (typeof keys)[number];
 
 const login = (key: Key, start: Start = { family: 'oauth' }, visitor = newVisitor()) =>
-  goThrough(visitor, key, start, passThrough);
+  completeLogin(visitor, key, start, followRedirect);
 
 const link = (key: Key, visitor: Visitor, start: Start = {}) => login(key, { link: true, ...start }, visitor);
 
@@ -232,7 +232,7 @@ t.test('no GET request starts linking, even if the user is signed in', async (t)
     if (path.startsWith('/users')) refused(t, response, 'ROUTE_NOT_FOUND', path);
     else {
       t.equal(response.statusCode, 302, path);
-      await browser.visit(await passThrough(String(response.headers.location)), {
+      await browser.visit(await followRedirect(String(response.headers.location)), {
         cookie: `${cookie}; ${await browser.cookies('/')}`,
       });
     }
@@ -272,7 +272,7 @@ t.test('an ordinary login links nothing, even if the user is signed in', async (
   for (const query of ['', '?link=false', '?link=0', '?link=']) {
     const response = await visitor.visit(`/auth/oauth/alpha${query}`);
     if (response.statusCode === 400) continue;
-    await visitor.visit(await passThrough(String(response.headers.location)));
+    await visitor.visit(await followRedirect(String(response.headers.location)));
     t.strictSame(await identitiesOf(app, account.id), [], query);
   }
   t.not((await userBehind(app, 'alpha', id))?.user.id, account.id);
@@ -296,7 +296,7 @@ t.test('an account that is linked to another user cannot be linked', async (t) =
     const [one, two] = [await signedIn(), await signedIn()];
     const { id } = newPerson();
     const callbacks = await Promise.all(
-      [one, two].map(async ({ visitor }) => passThrough(await begin(visitor, 'alpha', { link: true }))),
+      [one, two].map(async ({ visitor }) => followRedirect(await begin(visitor, 'alpha', { link: true }))),
     );
     const responses = await Promise.all([one, two].map(({ visitor }, index) => visitor.visit(callbacks[index] ?? '')));
     const [loser, ...others] = responses.filter(({ statusCode }) => statusCode >= 400);
@@ -314,7 +314,7 @@ t.test('linking fails if the browser signs in as another user before the callbac
   const { visitor, account } = await signedIn();
   const other = await createAccount(app);
   newPerson();
-  const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
+  const callback = await followRedirect(await begin(visitor, 'alpha', { link: true }));
   await signIn(visitor, other);
   refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'another user returns');
   t.strictSame(await identitiesOf(app, other.id), []);
@@ -325,7 +325,7 @@ t.test('linking fails if the user is suspended or signs out before the callback'
   for (const what of ['suspended', 'signed out'] as const) {
     const { visitor, account } = await signedIn();
     newPerson();
-    const callback = await passThrough(await begin(visitor, 'alpha', { link: true }));
+    const callback = await followRedirect(await begin(visitor, 'alpha', { link: true }));
     if (what === 'suspended') await updateAccount(app, account.id, { status: 'suspended' });
     else await visitor.send({ method: 'POST', url: '/auth/logout', payload: { mode: 'session' } });
     const count = await app.db.$count(users);

@@ -6,7 +6,7 @@ import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { type LoginFault, refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
 import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { begin, createVisitor, goThrough, passThrough, type Start, startPath } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect, type Start, startPath } from '../helpers/visitor.js';
 import { failures, json, jsonText, redirectTo } from '../helpers/web-server.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -44,7 +44,7 @@ function newPerson(profile: Record<string, unknown> = {}) {
 }
 
 const login = (key: Key, start: Start = { family: 'oauth' }, visitor = newVisitor()) =>
-  goThrough(visitor, key, start, passThrough);
+  completeLogin(visitor, key, start, followRedirect);
 
 async function refusedAndNothingStored(
   t: Test,
@@ -65,7 +65,7 @@ t.test('the identity comes from the provider, never from browser parameters (CVE
   const person = newPerson();
   const visitor = newVisitor();
   const started = await visitor.visit(`${startPath('in-json', { family: 'oauth' })}?${more}`);
-  const callback = await passThrough(String(started.headers.location));
+  const callback = await followRedirect(String(started.headers.location));
   const response = await visitor.visit(`${callback}&${more}`);
   t.equal(response.statusCode, 200, response.body);
   const { user } = (await userBehind(app, 'in-json', String(person.id))) ?? {};

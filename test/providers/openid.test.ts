@@ -15,7 +15,7 @@ import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
 import { claimsOf, logIn, modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { begin, createVisitor, goThrough, type Start, startPath, type Visitor } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, type Start, startPath, type Visitor } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['in-session', 'in-cookie', 'in-json', 'closed', 'mapped', 'synced', 'verified', 'by-number'] as const;
@@ -73,7 +73,7 @@ function newPerson(claims: Partial<Claims> = {}) {
 
 /** A complete login. If `account` is undefined, the user cancels at the provider. */
 const login = (key: Key, account: string | undefined, start: Start = {}, visitor: Visitor = newVisitor()) =>
-  goThrough(visitor, key, start, (url) => logInAt(provider, url, visitor.jar, account));
+  completeLogin(visitor, key, start, (url) => logInAt(provider, url, visitor.jar, account));
 
 /** A login that returns its result as JSON. */
 const plainLogin = (key: Key, account: string | undefined) => login(key, account, { family: 'oauth' });

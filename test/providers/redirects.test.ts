@@ -7,7 +7,7 @@ import { digestOfAccounts } from '../helpers/provider-records.js';
 import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/redirect-corpus.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
-import { begin, createVisitor, goThrough, passThrough, startLinking, startPath } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect, startLinking, startPath } from '../helpers/visitor.js';
 
 const server = await startOauth2Server(t, { publicUrl, keys: ['listed', 'unlisted'] });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
@@ -86,7 +86,7 @@ t.test('both login routes reject redirect URLs that are not allowed', async (t) 
 
 t.test('a successful login redirects to the URL from its start', async (t) => {
   for (const { url, why } of withVerdict('allowed')) {
-    const response = await goThrough(newVisitor(), 'listed', { redirect: url }, passThrough);
+    const response = await completeLogin(newVisitor(), 'listed', { redirect: url }, followRedirect);
     t.equal(destination(response), wanted(url), `${shown(url)}: ${why}`);
     t.equal(signInCookies(response).length, 1);
   }
@@ -114,7 +114,7 @@ t.test('an ambiguous redirect URL is either rejected or stays on our origin', as
       refused(t, started, 'INVALID_PAYLOAD', shown(url));
       continue;
     }
-    const response = await visitor.visit(await passThrough(String(started.headers.location)));
+    const response = await visitor.visit(await followRedirect(String(started.headers.location)));
     t.equal(response.statusCode, 302);
     const { location = '' } = response.headers;
     t.equal(new URL(location, publicUrl).origin, publicUrl, `${shown(url)} leads to ${location}`);
@@ -128,7 +128,7 @@ t.test('the callback ignores a redirect parameter (CVE-2026-22032)', async (t) =
     const what = shown(url);
     const also = `&${new URLSearchParams({ redirect: url })}`;
     const succeeded = newVisitor();
-    const callback = await passThrough(await begin(succeeded, 'listed'));
+    const callback = await followRedirect(await begin(succeeded, 'listed'));
     t.equal(destination(await succeeded.visit(callback + also)), `${publicUrl}/`, `${what}, signed in`);
 
     const failed = newVisitor();
@@ -165,7 +165,7 @@ t.test('without an allow list, only our own origin is allowed', async (t) => {
   }
   server.profile = { id: 2, name: 'Byron', email: 'byron@example.com' };
   for (const url of ['/account', `${publicUrl}/account`]) {
-    const response = await goThrough(newVisitor(), 'unlisted', { redirect: url }, passThrough);
+    const response = await completeLogin(newVisitor(), 'unlisted', { redirect: url }, followRedirect);
     t.equal(destination(response), `${publicUrl}/account`);
   }
 });

@@ -11,7 +11,7 @@ import { refused } from '../helpers/refusals.js';
 import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
 import { codesLeft, nextStep, ownSecretPolicy, wrongCode } from '../helpers/two-factor.js';
-import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const { issuer } = await startHostileIssuers(t, ['issuer']);
@@ -29,9 +29,9 @@ const policy = await ownSecretPolicy(app);
 
 /** Returns from the provider as a user with two-factor authentication, and prepares the requests that can follow. */
 async function waiting() {
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   const login = (visitor = createVisitor(testApp, publicUrl)) =>
-    goThrough(visitor, 'issuer', { family: 'oauth' }, passThrough);
+    completeLogin(visitor, 'issuer', { family: 'oauth' }, followRedirect);
   const first = await login();
   const headers = bearer(first.json().data.access_token);
   const { id } = (await userBehind(app, 'issuer', sub))?.user ?? { id: '' };
@@ -114,11 +114,11 @@ t.test('wrong codes are counted across logins', async (t) => {
 });
 
 t.test('the profile is updated only after the second factor is verified', async (t) => {
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   const truth = issuer.claims;
   const login = async (claims: object, visitor = createVisitor(testApp, publicUrl)) => {
     issuer.claims = { ...truth, ...claims };
-    return { visitor, response: await goThrough(visitor, 'synced', { family: 'oauth' }, passThrough) };
+    return { visitor, response: await completeLogin(visitor, 'synced', { family: 'oauth' }, followRedirect) };
   };
   const first = (await login({})).response.json().data;
   const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
@@ -148,9 +148,9 @@ t.test('the profile is updated only after the second factor is verified', async 
 });
 
 t.test('a login through /auth/oauth ends with tokens in JSON, whatever the mode of the provider', async (t) => {
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   const start = (form: 'oauth' | 'login', visitor: ReturnType<typeof createVisitor>) =>
-    goThrough(visitor, 'synced', { family: form }, passThrough);
+    completeLogin(visitor, 'synced', { family: form }, followRedirect);
   await start('oauth', createVisitor(testApp, publicUrl));
   const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
   await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
@@ -168,11 +168,11 @@ t.test('a login through /auth/oauth ends with tokens in JSON, whatever the mode 
 });
 
 t.test('roles from groups are assigned when the login is completed', async (t) => {
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   const truth = issuer.claims;
   const login = (groups: string[], visitor = createVisitor(testApp, publicUrl)) => {
     issuer.claims = { ...truth, groups };
-    return goThrough(visitor, 'mapped', { family: 'oauth' }, passThrough);
+    return completeLogin(visitor, 'mapped', { family: 'oauth' }, followRedirect);
   };
   // The issuer uses the real time, and earlier tests have advanced the clock of the service.
   clock.advance(Date.now() - clock.now().getTime());

@@ -10,7 +10,7 @@ import { refused } from '../helpers/refusals.js';
 import { sentBack } from '../helpers/refused-logins.js';
 import { sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const { issuer } = await startHostileIssuers(t, ['issuer']);
 
@@ -33,11 +33,16 @@ t.test('ROLE_MAPPING does not remove the role of the last administrator', async 
   const [held] = await app.db.select().from(policies).where(eq(policies.adminAccess, true));
   await app.db.insert(rolePolicies).values({ role: admins, policy: held?.id ?? '' });
 
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   const truth = issuer.claims;
   const login = async (groups: string[]) => {
     issuer.claims = { ...truth, groups };
-    const response = await goThrough(createVisitor(testApp, publicUrl), 'issuer', { family: 'oauth' }, passThrough);
+    const response = await completeLogin(
+      createVisitor(testApp, publicUrl),
+      'issuer',
+      { family: 'oauth' },
+      followRedirect,
+    );
     t.equal(response.statusCode, 200, response.body);
     return bearer(response.json().data.access_token);
   };
@@ -68,10 +73,10 @@ t.test('users cannot unlink the provider whose ROLE_MAPPING gives them their rol
   });
   const { app, request } = testApp;
   await app.db.insert(roles).values({ id: chief, name: 'Chief' });
-  const { sub } = issuer.newcomer({ groups: ['chiefs'] });
+  const { sub } = issuer.useNewUser({ groups: ['chiefs'] });
   const visitor = createVisitor(testApp, publicUrl);
-  await goThrough(visitor, 'issuer', {}, passThrough);
-  await goThrough(visitor, 'own', { link: true }, passThrough);
+  await completeLogin(visitor, 'issuer', {}, followRedirect);
+  await completeLogin(visitor, 'own', { link: true }, followRedirect);
   const list = async () => (await visitor.visit('/users/me/identities')).json().data;
   const [primary, linked, ...more] = await list();
   t.match([primary, linked, more], [{ provider: 'issuer' }, { provider: 'own' }, []]);
@@ -95,8 +100,13 @@ t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', as
   });
   const { get, post } = testApp;
   t.match((await get('/auth')).json(), { data: [{ name: 'issuer' }], disableDefault: true });
-  issuer.newcomer();
-  const response = await goThrough(createVisitor(testApp, publicUrl), 'issuer', { family: 'oauth' }, passThrough);
+  issuer.useNewUser();
+  const response = await completeLogin(
+    createVisitor(testApp, publicUrl),
+    'issuer',
+    { family: 'oauth' },
+    followRedirect,
+  );
   t.equal(response.statusCode, 200, response.body);
   const { refresh_token } = response.json().data;
   t.equal((await post('/auth/refresh', { refresh_token })).statusCode, 200);
@@ -125,13 +135,13 @@ t.test('a disabled provider signs no user in (CVE-2025-64717)', async (t) => {
   const only = Object.fromEntries(Object.entries(both).filter(([name]) => !name.startsWith('AUTH_ISSUER_')));
   const after = await startTestApp(t, { ...only, AUTH_PROVIDERS: 'other' }, { database: before.database.location });
   const login = (service: typeof before, key: string, visitor = createVisitor(service, publicUrl)) =>
-    goThrough(visitor, key, { family: 'oauth' }, passThrough);
+    completeLogin(visitor, key, { family: 'oauth' }, followRedirect);
 
-  const { sub } = issuer.newcomer();
+  const { sub } = issuer.useNewUser();
   t.equal((await login(before, 'issuer')).statusCode, 200);
   const { user } = (await userBehind(before.app, 'issuer', sub)) ?? {};
   const waiting = createVisitor(before, publicUrl);
-  const callback = await passThrough(await begin(waiting, 'issuer', { family: 'oauth' }));
+  const callback = await followRedirect(await begin(waiting, 'issuer', { family: 'oauth' }));
   await updateAccount(before.app, user?.id ?? '', {
     tfaSecret: before.app.tfaSecrets.seal(rfcSecret.base32, user?.id ?? ''),
   });
@@ -163,7 +173,7 @@ t.test('a disabled provider signs no user in (CVE-2025-64717)', async (t) => {
   t.equal(await digestOfAccounts(after.app), stored, 'nothing was stored');
   t.strictSame((await after.get('/auth')).json().data, [{ name: 'other', driver: 'openid' }]);
   t.equal((await login(after, 'other')).statusCode, 403, 'the other provider does not sign in a user of the first');
-  issuer.newcomer();
+  issuer.useNewUser();
   t.equal((await login(after, 'other')).statusCode, 200, 'the other provider still works');
 });
 
@@ -185,9 +195,9 @@ t.test('logins work with a PUBLIC_URL that has a path', async (t) => {
     t.equal(begun.statusCode, 302, begun.body);
     const url = new URL(String(begun.headers.location));
     t.equal(url.searchParams.get('redirect_uri'), `${publicUrl}/auth/login/issuer/callback`);
-    return visitor.visit(await passThrough(url.href));
+    return visitor.visit(await followRedirect(url.href));
   };
-  issuer.newcomer();
+  issuer.useNewUser();
   const home = await start();
   t.equal(home.headers.location, '/accounts/', 'without a redirect');
   t.ok(setCookies(home)[sessionCookie]);

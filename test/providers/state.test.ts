@@ -5,7 +5,7 @@ import { minute, second } from '../helpers/clock.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts } from '../helpers/provider-records.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
-import { begin, createVisitor, passThrough, type Start, type Visitor } from '../helpers/visitor.js';
+import { begin, createVisitor, followRedirect, type Start, type Visitor } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha', 'beta'] });
@@ -29,7 +29,7 @@ function newPerson() {
 async function returned(key: 'alpha' | 'beta' = 'alpha', start: Start = { family: 'oauth' }, visitor = newVisitor()) {
   newPerson();
   const url = await begin(visitor, key, start);
-  const callback = await passThrough(url);
+  const callback = await followRedirect(url);
   const cookie = await visitor.cookies(callback);
   return { visitor, callback, cookie, state: new URL(url).searchParams.get('state') ?? '' };
 }
@@ -70,8 +70,8 @@ t.test('the callback of another login does not end the login in progress', async
 
   const [first, second] = [newVisitor(), newVisitor()];
   newPerson();
-  const older = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
-  const newer = await passThrough(await begin(first, 'alpha', { family: 'oauth' }));
+  const older = await followRedirect(await begin(first, 'alpha', { family: 'oauth' }));
+  const newer = await followRedirect(await begin(first, 'alpha', { family: 'oauth' }));
   await isRefused(t, () => first.visit(older), 'the older of two tabs');
   t.equal((await first.visit(newer)).statusCode, 200, 'the newer one signs in');
   await isRefused(t, () => second.visit(newer), 'in another browser');
@@ -95,7 +95,7 @@ t.test('a state is valid only for the provider of its login (GHSA-x445-f3h2-j279
   const [login, elsewhere] = [newVisitor(), new URLSearchParams()];
   const begun = new URL(await begin(login, 'alpha', { family: 'oauth' }));
   for (const [name, value] of begun.searchParams) elsewhere.set(name, value.replace('alpha', 'beta'));
-  const right = await passThrough(`${begun.origin}${begun.pathname}?${elsewhere}`);
+  const right = await followRedirect(`${begun.origin}${begun.pathname}?${elsewhere}`);
   t.match(right, '/auth/login/beta/callback');
   await isRefused(t, () => login.visit(right), 'even if the other provider issued its code for this login');
 
@@ -104,9 +104,9 @@ t.test('a state is valid only for the provider of its login (GHSA-x445-f3h2-j279
 });
 
 t.test('a state can be used only once (CVE-2020-15222, CVE-2025-46815)', async (t) => {
-  server.takesCodesAgain = true;
+  server.acceptsReusedCodes = true;
   t.teardown(() => {
-    server.takesCodesAgain = false;
+    server.acceptsReusedCodes = false;
   });
   const { visitor, callback, cookie } = await returned();
   t.equal((await visitor.visit(callback)).statusCode, 200);

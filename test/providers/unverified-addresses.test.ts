@@ -11,7 +11,7 @@ import { userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
 import { openSession } from '../helpers/sessions.js';
-import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const openIdKeys = ['plain', 'synced', 'trusted', 'strict', 'nested'] as const;
@@ -50,11 +50,11 @@ function newPerson(claims: Partial<Claims> = {}) {
 
 const logIn = (key: (typeof openIdKeys)[number], account: string) => {
   const visitor = createVisitor(testApp, publicUrl);
-  return goThrough(visitor, key, { family: 'oauth' }, (url) => logInAt(provider, url, visitor.jar, account));
+  return completeLogin(visitor, key, { family: 'oauth' }, (url) => logInAt(provider, url, visitor.jar, account));
 };
 
 const logInByOauth = (key: (typeof oauthKeys)[number]) =>
-  goThrough(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, passThrough);
+  completeLogin(createVisitor(testApp, publicUrl), key, { family: 'oauth' }, followRedirect);
 
 async function userAfter(key: (typeof openIdKeys)[number], account: string) {
   const response = await logIn(key, account);

@@ -9,7 +9,7 @@ import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { changeUser, createPolicy, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
 
 /** Registrations of the same address are independent of each other. The owner confirms one of them on a page. */
 
@@ -165,7 +165,7 @@ t.test('an HttpOnly cookie identifies the browser that registered', async (t) =>
 t.test('a password chosen on the page must follow the password rules', async (t) => {
   const email = address();
   const token = await registered(browser(), { email, ...theirs });
-  await leavesAlone(t, app, 'refused', async () => {
+  await assertUnchanged(t, app, 'refused', async () => {
     const short = await browser().confirm(token, 'short');
     t.match(short.json().errors[0].extensions, { code: 'FAILED_VALIDATION', field: 'password', type: 'too_short' });
     refused(t, await browser().confirm(token, '$argon2id$v=19$m=1,t=1,p=1$x$y'), 'INVALID_PAYLOAD', 'a hash');
@@ -382,7 +382,7 @@ t.test('opening the page of the link shows what a confirmation requires, and cha
   const email = address();
   const own = browser();
   const token = await registered(own, { email, ...mine });
-  await leavesAlone(t, app, 'opened', async () => {
+  await assertUnchanged(t, app, 'opened', async () => {
     t.strictSame(dataIn(await own.open(token)), { email, proof: 'none' });
     t.strictSame(dataIn(await browser().open(token)), { email, proof: 'password' });
     t.strictSame(dataIn(await browser().open(`${token}x`)), { reason: 'INVALID_TOKEN' });

@@ -9,7 +9,7 @@ import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { changeUser, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { leavesAlone, policyWith } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { logIn, modes, refresh } from '../helpers/sessions.js';
 
 const allowed = 'https://app.example.com/verify';
@@ -28,7 +28,7 @@ const address = () => `newcomer-${++count}@example.com`;
 
 t.test('registration is closed by default, and the response does not reveal it', async (t) => {
   const email = address();
-  await leavesAlone(t, app, 'closed', async () => {
+  await assertUnchanged(t, app, 'closed', async () => {
     const answer = await register({ email, password });
     t.equal(answer.statusCode, 204);
     t.equal(answer.body, '');
@@ -83,7 +83,7 @@ t.test('an address is verified only by the link sent to it (CVE-2026-27946, CVE-
   const held = await Promise.all(modes.map((mode) => logIn(service, mode, { email, password })));
   await changeUser(app, id, { status: 'unverified' });
   const ways = [bearer(token), ...held.map(({ headers }) => headers)];
-  await leavesAlone(t, app, 'everything else', async () => {
+  await assertUnchanged(t, app, 'everything else', async () => {
     for (const headers of ways) {
       for (const data of [{ status: 'active' }, { email: `x${email}` }, { email_verified: true }, { verified: true }]) {
         for (const [url, payload] of [
@@ -146,7 +146,7 @@ t.test('the response is the same, whatever the result of a registration (CVE-202
   t.strictSame([open.statusCode, open.body], [204, '']);
   for (const [what, { body, with: values }] of Object.entries(cases)) {
     if (values) await set(values);
-    await leavesAlone(t, app, what, async () => looksLike(open, await register(body), what));
+    await assertUnchanged(t, app, what, async () => looksLike(open, await register(body), what));
     await set({ authPasswordPolicy: null, publicRegistrationEmailFilter: null });
   }
   looksLike(open, await register({ email: taken.email.toUpperCase(), password }), 'the address of an active user');
@@ -199,7 +199,7 @@ t.test('a verification URL that is too long returns INVALID_PAYLOAD', async (t) 
   const email = address();
   const url = (length: number) => `${allowed}?x=${'x'.repeat(length - allowed.length - 3)}`;
   t.equal((await register({ email, password, verification_url: url(2048) })).statusCode, 204);
-  await leavesAlone(t, app, 'too long', async () => {
+  await assertUnchanged(t, app, 'too long', async () => {
     const answer = await register({ email: address(), password, verification_url: url(2049) });
     refused(t, answer, 'INVALID_PAYLOAD', 'too long');
   });
@@ -231,7 +231,7 @@ t.test('an invalid request returns INVALID_PAYLOAD, whether or not the address i
     { email, password, verification_url: '' },
   ];
   const known = await createUser(app);
-  await leavesAlone(t, app, 'refused', async () => {
+  await assertUnchanged(t, app, 'refused', async () => {
     for (const body of bad) refused(t, await register(body), 'INVALID_PAYLOAD', JSON.stringify(body).slice(0, 60));
     const url = { email: known.email, password, verification_url: 'https://evil.example/verify' };
     refused(t, await register(url), 'INVALID_PAYLOAD', 'the same for a known address');

@@ -9,7 +9,7 @@ import { startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { freePort } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 import { atEndOf } from '../helpers/teardown.js';
-import { createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /** What a collector receives about requests, over the network. */
@@ -186,7 +186,7 @@ t.test('emails have their own traces', async (t) => {
 t.test('requests to a provider are spans', async (t) => {
   provider.profile = { id: 'octo-1', name: 'Mona', email: 'mona@example.com' };
   const visitor = createVisitor(service, publicUrl);
-  const { root, children } = await traceOf(await goThrough(visitor, 'alpha', { family: 'oauth' }, passThrough));
+  const { root, children } = await traceOf(await completeLogin(visitor, 'alpha', { family: 'oauth' }, followRedirect));
   t.equal(root.name, 'GET /auth/login/:provider/callback');
   const asked = children.filter(({ attributes }) => 'url.full' in attributes);
   t.match(

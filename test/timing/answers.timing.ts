@@ -80,7 +80,7 @@ async function measure(one: TimingCase, amount: number, delayMs: number): Promis
   const times: Record<Side, number[]> = { unknown: [], known: [] };
   // The first pairs are a warm-up.
   const warmUp = Math.min(100, Math.ceil(amount / 10));
-  const lanes = lanesWanted || one.lanes;
+  const lanes = lanesWanted || one.connections;
   let begun = -warmUp;
   await Promise.all(
     Array.from({ length: lanes }, async (_, lane) => {

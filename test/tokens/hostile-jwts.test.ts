@@ -6,7 +6,7 @@ import { bearer, startTestApp } from '../helpers/app.js';
 import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
 import { sampleOf } from '../helpers/long.js';
 import { tokenFor } from '../helpers/mails.js';
-import { leavesAlone } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
 
 /** Invalid JWTs of every kind, sent to every place that accepts JWTs. */
@@ -91,7 +91,7 @@ const places: ((token: string) => ReturnType<typeof get>)[] = [
 t.test('more than five hundred invalid JWTs are rejected', async (t) => {
   t.ok(corpus.size >= 500, `${corpus.size} JWTs`);
   t.equal((await get('/users/me', bearer(signJwt(keys.ours, ours)))).statusCode, 200, 'a valid JWT is accepted');
-  await leavesAlone(t, app, 'hostile JWTs', async () => {
+  await assertUnchanged(t, app, 'hostile JWTs', async () => {
     for (const [index, [what, token]] of sampleOf([...corpus], 3).entries()) {
       const elsewhere = places[index % places.length] as (typeof places)[number];
       for (const { statusCode, body } of [await get('/users/me', bearer(token)), await elsewhere(token)]) {

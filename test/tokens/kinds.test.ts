@@ -7,11 +7,11 @@ import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { userBehind } from '../helpers/provider-records.js';
 import { createPolicy, createRole } from '../helpers/records.js';
-import { leavesAlone, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
 import { newHolder, ownSecretPolicy } from '../helpers/two-factor.js';
-import { begin, createVisitor, goThrough, passThrough } from '../helpers/visitor.js';
+import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /** Every kind of token that the service issues, sent to every place that accepts tokens. */
@@ -49,15 +49,15 @@ const role = await createRole(app);
 /** A user who returns from the provider: first without a second factor, then with one. */
 server.profile = { id: 'octo', name: 'Mona', email: 'mona@example.com' };
 const atAlpha = () => createVisitor(service, publicUrl);
-const firstTime = await goThrough(atAlpha(), 'alpha', { family: 'oauth' }, passThrough);
+const firstTime = await completeLogin(atAlpha(), 'alpha', { family: 'oauth' }, followRedirect);
 const { user: mona } = (await userBehind(app, 'alpha', 'octo')) ?? {};
 if (firstTime.statusCode !== 200 || !mona) throw new Error(firstTime.body);
 const beginning = atAlpha();
-const callback = new URL(await passThrough(await begin(beginning, 'alpha', { family: 'oauth' })));
+const callback = new URL(await followRedirect(await begin(beginning, 'alpha', { family: 'oauth' })));
 const verifier = await beginning.cookies(callback.href);
 await updateAccount(app, mona.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, mona.id) });
 const waiting = atAlpha();
-await goThrough(waiting, 'alpha', { family: 'oauth' }, passThrough);
+await completeLogin(waiting, 'alpha', { family: 'oauth' }, followRedirect);
 const pendingName = 'gatehouse_provider_pending';
 const pending = /gatehouse_provider_pending=([^;]+)/.exec(await waiting.cookies(callback.href))?.[1] ?? '';
 const person = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
@@ -153,7 +153,7 @@ const exits: Record<string, (token: string) => Promise<LightMyRequestResponse>> 
 const refuses = ({ statusCode }: LightMyRequestResponse) => [400, 401, 403].includes(statusCode);
 
 t.test('a token of one kind is not accepted as another', async (t) => {
-  await leavesAlone(t, app, 'tokens of other kinds', async () => {
+  await assertUnchanged(t, app, 'tokens of other kinds', async () => {
     for (const [place, { takes, show }] of Object.entries(places)) {
       for (const [kind, token] of Object.entries(tokens) as [Kind, string][]) {
         t.ok(token.length > 10, kind);
@@ -172,7 +172,7 @@ t.test('a token of one kind is not accepted as another', async (t) => {
 });
 
 t.test('a truncated token is not accepted (CVE-2026-27840)', async (t) => {
-  await leavesAlone(t, app, 'the beginnings of tokens', async () => {
+  await assertUnchanged(t, app, 'the beginnings of tokens', async () => {
     for (const [place, { takes, show }] of Object.entries(places)) {
       for (const kind of takes) {
         const token = tokens[kind];

@@ -165,8 +165,8 @@ export const findPrincipalByTokenHash = (
   ownFields?: readonly string[],
 ): Promise<PrincipalRecord | undefined> => byTokenHash(executor, { hash }, ownFields);
 
-/** A position in a session: what a client presents to leave it, or what is written when the session advances. */
-export interface SessionPlace {
+/** A position in a session: the one that a client presents to advance from, or the one that the session advances to. */
+export interface SessionPosition {
   generation: number;
   /** Hash of the refresh token; null in `session` mode. */
   tokenHash: string | null;
@@ -228,7 +228,7 @@ export type AdvanceOutcome =
   | { principal: PrincipalRecord; expiresAt: Date; createdAt: Date }
   | {
       principal: undefined;
-      /** Whether the presented token was current when the statement began. If so, the replacement was committed later. */
+      /** Whether the presented token was current when the statement began. If so, another attempt has replaced it since. */
       wasCurrent: boolean;
     };
 
@@ -236,12 +236,12 @@ export type AdvanceOutcome =
  * Moves a session from one generation to the next, if `presented` is still the current one, the session has not expired and its
  * user is active. This is one statement: of any number of concurrent attempts exactly one succeeds, and a failed attempt changes
  * nothing.
- * @param maxAge milliseconds after its start at which the session ends in any case; null: never
+ * @param maxAge maximum age of the session, in milliseconds; null: no limit
  * @param shift milliseconds by which `now` is ahead of the machine's clock
  */
 export async function advanceSession(
   executor: Executor,
-  presented: SessionPlace & { id: string },
+  presented: SessionPosition & { id: string },
   next: { tokenHash: string | null; expiresAt: Date; ip: string | null; userAgent: string | null },
   { now, shift, maxAge }: { now: Date; shift: number; maxAge: number | null },
 ): Promise<AdvanceOutcome> {

@@ -19,7 +19,7 @@ import type { Executor } from '../../client.js';
 import { activity, activityChain } from '../../schema.js';
 import { fixedStatement, rows } from '../../statements.js';
 
-/** A row as it is sealed, with its position in the chain. */
+/** A stored row, with its position in the chain if it has one. */
 export type ActivityRow = typeof activity.$inferSelect;
 
 /** Where the chain begins and ends. */
@@ -138,7 +138,7 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** The lowest position outside of these ends, where the chain must not have rows, or null. */
+/** The lowest position of a row outside these ends, where the chain must not have rows; null if there is none. */
 export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
   const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
   const [found] = await executor
@@ -148,8 +148,8 @@ export async function findOutside(executor: Executor, first: number, head: numbe
   return found?.position ?? null;
 }
 
-/** The position of the last row before the first one that is not older than `before`; null when the first row must be kept. */
-export async function lastPlaceBefore(
+/** The position of the last row up to which all rows are older than `before`; null when the first row must be kept. */
+export async function lastPositionBefore(
   tx: Executor,
   { firstPosition, headPosition }: Pick<ChainEnds, 'firstPosition' | 'headPosition'>,
   before: Date,
@@ -174,7 +174,7 @@ export async function deleteLinkedUpTo(tx: Executor, position: number): Promise<
 }
 
 /** The position of the newest row that has one; null when none has. */
-export async function highestPlace(executor: Executor): Promise<number | null> {
+export async function highestPosition(executor: Executor): Promise<number | null> {
   const [found] = await executor.select({ position: max(activity.position) }).from(activity);
   return found?.position ?? null;
 }

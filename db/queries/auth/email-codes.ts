@@ -33,7 +33,7 @@ const isUsable = (now: Date): SQL | undefined =>
 
 /** A code to check. */
 export interface CodeToCheck {
-  /** Null if there is no such user, for whom the same statement runs. */
+  /** Null if there is no such user; the same statement runs in that case. */
   user: string | null;
   purpose: Row['purpose'];
   bindingHashes: readonly string[];

@@ -1,12 +1,12 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 
 /**
- * How repeated wrong guesses are slowed down: from `limit` failures in a row on, each causes a longer lock. All times in
- * milliseconds.
+ * How repeated wrong guesses are slowed down: starting with failure number `limit` in a row, each causes a longer lock. All times
+ * are in milliseconds.
  */
 export interface AttemptRules {
   limit: number;
-  firstLock: number;
+  firstLockMs: number;
   maxLockMs: number;
 }
 
@@ -17,10 +17,10 @@ export interface AttemptRules {
 export function lockAfter(
   failures: SQL,
   now: string | Placeholder,
-  { limit, firstLock, maxLockMs }: Record<keyof AttemptRules, number | Placeholder>,
+  { limit, firstLockMs, maxLockMs }: Record<keyof AttemptRules, number | Placeholder>,
 ): SQL {
-  // The exponent is capped, however many failures there are: the lock reaches its maximum long before.
-  const lock = sql`least(${maxLockMs}::float8, ${firstLock}::float8 * power(2, least(${failures} - ${limit}::integer, 30)))`;
+  // The exponent is capped at 30: the lock reaches its maximum long before that.
+  const lock = sql`least(${maxLockMs}::float8, ${firstLockMs}::float8 * power(2, least(${failures} - ${limit}::integer, 30)))`;
   return sql`case when ${failures} >= ${limit}::integer
     then ${now}::timestamptz + ${lock} * interval '1 millisecond' end`;
 }

@@ -42,7 +42,7 @@ const state = fixedStatement<Record<'network' | keyof AttemptKeys, string> & { u
   (value) => sql`select ${attemptColumns(sql`${value('user')}::uuid`, value)} from ${settings}`,
 );
 
-/** @param user null for an account that does not exist, for which the same statement runs */
+/** @param user null for an account that does not exist; the same statement runs in that case */
 export async function readAttemptState(
   executor: Executor,
   user: string | null,
@@ -66,7 +66,7 @@ const reserving = fixedStatement<
   { locks: boolean }
 >((value) => {
   const failures = sql`(case when ${loginAttempts.lastAttemptAt} <= ${value('kept')}::timestamptz then 1 else ${loginAttempts.failures} + 1 end)`;
-  const rules = { limit: value('limit'), firstLock: value('firstLock'), maxLockMs: value('maxLockMs') };
+  const rules = { limit: value('limit'), firstLockMs: value('firstLockMs'), maxLockMs: value('maxLockMs') };
   const locked = (after: SQL) => lockAfter(after, value('now'), rules);
   // Insert in a fixed order, so that two attempts never deadlock. Either all of the keys are counted or none: a division by zero
   // rolls the whole statement back.
@@ -83,7 +83,7 @@ const reserving = fixedStatement<
 /**
  * Counts an attempt as failed under each of the keys, before its password is checked, and commits immediately. So concurrent
  * guesses, however many and on however many instances, gain nothing over consecutive ones.
- * @param account the key of the account from anywhere
+ * @param account the `fromAnywhere` key of the account
  * @param forgetAfter milliseconds after which failures expire if no further attempt follows
  * @returns `isAllowed`: whether the password may be checked; false while one of the keys is locked, and then nothing is counted.
  *   `locks`: whether this attempt locks one of the keys, unless it is withdrawn
@@ -117,7 +117,7 @@ export async function shortenLocks(
   now: Date,
   latest: Date,
 ): Promise<void> {
-  const inOneOrder = executor
+  const lockedInOrder = executor
     .select({ key: loginAttempts.key })
     .from(loginAttempts)
     .where(and(inArray(loginAttempts.key, [...keys]), gt(loginAttempts.lockedUntil, latest)))
@@ -127,7 +127,7 @@ export async function shortenLocks(
     executor
       .update(loginAttempts)
       .set({ lockedUntil: latest, lastAttemptAt: now })
-      .where(inArray(loginAttempts.key, inOneOrder)),
+      .where(inArray(loginAttempts.key, lockedInOrder)),
   );
 }
 
@@ -176,7 +176,7 @@ const forgetAll = fixedStatement<Record<'account', string>, Record<never, never>
       select key from ${loginAttempts} where account = ${value('account')} or key = ${value('account')} order by key for update)`,
 );
 
-/** Deletes all attempts on an account, from every network. @param account its key from anywhere */
+/** Deletes all attempts on an account, from every network. @param account its `fromAnywhere` key */
 export async function forgetAttemptsAt(tx: Executor, account: string): Promise<void> {
   await forgetAll(tx, { account });
 }

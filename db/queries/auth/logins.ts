@@ -53,7 +53,7 @@ export async function findLoginCandidate(
 /** Maximum number of networks stored for each user; the most recent ones are kept. */
 const maxNetworks = 20;
 /** Milliseconds that must pass before another login from the same network is recorded. */
-const noteAfter = 3_600_000;
+const noteAfterMs = 3_600_000;
 
 /** Maximum number of devices stored for each user; the most recent ones are kept. */
 const maxDevices = 10;
@@ -64,7 +64,7 @@ type NetworkUse = 'network' | 'now' | 'notedBefore';
 const valuesOfNetworkUse = (network: string, now: Date): Record<NetworkUse, string> => ({
   network,
   now: now.toISOString(),
-  notedBefore: new Date(now.getTime() - noteAfter).toISOString(),
+  notedBefore: new Date(now.getTime() - noteAfterMs).toISOString(),
 });
 
 /**
@@ -184,8 +184,8 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
  * round trip.
  * @param changes.newPassword a new hash of the same password, to replace the stored one, or null
  * @param changes.counted keys of login attempts to delete
- * @returns `isUnfamiliar`: whether the user has never logged in from this network, but has from others, or never with this device, but
- *   has with others; undefined when the login is no longer valid, and then nothing was written
+ * @returns `isUnfamiliar`: whether the network or the device is new to a user who has already used another one; undefined when the
+ *   login is no longer valid, and then nothing was written
  */
 export async function recordLogin(
   executor: Executor,

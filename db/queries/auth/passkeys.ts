@@ -4,7 +4,7 @@ import { passkeys, users } from '../../schema.js';
 
 type Row = typeof passkeys.$inferSelect;
 
-/** What a response of a passkey is verified against. */
+/** What a passkey's response is verified against. */
 export type StoredPasskey = Pick<Row, 'id' | 'user' | 'credentialId' | 'publicKey' | 'counter' | 'isBackupEligible'>;
 
 /** The user of a passkey, with the data that a login is checked against. */
@@ -126,7 +126,7 @@ export async function deletePasskey(tx: Executor, user: string, id: string): Pro
   return removed.length === 1;
 }
 
-/** Deletes the passkeys that a user has added since then. @returns whether there were any */
+/** Deletes the passkeys that a user added at `since` or later. @returns whether there were any */
 export async function deletePasskeysSince(tx: Executor, user: string, since: Date): Promise<boolean> {
   const recent = and(eq(passkeys.user, user), gte(passkeys.createdAt, since));
   const removed = await tx.delete(passkeys).where(recent).returning({ id: passkeys.id });

@@ -18,7 +18,7 @@ const maxDeleted = 5000;
 
 /** Deletes expired sessions. Nothing depends on this: an expired session is rejected even while its row exists. */
 export async function deleteExpiredSessions(executor: Executor, now: Date): Promise<void> {
-  // The day follows from the time. It lets the database use the index.
+  // The condition on the day follows from the one on the time. It lets the database use the index.
   const isExpired = and(lte(sessions.expiresOn, now.toISOString().slice(0, 10)), lt(sessions.expiresAt, now));
   const expired = executor.select({ id: sessions.id }).from(sessions).where(isExpired).limit(maxDeleted);
   for (;;) {
@@ -45,7 +45,7 @@ export async function deleteSessionsOf(
 export interface OpenSessionRecord {
   id: string;
   createdAt: Date;
-  /** When the session was created, refreshed, or otherwise used; the latter is accurate to the minute. */
+  /** When the session was last refreshed or used, or else created. Uses are accurate to the minute. */
   lastUsedAt: Date;
   expiresAt: Date;
   ip: string | null;

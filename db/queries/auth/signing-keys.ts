@@ -31,7 +31,7 @@ export async function resealSigningKey(executor: Executor, kid: string, privateK
   await executor.update(signingKeys).set({ privateKey }).where(eq(signingKeys.kid, kid));
 }
 
-/** @param neededBefore deletes only keys that have not been needed since then; without it, all keys @returns their ids */
+/** @param neededBefore deletes only keys with an earlier `neededUntil`; without it, deletes all keys @returns the deleted ids */
 export async function deleteSigningKeys(tx: Executor, neededBefore?: Date): Promise<string[]> {
   const removed = await tx
     .delete(signingKeys)

@@ -11,13 +11,13 @@ import { rows } from '../../statements.js';
 import { selected } from './items.js';
 
 /** Target duration of each part of a query, in milliseconds. */
-const partTime = 40;
+const partTimeMs = 40;
 
 /** Comparisons that one statement may make: about a tenth of a second. */
 const maxAtOnce = 60_000;
 
 /** Milliseconds for which a row count is reused. */
-const keptFor = 2_000;
+const rememberedForMs = 2_000;
 
 /** Row counts stop at this number. */
 const maxCounted = 200_000;
@@ -65,7 +65,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
       sql`select count(*)::float8 as count from (select from ${collections[name].table} limit ${maxCounted}) t`,
     );
     const count = found?.count ?? 0;
-    counts.set(name, { count, until: performance.now() + keptFor });
+    counts.set(name, { count, until: performance.now() + rememberedForMs });
     return count;
   };
 
@@ -105,7 +105,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
       if (!last) return found;
       after = last.id;
       const took = performance.now() - start;
-      size = Math.max(50, Math.min(2 * size, Math.floor((size * partTime) / took)));
+      size = Math.max(50, Math.min(2 * size, Math.floor((size * partTimeMs) / took)));
     }
   };
 

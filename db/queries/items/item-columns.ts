@@ -29,7 +29,7 @@ export interface ColumnOptions {
 }
 
 /**
- * The columns that a statement selects of a row. For a relation, these are only the keys; the items behind them are read later,
+ * The columns that a statement selects from a row. For a relation, these are only the keys; the items behind them are read later,
  * once each. Without fields, only the key is selected, as `id`.
  */
 export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions = {}): SQL {
@@ -48,9 +48,9 @@ const written = createBoundedCache<SQL>(200);
  * The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields.
  * @param row the first row of a statement
  */
-export function writtenColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions): SQL {
+export function compiledColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions): SQL {
   const { collection } = row;
-  // Makes their tables part of the source.
+  // Adds the tables of these fields to the source.
   for (const name of fields.keys()) if (collection.fields.get(name)?.kind === 'value') compiler.column(row, name);
   return written(`${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId}`, () => {
     const writer = createCompiler(seesAll);
@@ -149,7 +149,7 @@ export function output(compiler: Compiler, row: Row, name: string, subtree: Fiel
 function inlineItem(compiler: Compiler, row: Row, fields: FieldTree, key: SQL): SQL {
   const pairs = [...fields.keys()].map((name) => sql`${sql.raw(`'${name}'`)}, ${output(compiler, row, name, null)}`);
   const item = sql`json_build_object(${sql.join(pairs, sql`, `)})`;
-  return sql`(select ${item} from ${compiler.source(row)} where ${compiler.isKeyOf(row, key)} and ${compiler.visible(row)})`;
+  return sql`(select ${item} from ${compiler.source(row)} where ${compiler.hasKey(row, key)} and ${compiler.visible(row)})`;
 }
 
 /** @param isFollowed whether to return the items rather than their keys */

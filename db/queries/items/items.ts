@@ -12,6 +12,7 @@ import { mayContain, searchedTexts } from '../../query-language/search-text.js';
 import { rows } from '../../statements.js';
 import { countAllUsers } from '../users/user-counts.js';
 import {
+  compiledColumns,
   hasOversizedValue,
   idColumn,
   inlineTarget,
@@ -19,7 +20,6 @@ import {
   output,
   rowSize,
   selectColumns,
-  writtenColumns,
 } from './item-columns.js';
 
 export type Item = Record<string, unknown>;
@@ -31,7 +31,7 @@ export interface Position {
   id: Key;
 }
 
-/** What to read of a list. */
+/** What to read from a list. */
 export interface ListQuery
   extends Pick<Query, 'fields' | 'filter' | 'search' | 'keys' | 'among' | 'sort' | 'limit' | 'offset'> {
   /** Read only rows after this one. */
@@ -78,7 +78,7 @@ export const tooLarge = ({ bytes }: ReadLimits) =>
     `The response would be larger than ${bytes} bytes (MAX_RESPONSE_SIZE). Request fewer rows or fields, or page with the cursor.`,
   );
 
-/** The state of reading for one query. */
+/** The state of one query while its items are read. */
 interface Reading {
   executor: Executor;
   access: AccessView;
@@ -119,8 +119,8 @@ export async function readItems(
   soFar.related ??= { byPlace: new Map(), bytes: 0 };
   const { listed: listedBefore, related } = soFar;
   const reading = { executor, access, limits, listedBefore, related, bytes: 0 };
-  const most = query.keys?.length ?? query.limit ?? Number.POSITIVE_INFINITY;
-  const found = await readRows(reading, collection, query.fields, most, (compiler, row) => {
+  const maxRows = query.keys?.length ?? query.limit ?? Number.POSITIVE_INFINITY;
+  const found = await readRows(reading, collection, query.fields, maxRows, (compiler, row) => {
     const { after = null, hasPositions = false } = query;
     const sorted = query.sort.map(({ path, descending }) => ({
       path,
@@ -142,7 +142,7 @@ export async function readItems(
       where ${selected(compiler, row, query)} ${following} order by ${sql.join(order, sql`, `)}
       ${query.limit === null ? sql`` : sql`limit ${query.limit}::bigint`} offset ${query.offset}::bigint`;
   });
-  if (leadsOn(query.fields)) {
+  if (followsRelations(query.fields)) {
     const weights = await follow(reading, collection, query.fields, found);
     let bytes = 0;
     for (const weight of weights) {
@@ -157,8 +157,8 @@ export async function readItems(
 }
 
 /**
- * The order by one sort key. If the value is indexed approximately, it begins with the columns of that index, which changes nothing
- * about the order: the database then sorts only rows with the same approximate value, and stops after the page.
+ * The `order by` terms for one sort key. If the value is indexed approximately, they begin with the columns of that index. The order
+ * is the same, but the database then sorts only rows with the same approximate value, and stops after the page.
  * @param isLast whether only the key of the row follows
  */
 function orderOf(
@@ -226,7 +226,7 @@ function typeAt(collection: Collection, [name = '', ...rest]: readonly string[])
 }
 
 /** Whether the fields follow any relation. */
-const leadsOn = (tree: FieldTree): boolean => [...tree.values()].some((subtree) => subtree !== null);
+const followsRelations = (tree: FieldTree): boolean => [...tree.values()].some((subtree) => subtree !== null);
 
 /**
  * Reads rows in one statement. If some of their values are long, checks the total size before it reads these values.
@@ -247,7 +247,7 @@ async function readRows(
     const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
     const columns =
       access === seesAll
-        ? writtenColumns(compiler, row, fields, options)
+        ? compiledColumns(compiler, row, fields, options)
         : selectColumns(compiler, row, fields, options);
     return sql`select ${columns} ${rest(compiler, row)}`;
   };
@@ -267,7 +267,7 @@ async function readRows(
   return withoutHiddenKeys(fields, await rows<Item>(executor, select()));
 }
 
-/** Removes the keys that permission rules hide. They are left out instead of null, so that an `id` is always a key. */
+/** Removes the keys that permission rules hide. They are left out rather than set to null, so that an `id` is always a key. */
 function withoutHiddenKeys(fields: FieldTree, found: Item[]): Item[] {
   for (const [name, subtree] of fields) {
     if (name === 'id') for (const item of found) if (item.id === null) delete item.id;
@@ -504,5 +504,5 @@ function valueAt(compiler: Compiler, row: Row, [name = '', ...rest]: readonly st
   const field = row.collection.fields.get(name);
   if (rest.length === 0 || !field?.target) return compiler.field(row, name);
   const item = compiler.row(collections[field.target]);
-  return sql`(select ${valueAt(compiler, item, rest)} from ${compiler.source(item)} where ${compiler.isKeyOf(item, compiler.field(row, name))} and ${compiler.visible(item)})`;
+  return sql`(select ${valueAt(compiler, item, rest)} from ${compiler.source(item)} where ${compiler.hasKey(item, compiler.field(row, name))} and ${compiler.visible(item)})`;
 }

@@ -19,7 +19,7 @@ export interface QueuedMail {
 const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
   when state = 'completed' then 'sent' else 'failed' end as state`);
 
-/** The number of emails in each state except `sent`, and when the oldest one was queued that is still to be sent. */
+/** The number of emails in each state except `sent`, and when the oldest email that is still to be sent was queued. */
 export async function countQueuedMails(
   executor: Executor,
 ): Promise<{ states: Record<string, number>; oldest: Date | null }> {

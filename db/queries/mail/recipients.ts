@@ -40,7 +40,7 @@ export async function findRecipient(executor: Executor, id: string): Promise<Rec
   return found;
 }
 
-/** Texts that belong to users and must not be used as passwords. @param ids at most one chunk of them */
+/** Texts that belong to users and must not be used as passwords. @param ids at most one chunk */
 export async function readOwnTexts(
   executor: Executor,
   ids: readonly string[],
@@ -50,7 +50,7 @@ export async function readOwnTexts(
   return found.map((user) => ({ id: user.id, texts: [user.email, user.firstName, user.lastName] }));
 }
 
-/** The same, with the row locked until the transaction ends. */
+/** Like {@link findRecipient}, with the row locked until the transaction ends. */
 export async function lockRecipient(tx: Executor, id: string): Promise<Recipient | undefined> {
   const [found] = await tx.select(columns).from(users).where(eq(users.id, id)).for('update');
   return found;
@@ -86,7 +86,7 @@ export async function resetPassword(tx: Executor, id: string, password: string, 
   await tx.update(users).set({ password, emailVerifiedAt: now }).where(eq(users.id, id));
 }
 
-/** Removes the static token if it was set since then. @returns whether it was */
+/** Removes the static token if it was set at `since` or later. @returns whether it was removed */
 export async function removeTokenSetSince(tx: Executor, id: string, since: Date): Promise<boolean> {
   const removed = await tx
     .update(users)
@@ -123,7 +123,7 @@ const accountState = {
   hasToken: sql<boolean>`${users.tokenHash} is not null`,
 };
 
-/** The ways in which a user can log in to their account, as far as notices report changes to them. */
+/** The ways in which a user can log in to their account, limited to those whose changes are reported in notices. */
 export interface AccountState {
   id: string;
   email: string | null;

@@ -57,7 +57,7 @@ async function findHolder(executor: Executor, provider: string, condition: SQL):
     .from(identities)
     .innerJoin(users, eq(users.id, identities.user))
     .where(and(eq(identities.provider, provider), condition))
-    // There can be several only if case is ignored and they were stored before that. The oldest account is used.
+    // There can be several only if they were stored before the provider ignored case. The oldest account is used.
     .orderBy(asc(identities.createdAt), asc(identities.id))
     .limit(1);
   return found;
@@ -157,7 +157,7 @@ export async function listIdentities(executor: Executor, user: string): Promise<
 }
 
 /** How a user can log in, with the row locked until the transaction ends. */
-export async function lockWaysIn(
+export async function lockLoginMethods(
   tx: Executor,
   user: string,
 ): Promise<{ provider: string; hasPassword: boolean } | undefined> {
@@ -176,7 +176,7 @@ export async function deleteIdentity(tx: Executor, id: string): Promise<void> {
   await tx.delete(identities).where(eq(identities.id, id));
 }
 
-/** Deletes the accounts that a user has linked since then, except the primary one. @returns their providers */
+/** Deletes the accounts that a user linked at `since` or later, except the primary one. @returns their providers */
 export async function deleteIdentitiesSince(tx: Executor, user: string, since: Date): Promise<string[]> {
   const recent = and(eq(identities.user, user), gte(identities.createdAt, since), eq(identities.isPrimary, false));
   const removed = await tx.delete(identities).where(recent).returning({ provider: identities.provider });
@@ -184,8 +184,8 @@ export async function deleteIdentitiesSince(tx: Executor, user: string, since: D
 }
 
 /**
- * Makes another account the primary one of a user, or none: then they become a user with a password. The data that the former
- * provider supplied about the user is deleted.
+ * Makes another account the primary one of a user. With null, the user has none and becomes a user with a password. The data that
+ * the former provider supplied about the user is deleted.
  */
 export async function setPrimaryIdentity(
   tx: Executor,
@@ -207,7 +207,7 @@ export async function setPrimaryIdentity(
  * Updates the primary accounts of these users to match their current `provider` and `external_identifier`.
  * @param action users who have just been created have no primary account yet
  */
-export async function followPrimaryIdentities(
+export async function syncPrimaryIdentities(
   tx: Executor,
   keys: readonly Key[],
   action: 'create' | 'update',

@@ -71,7 +71,7 @@ export async function deleteRegistrations(tx: Executor, ids: readonly string[]):
   await tx.delete(registrations).where(isAmong(registrations.user, ids));
 }
 
-/** Deletes the registrations of those of these users who no longer wait for a verification. */
+/** Deletes the registrations of these users, except users who still await verification. */
 export async function deleteSettledRegistrations(tx: Executor, ids: readonly string[]): Promise<void> {
   const settled = tx
     .select({ id: users.id })

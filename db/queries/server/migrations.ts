@@ -4,7 +4,7 @@ import type { BuildMigration } from '../../migration-journal.js';
 import { migrationCompatibility } from '../../schema.js';
 import { rows } from '../../statements.js';
 
-/** A migration that the database has, with what the build that applied it has declared about it, if it has. */
+/** A migration that the database has, with what the build that applied it declared about it, if anything. */
 export interface AppliedMigration {
   createdAt: number;
   tag: string | null;

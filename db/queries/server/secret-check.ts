@@ -1,7 +1,7 @@
 import type { Executor } from '../../client.js';
 import { secretCheck } from '../../schema.js';
 
-/** The check value of the SECRET that the database is used with; undefined if it has not been used yet. */
+/** The check value of the SECRET that the database is used with; undefined if the database has not been used yet. */
 export async function readSecretCheck(executor: Executor): Promise<string | undefined> {
   const [found] = await executor.select({ value: secretCheck.value }).from(secretCheck);
   return found?.value;

@@ -118,13 +118,13 @@ export async function hasRecoveryCode(executor: Executor, id: string, hash: stri
 
 /** Consumes a recovery code in the same way. Call it in a transaction that is rolled back on failure. */
 export async function useRecoveryCode(tx: Executor, id: string, sealed: string, hash: string): Promise<boolean> {
-  // The user's row first: every transaction that locks both uses this order.
-  const stands = await tx
+  // Lock the user's row first: every transaction that locks both uses this order.
+  const unchanged = await tx
     .update(users)
     .set(noFailures)
     .where(and(eq(users.id, id), eq(users.tfaSecret, sealed)))
     .returning({ id: users.id });
-  if (stands.length === 0) return false;
+  if (unchanged.length === 0) return false;
   const used = await tx
     .delete(recoveryCodes)
     .where(and(eq(recoveryCodes.user, id), eq(recoveryCodes.hash, hash)))
@@ -138,7 +138,7 @@ export async function replaceRecoveryCodes(tx: Executor, id: string, hashes: rea
   if (hashes.length > 0) await tx.insert(recoveryCodes).values(hashes.map((hash) => ({ user: id, hash })));
 }
 
-/** Turns on two-factor authentication, if it is off. @returns whether it was */
+/** Turns on two-factor authentication, if it is off. @returns whether it was off */
 export async function writeTfaSecret(tx: Executor, id: string, sealed: string, step: number): Promise<boolean> {
   const written = await tx
     .update(users)

@@ -167,7 +167,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         code: activity.code,
         collection: activity.collection,
         item: activity.item,
-        // Where an administrator was is not the data of this user.
+        // The address and browser of an administrator are not this user's data.
         ip: sql<string | null>`case when ${activity.user} is null or ${activity.user} = ${id} then ${activity.ip} end`,
         user_agent: sql<
           string | null

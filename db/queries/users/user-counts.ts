@@ -13,7 +13,7 @@ export async function countAllUsers(executor: Executor): Promise<number> {
   return found?.count ?? 0;
 }
 
-/** Merges the rows that {@link countAllUsers} adds up into one. Any number of instances may do this at the same time. */
+/** Merges into one row the rows that {@link countAllUsers} adds up. Any number of instances may do this at the same time. */
 export async function compactUserCounts(executor: Executor): Promise<void> {
   // When two instances do this at the same time, the later one skips the rows that the other has deleted, and adds up the rest.
   await executor.execute(sql`

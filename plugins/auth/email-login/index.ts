@@ -29,7 +29,7 @@ export const emailLoginPlugin = plugin(
         clock,
         emailCodes,
         proofs: createEmailProofs({ db, clock, emailCodes }),
-        requestMail: createRequestMail({ db, rateLimits, answerAfter, onTooMany }),
+        requestMail: createRequestMail({ db, rateLimits, responseStepMs: answerAfter, onLimitExceeded: onTooMany }),
         mail,
         passwordChecks,
         secondFactor,

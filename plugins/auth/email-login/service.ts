@@ -17,13 +17,13 @@ import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { Binding, EmailCodes } from '../../tokens/email-codes.js';
 import type { EmailProofs } from '../email-proofs.js';
 import type { PasswordChecks } from '../password-checks/service.js';
-import type { RequestMail } from '../requested-mails.js';
-import type { Holder, SecondFactor } from '../second-factor/service.js';
-import type { IssuedSession, Issuing } from '../sessions/issuing.js';
+import type { EnqueueRequestedMail } from '../requested-mails.js';
+import type { SecondFactor, SecondFactorUser } from '../second-factor/service.js';
+import type { IssuedSession, SessionIssuer } from '../sessions/issuing.js';
 import type { OwnPassword } from '../step-up/own-password.js';
 import type { StepUp } from '../step-up/service.js';
 
-/** What a user signs in with: the token of the link, or the code, with what identifies the browser or app. */
+/** What a user signs in with: the token of the link, or the code together with what identifies the browser or app. */
 export type EmailCredential = { token: string } | { email: string; code: string; bindings: readonly Binding[] };
 
 interface LoginOptions {
@@ -36,7 +36,7 @@ export interface EmailLogin {
   /**
    * Requests an email with a code and a link, which is sent if the address belongs to an active user of this service. This method
    * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
-   * @param request.redirect where the page that the link opens leads after the login
+   * @param request.redirect the path that the page behind the link opens after the login
    * @param request.binding what identifies the browser or app in which the code will work
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_PAYLOAD if the redirect is not allowed
    */
@@ -76,13 +76,13 @@ export function createEmailLogin(deps: {
   clock: Clock;
   emailCodes: Pick<EmailCodes, 'bindingHashes' | 'tokenHashes'>;
   proofs: EmailProofs;
-  requestMail: RequestMail;
+  requestMail: EnqueueRequestedMail;
   mail: Pick<Mail, 'enqueue'>;
   passwordChecks: Pick<PasswordChecks, 'attempt'>;
   secondFactor: Pick<SecondFactor, 'require' | 'use'>;
   rateLimits: Pick<RateLimits, 'countLogin'>;
   activity: Pick<Activity, 'record'>;
-  begin: Issuing['begin'];
+  begin: SessionIssuer['begin'];
   stepUp: Pick<StepUp, 'requireSession' | 'methodsOf'>;
   ownPassword: Pick<OwnPassword, 'read'>;
   /** The URL of the page that the link opens. */
@@ -109,7 +109,7 @@ export function createEmailLogin(deps: {
   };
 
   const complete = async (
-    user: Holder,
+    user: SecondFactorUser,
     request: string,
     { otp, mode }: LoginOptions,
     client: Client,
@@ -140,7 +140,7 @@ export function createEmailLogin(deps: {
       return complete(user, request, options, client, attempt.counted);
     });
 
-  /** A token cannot be guessed, so a wrong one counts only for the client's address, and a lock of the account does not apply. */
+  /** A token cannot be guessed, so a wrong one counts only against the client's address, and an account lock does not apply. */
   const loginWithToken = async (token: string, options: LoginOptions, client: Client) => {
     const found = await proofs.find(token);
     if (!found) throw (await rateLimits.countLogin(client.network)) ?? invalidCredentials(undefined, 'void_link');

@@ -12,11 +12,11 @@ import {
 } from '../../../db/queries/auth/login-attempts.js';
 import { deleteOldNetworks, rememberNetwork } from '../../../db/queries/auth/logins.js';
 import type { Clock } from '../../platform/clock.js';
-import { accountKey } from '../../platform/normalize-email.js';
+import { normalizeEmail } from '../../platform/normalize-email.js';
 import type { Client } from '../../server/client-info.js';
 import { requestsExceeded } from '../../server/requests-exceeded.js';
 
-/** Whose attempts are counted. Read it when it is the attempt's turn. */
+/** The account whose attempts are counted. Read its state when the attempt's turn comes. */
 export interface CountedSubject {
   /** Null if there is no such user, which the response must not reveal. */
   id: string | null;
@@ -49,7 +49,7 @@ export interface Lockouts {
    * Clears the count for a user who has just set a password with a link from an email. A user who can read the emails of an
    * account can always log in to it, whatever attackers do.
    */
-  forgive(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
+  clearAttempts(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
   /** Clears the count for a user from all networks. */
   unlock(tx: Executor, user: { id: string; email: string | null }): Promise<void>;
   /** Deletes expired attempts and networks. */
@@ -60,7 +60,7 @@ const second = 1_000;
 const day = 86_400 * second;
 
 /** Every lock ends, so that the user can log in again with the correct password. Milliseconds. */
-export const lockRules = { firstLock: 30 * second, maxLockMs: 900 * second };
+export const lockRules = { firstLockMs: 30 * second, maxLockMs: 900 * second };
 export const attemptsCountFor = day;
 const networksAreKnownFor = 90 * day;
 const maxRows = 1_000_000;
@@ -111,7 +111,7 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
       throw since > 0 ? await refuse(keys, limit, id, since, now) : locked({ limit, subject: id }, second, now);
     },
 
-    forgive: async (tx, { id, email }, { network }) => {
+    clearAttempts: async (tx, { id, email }, { network }) => {
       const { fromHere, fromAnywhere } = keysOf(email ?? id, network);
       await forgetAttempts(tx, [fromHere, fromAnywhere]);
       await rememberNetwork(tx, id, network, clock());
@@ -134,7 +134,7 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
 /** The keys of an account’s attempts. Hashed, because anyone can type anything into a login form, and the table must not store that. */
 export function keysOf(account: string, network: string): AttemptKeys {
   const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  const name = accountKey(account);
+  const name = normalizeEmail(account);
   return { fromHere: hash(name, network), fromAnywhere: hash(name) };
 }
 

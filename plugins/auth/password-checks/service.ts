@@ -12,7 +12,7 @@ import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import type { Client, Origin } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
-import { queueFull } from '../passwords/fair-queue.js';
+import { queueFullError } from '../passwords/fair-queue.js';
 import type { Passwords } from '../passwords/service.js';
 import { type CountedSubject, keysOf, type Lockouts, type Subject } from './lockouts.js';
 
@@ -25,7 +25,7 @@ export interface CheckedAccount {
   password: string | null;
 }
 
-/** One attempt to prove a password, when it is its turn. */
+/** One attempt to prove that the user knows a password. It runs when its turn comes. */
 export interface PasswordAttempt {
   readonly keys: AttemptKeys;
   /** After a correct password: the keys under which the attempt was counted as failed. They must be cleared. */
@@ -40,7 +40,7 @@ export interface PasswordAttempt {
    * @param check returns undefined if what the user sent is wrong
    */
   verifyBy<T>(subject: CountedSubject, check: () => Promise<T | undefined>): Promise<T | undefined>;
-  /** Clears the keys immediately, unless the caller clears them in the statement of its other changes. */
+  /** Clears the keys immediately. Not needed if the caller clears them in the statement of its other changes. */
   clear(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ interface CountedAttempt extends PasswordAttempt {
  * checks the password: for the account from this network and, unless the user has logged in from this network before, for the
  * account as a whole. Once the limit in the settings is reached, each further wrong password in a row locks for longer.
  *
- * An address that has sent too many wrong passwords learns nothing more. From there, the service checks only the passwords of
+ * An address that has sent too many wrong passwords learns nothing more. For its attempts, the service checks only the passwords of
  * users who have logged in from the same network before, and every attempt without the correct password gets the same response
  * in the same time. For all other accounts, the service does the same work, except that it hashes no password.
  */
@@ -62,7 +62,7 @@ export interface PasswordChecks {
   /**
    * Runs an attempt when it is its turn. If it fails after the password was correct, the keys are cleared all the same.
    * @param account the email address as typed or as stored; the ID of a user without an address
-   * @param from who makes the attempt, as far as known before it
+   * @param from who makes the attempt, as far as this is known beforehand
    * @param work must call `verify`, and throw an ApiError if the password is wrong
    * @throws {ApiError} the error of `work`, or REQUESTS_EXCEEDED instead
    */
@@ -75,7 +75,7 @@ export interface PasswordChecks {
   /**
    * Like `require`, for something other than a password.
    * @param check returns undefined if what the user sent is wrong
-   * @param reason what the audit log says then
+   * @param reason what the audit log gives as the reason for a failure
    */
   requireBy<T>(
     account: Pick<CheckedAccount, 'id' | 'email'>,
@@ -98,22 +98,22 @@ export function createPasswordChecks(deps: {
   activity: Pick<Activity, 'record'>;
   /** How many checks may wait for their turn at the same time. */
   queue: number;
-  /** Milliseconds that an attempt may wait for others of the same account. */
+  /** Milliseconds that an attempt may wait for other attempts on the same account. */
   maxWaitMs: number;
 }): PasswordChecks {
   const { db, lockouts, passwords, rateLimits, activity, queue, maxWaitMs } = deps;
-  const inTurn = createKeyedQueue(atOnce, queue, maxWaitMs);
+  const queueByKey = createKeyedQueue(atOnce, queue, maxWaitMs);
   /** Moving average of the time that a check takes, in milliseconds. */
-  let usualTime = 0;
+  let averageMs = 0;
 
-  /** Also records locks of accounts that do not exist, because recording takes time, and the time must not reveal it. */
+  /** Also records locks of accounts that do not exist, so that the response time does not reveal whether the account exists. */
   const recordLock = (user: string | null, client: Client): Promise<void> =>
     activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: user }]);
 
   const verifyHash = async (hash: string | null, given: string, from: Origin): Promise<boolean> => {
     const start = performance.now();
     const isRight = await passwords.verify(hash, given, from);
-    usualTime += (performance.now() - start - usualTime) / 5;
+    averageMs += (performance.now() - start - averageMs) / 5;
     return isRight;
   };
 
@@ -137,10 +137,10 @@ export function createPasswordChecks(deps: {
       verifyBy: async (subject, check) => {
         const { isKnown } = subject.state;
         // Counted before the check, so that concurrent attempts cannot exceed the limit.
-        const isBarred = !isKnown && (await countForAddress()) !== null;
-        const { counted, locks } = await lockouts.reserve(subject, keys, client.network, isKnown || isBarred);
-        if (isBarred) await sleep(usualTime);
-        const result = isBarred
+        const isOverLimit = !isKnown && (await countForAddress()) !== null;
+        const { counted, locks } = await lockouts.reserve(subject, keys, client.network, isKnown || isOverLimit);
+        if (isOverLimit) await sleep(averageMs);
+        const result = isOverLimit
           ? undefined
           : await check().catch(async (error: unknown) => {
               if (counted.length > 0) await withdrawAttempts(db, counted);
@@ -172,7 +172,7 @@ export function createPasswordChecks(deps: {
       return counting;
     };
 
-    const outcome = await inTurn(keys.fromHere, async () => {
+    const outcome = await queueByKey(keys.fromHere, async () => {
       from.client.abandoned.throwIfAborted();
       const attempt = createAttempt(keys, from, countForAddress);
       try {
@@ -238,7 +238,7 @@ function createKeyedQueue(atOnce: number, capacity: number, maxWaitMs: number) {
     queues.set(key, queue);
     if (queue.running() >= atOnce && waiting >= capacity) return task();
     const wait = (queue.length() * usualMs) / atOnce;
-    if (wait > maxWaitMs) throw queueFull(wait);
+    if (wait > maxWaitMs) throw queueFullError(wait);
     waiting += 1;
     try {
       return (await queue.push(async () => {

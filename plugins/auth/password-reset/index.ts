@@ -23,8 +23,8 @@ export const passwordResetPlugin = plugin(
       requestMail: createRequestMail({
         db,
         rateLimits,
-        answerAfter: config.REGISTRATION_ANSWER_TIME,
-        onTooMany: () => app.log.info('a link to reset a password was not sent: too many were requested'),
+        responseStepMs: config.REGISTRATION_ANSWER_TIME,
+        onLimitExceeded: () => app.log.info('a link to reset a password was not sent: too many were requested'),
       }),
       activity,
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,

@@ -16,7 +16,7 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../../schemas/link-tokens.js';
 import type { Activity, ResetReport } from '../../activity/service.js';
 import type { Mail } from '../../mail/index.js';
-import { isDue, notMeStateOf, scopeOf, stateOf } from '../../mail/recipients.js';
+import { isApplicable, notMeStateOf, scopeOf, stateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
 import { requireAllowedUrl } from '../../platform/urls.js';
 import type { Client } from '../../server/client-info.js';
@@ -24,7 +24,7 @@ import type { LinkTokens } from '../../tokens/link-tokens.js';
 import type { Lockouts } from '../password-checks/lockouts.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
-import type { RequestMail } from '../requested-mails.js';
+import type { EnqueueRequestedMail } from '../requested-mails.js';
 
 export interface PasswordReset {
   /**
@@ -60,8 +60,8 @@ export function createPasswordReset(deps: {
   linkTokens: LinkTokens;
   passwords: Passwords;
   passwordRules: PasswordRules;
-  lockouts: Pick<Lockouts, 'forgive'>;
-  requestMail: RequestMail;
+  lockouts: Pick<Lockouts, 'clearAttempts'>;
+  requestMail: EnqueueRequestedMail;
   activity: Pick<Activity, 'record'>;
   defaultUrl: string;
   allowList: readonly string[];
@@ -73,7 +73,7 @@ export function createPasswordReset(deps: {
   const { defaultUrl, allowList, lookback, acceptsPasskeys } = deps;
 
   const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isDue.reset(user) || !linkTokens.isFor(claims, stateOf(user))) {
+    if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, stateOf(user))) {
       const isInactive = user !== undefined && user.status !== 'active';
       const reason = !user ? 'unknown_user' : isInactive ? reasonOfStatus(user.status) : 'void_link';
       throw new ApiError('FORBIDDEN').concerning(claims.id).because(reason);
@@ -129,14 +129,14 @@ export function createPasswordReset(deps: {
     sendAgain: async (token, client) => {
       const claims = linkTokens.readExpired(token, scopeOf.reset);
       const user = await findRecipient(db, claims.id);
-      if (user?.email && isDue.reset(user)) await request(user.email, undefined, client);
+      if (user?.email && isApplicable.reset(user)) await request(user.email, undefined, client);
     },
 
     secureAccount: async (token, client) => {
       const claims = linkTokens.read(token, 'not-me');
       const user = await db.transaction(async (tx) => {
         const user = await lockRecipient(tx, claims.id);
-        if (!user || !linkTokens.isFor(claims, notMeStateOf(user))) {
+        if (!user || !linkTokens.matchesState(claims, notMeStateOf(user))) {
           throw new ApiError('FORBIDDEN').concerning(claims.id).because('unknown_user');
         }
         await deleteSessionsOf(tx, [claims.id], null);
@@ -148,7 +148,7 @@ export function createPasswordReset(deps: {
         ]);
         return user;
       });
-      if (user.email && isDue.reset(user)) await request(user.email, undefined, client);
+      if (user.email && isApplicable.reset(user)) await request(user.email, undefined, client);
     },
 
     inspect: async (token) => {
@@ -169,7 +169,7 @@ export function createPasswordReset(deps: {
         await resetPassword(tx, user.id, hash, clock());
         await deleteSessionsOf(tx, [user.id], null);
         const reset = await removeRecent(tx, user.id);
-        await lockouts.forgive(tx, user, client);
+        await lockouts.clearAttempts(tx, user, client);
         const events = [{ action: 'password_reset', collection: 'users', item: user.id, aside: { reset } } as const];
         await activity.record(tx, { userId: user.id, client }, events);
       });

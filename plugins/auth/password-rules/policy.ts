@@ -15,7 +15,7 @@ export function isPolicy(policy: string): boolean {
 
 const script = new vm.Script("new RegExp(pattern, 'u').test(password)");
 
-/** Milliseconds. Generous, because the thread that evaluates passwords gets little time on a busy machine, and only it waits. */
+/** Milliseconds. Generous, because the thread that evaluates passwords gets little time on a busy machine, and only that thread waits. */
 const timeout = 2_000;
 
 /**

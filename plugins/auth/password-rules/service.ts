@@ -3,7 +3,7 @@ import { readPasswordSettings } from '../../../db/queries/settings/settings.js';
 import { hashStart } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { PasswordReason } from '../../../schemas/password-check.js';
-import type { From } from '../passwords/fair-queue.js';
+import type { TaskOrigin } from '../passwords/fair-queue.js';
 import type { BreachCheck } from './breaches.js';
 import type { Strength } from './strength.js';
 
@@ -19,12 +19,12 @@ export interface PasswordRules {
    * Rejects passwords that violate the rules.
    * @throws {ApiError} INVALID_PAYLOAD for a hash; FAILED_VALIDATION for the field `password`; SERVICE_UNAVAILABLE
    */
-  check(passwords: readonly NewPassword[], from: From): Promise<void>;
+  check(passwords: readonly NewPassword[], from: TaskOrigin): Promise<void>;
   /**
    * The reasons why a password would be rejected; empty if it would be accepted.
    * @throws {ApiError} INVALID_PAYLOAD for a hash; SERVICE_UNAVAILABLE
    */
-  reasonsAgainst(password: NewPassword, from?: From): Promise<PasswordReason[]>;
+  reasonsAgainst(password: NewPassword, from?: TaskOrigin): Promise<PasswordReason[]>;
 }
 
 export interface PasswordRuleOptions {
@@ -49,7 +49,7 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
   /** The reasons to reject each password, in order. */
   const evaluate = async (
     passwords: readonly NewPassword[],
-    from: From | undefined,
+    from: TaskOrigin | undefined,
     maxWaiting?: number,
   ): Promise<PasswordReason[][]> => {
     if (passwords.some(({ password }) => hashPattern.test(password))) {

@@ -1,4 +1,4 @@
-/** The program of the thread that evaluates passwords. */
+/** The script of the thread that evaluates passwords. */
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
 import { performTasks } from '../../platform/thread-pool.js';

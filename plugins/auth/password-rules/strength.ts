@@ -1,5 +1,5 @@
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, type From, queueFull } from '../passwords/fair-queue.js';
+import { createFairQueue, queueFullError, type TaskOrigin } from '../passwords/fair-queue.js';
 
 /** A password to evaluate. */
 export interface Candidate {
@@ -30,7 +30,7 @@ export interface Strength {
    * @param maxWaiting the task is rejected if at least this many tasks are waiting
    * @throws {ApiError} SERVICE_UNAVAILABLE
    */
-  evaluate(task: StrengthTask, from: From | undefined, maxWaiting?: number): Promise<Evaluation[]>;
+  evaluate(task: StrengthTask, from: TaskOrigin | undefined, maxWaiting?: number): Promise<Evaluation[]>;
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createStrength(capacity = 64): Strength {
 
   return {
     evaluate: async (task, from, maxWaiting = Number.POSITIVE_INFINITY) => {
-      if (queue.load().waiting >= maxWaiting) throw queueFull();
+      if (queue.load().waiting >= maxWaiting) throw queueFullError();
       return queue.push(from, () => thread.run(task));
     },
     close: thread.close,

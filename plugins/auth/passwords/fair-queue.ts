@@ -2,7 +2,7 @@ import { unavailable } from '../../../schemas/errors.js';
 import type { Origin } from '../../server/client-info.js';
 
 /** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
-export type From = Pick<Origin, 'userId' | 'client'>;
+export type TaskOrigin = Pick<Origin, 'userId' | 'client'>;
 
 interface Task {
   isPatient: boolean;
@@ -20,24 +20,24 @@ export interface FairQueue {
    *   to the service itself
    * @throws {ApiError} SERVICE_UNAVAILABLE if there is no room for the task, or another owner needs its place
    */
-  push<T>(from: From | undefined, task: () => Promise<T>, options?: { isPatient: boolean }): Promise<T>;
-  /** @throws {ApiError} SERVICE_UNAVAILABLE if a task from there would be rejected */
-  requireRoom(from: From | undefined): void;
+  push<T>(from: TaskOrigin | undefined, task: () => Promise<T>, options?: { isPatient: boolean }): Promise<T>;
+  /** @throws {ApiError} SERVICE_UNAVAILABLE if a task from this caller would be rejected */
+  requireRoom(from: TaskOrigin | undefined): void;
   /** The number of running tasks, and of waiting tasks. */
   load(): { started: number; waiting: number };
 }
 
 /** @param waitMs the time after which there will be room */
-export const queueFull = (waitMs = 0) =>
+export const queueFullError = (waitMs = 0) =>
   unavailable('password_queue_full', { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
 
-const ownerOf = (from: From | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
+const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 
 /**
  * The owners take turns, so no owner has to wait for all the work of another. An owner may fill the queue while no other owner
  * waits. Otherwise, it gets a quarter of the queue, and loses further places as soon as other owners need them.
  *
- * A response that comes too late is useless, and the work for it is lost. So the queue never holds more tasks than can start within
+ * A response that comes too late is useless, and the work for it is wasted. So the queue never holds more tasks than can start within
  * `maxWaitMs`, at the rate at which tasks have recently been completed. Under any overload, therefore, almost all of the work
  * serves clients that are still waiting for it, and the other clients are told immediately when to retry.
  * @param atOnce how many tasks may run at the same time
@@ -57,7 +57,7 @@ export function createFairQueue(
 
   /** How many tasks may wait now. */
   const room = () => Math.max(Math.min(capacity, Math.floor(maxWaitMs / pace.interval())), 1);
-  const full = () => queueFull(waiting * pace.interval());
+  const full = () => queueFullError(waiting * pace.interval());
 
   const take = (owner: string, index: number): Task | undefined => {
     const own = queues.get(owner) ?? [];
@@ -87,7 +87,7 @@ export function createFairQueue(
     return tasks.length > limit && !tasks.at(-1)?.isPatient ? owner : undefined;
   };
 
-  const requireRoomIn = (space: number, from: From | undefined) => {
+  const requireRoomIn = (space: number, from: TaskOrigin | undefined) => {
     if (started < atOnce) return;
     const owner = ownerOf(from);
     const own = queues.get(owner)?.length ?? 0;
@@ -99,8 +99,8 @@ export function createFairQueue(
 
   /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoomIn`. */
   const makeRoomIn = (space: number) => {
-    const loser = started >= atOnce && waiting >= space ? greediest(shareOf(space)) : undefined;
-    if (loser !== undefined) take(loser, -1)?.drop(full());
+    const ownerToDrop = started >= atOnce && waiting >= space ? greediest(shareOf(space)) : undefined;
+    if (ownerToDrop !== undefined) take(ownerToDrop, -1)?.drop(full());
   };
 
   return {
@@ -153,20 +153,20 @@ const shareOf = (space: number) => Math.max(1, Math.floor(space / 4));
 
 /**
  * Measures how often a task is completed while there are always tasks to run.
- * @param cold how many tasks are not measured: the first ones also wait for their threads to start
+ * @param warmupCount how many tasks are not measured: the first ones also wait for their threads to start
  */
-function createPace(cold: number) {
+function createPace(warmupCount: number) {
   /** Moving average, in milliseconds. */
   let average: number | undefined;
   let skipped = 0;
   return {
     /** Milliseconds between two completions; 0 until the first one. */
     interval: () => average ?? 0,
-    /** @param running how many tasks run, including this one. Each of them slows the others down, or runs beside them. */
+    /** @param running how many tasks run, including this one. They slow one another down, or run in parallel. */
     start: (running: number) => {
       const begun = performance.now();
       return () => {
-        if (skipped++ < cold) return;
+        if (skipped++ < warmupCount) return;
         const sample = (performance.now() - begun) / running;
         average = average === undefined ? sample : average + (sample - average) / 10;
       };

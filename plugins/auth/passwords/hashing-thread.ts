@@ -1,4 +1,4 @@
-/** The program of a thread that hashes passwords. */
+/** The script of a thread that hashes passwords. */
 import { workerData } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { performTasks } from '../../platform/thread-pool.js';

@@ -1,6 +1,6 @@
 import { hash, parseOptions } from '@node-rs/argon2';
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, type From } from './fair-queue.js';
+import { createFairQueue, type TaskOrigin } from './fair-queue.js';
 
 /** Parameters of Argon2: memory in KiB, passes, lanes. */
 export interface HashingParameters {
@@ -33,22 +33,22 @@ export interface Passwords {
    * Returns an Argon2id hash in PHC string format.
    * @param from undefined for the service itself
    */
-  hash(password: string, from?: From): Promise<string>;
+  hash(password: string, from?: TaskOrigin): Promise<string>;
   /** Returns hashes of many passwords, in order. They take turns with the tasks of other callers, so a large batch blocks no one. */
-  hashMany(passwords: readonly string[], from?: From): Promise<string[]>;
+  hashMany(passwords: readonly string[], from?: TaskOrigin): Promise<string[]>;
   /**
    * Checks a password. Without a hash to check against, it does the same work and returns false, so that the time reveals
    * nothing. A malformed hash matches no password.
    * @param stored PHC string, or null
    */
-  verify(stored: string | null, password: string, from?: From): Promise<boolean>;
+  verify(stored: string | null, password: string, from?: TaskOrigin): Promise<boolean>;
   /** Whether a hash was created with parameters other than the current ones. */
   isOutdated(stored: string): boolean;
   /**
    * Rejects a caller early if the queue would reject their task anyway, so that a flood of requests costs almost nothing.
    * @throws {ApiError} SERVICE_UNAVAILABLE if the queue is full
    */
-  requireRoom(from?: From): void;
+  requireRoom(from?: TaskOrigin): void;
   /** The number of running and of waiting hashes. */
   load(): { running: number; waiting: number };
   close(): Promise<void>;
@@ -77,13 +77,13 @@ export async function createPasswords({
     resourceLimits,
     workerData: parameters,
   });
-  // Each thread has a current and a next task, which also counts as waiting.
+  // Each thread has a current task and a next one. The next one also counts as waiting.
   const next = Math.min(concurrency, capacity);
   const queue = createFairQueue(concurrency + next, capacity - next, { maxWaitMs });
-  // Hashed without the threads, so that they start only when a request needs them. It also loads the library on the main thread: if
-  // only threads loaded its binary, it would be unloaded when the last of them ends.
+  // Hashed without the threads, so that they start only when a request needs them. This also loads the library on the main thread.
+  // Otherwise, its binary would be unloaded when the last thread ends.
   const dummyHash = await hash('nobody’s password', parameters);
-  const hashOne = (password: string, from: From | undefined, options?: { isPatient: boolean }) =>
+  const hashOne = (password: string, from: TaskOrigin | undefined, options?: { isPatient: boolean }) =>
     queue.push(from, async () => String(await threads.run({ password })), options);
 
   return {

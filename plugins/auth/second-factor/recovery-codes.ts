@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Has no `i`, `l`, `o` and `u`: `i`, `l` and `o` are read as the digits that they look like (https://www.crockford.com/base32.html). */
+/** Has no `i`, `l`, `o`, or `u`: `i`, `l` and `o` are read as the digits that they look like (https://www.crockford.com/base32.html). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const amount = 10;
 /** 16 characters of 5 bits each give 80 bits. That is too many to guess, so a fast hash is sufficient for storage. */

@@ -19,7 +19,7 @@ import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep, stepAt, stepLength } from './totp.js';
 
 /** The user whose second factor is checked, as just read from the database. */
-export interface Holder {
+export interface SecondFactorUser {
   id: string;
   /** Null if two-factor authentication is off. */
   tfaSecret: string | null;
@@ -31,23 +31,28 @@ export type AcceptedCode = { sealed: string } & ({ kind: 'totp'; step: number } 
 
 export interface SecondFactor {
   /**
-   * Requires the second factor of a login, by password or by provider.
+   * Requires the second factor of a login, for every login method.
    * @param otp a one-time password or a recovery code
    * @returns the code to pass to `use` in the transaction of the login; null for a user without two-factor authentication
    * @throws {ApiError} INVALID_OTP if the code is missing, wrong or already used; REQUESTS_EXCEEDED
    */
-  require(holder: Holder, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
+  require(holder: SecondFactorUser, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
   /**
    * Checks a code. Each check counts as an attempt. From the fifth wrong code in a row on, the service rejects all codes for
    * some time.
-   * @param takes `any` also accepts recovery codes
+   * @param accepts `any` also accepts recovery codes
    * @returns undefined if the code is wrong or already used
    * @throws {ApiError} REQUESTS_EXCEEDED
    */
-  check(holder: Holder, code: string, takes: 'totp' | 'any', client: Client): Promise<AcceptedCode | undefined>;
+  check(
+    holder: SecondFactorUser,
+    code: string,
+    accepts: 'totp' | 'any',
+    client: Client,
+  ): Promise<AcceptedCode | undefined>;
   /**
    * Consumes a code.
-   * @param purpose further events for the audit log, if the code is not for a login
+   * @param furtherEvents further events for the audit log, if the code is not for a login
    * @throws {ApiError} INVALID_OTP if the code was used or the secret was changed since the check; the caller must roll back the
    *   transaction
    */
@@ -56,14 +61,14 @@ export interface SecondFactor {
     userId: string,
     code: AcceptedCode,
     origin: Origin,
-    purpose?: readonly ActivityEvent[],
+    furtherEvents?: readonly ActivityEvent[],
   ): Promise<void>;
 }
 
 const second = 1_000;
 
 /** Each further failure locks the account for longer, up to a maximum. After that, the correct code is accepted again. */
-export const attemptRules: AttemptRules = { limit: 5, firstLock: 30 * second, maxLockMs: 900 * second };
+export const attemptRules: AttemptRules = { limit: 5, firstLockMs: 30 * second, maxLockMs: 900 * second };
 
 export function createSecondFactor(deps: {
   db: Executor;
@@ -88,7 +93,7 @@ export function createSecondFactor(deps: {
   };
 
   const findAccepted = async (
-    { id, tfaLastStep }: Holder,
+    { id, tfaLastStep }: SecondFactorUser,
     sealed: string,
     code: string,
     takes: 'totp' | 'any',

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 
 const period = 30;
-/** Milliseconds of a time step. */
+/** The length of a time step, in milliseconds. */
 export const stepLength = period * 1000;
 const minBits = 128;
 const maxSecretLength = 1024;
@@ -15,8 +15,8 @@ const maxSecretLength = 1024;
 export function matchStep(secret: string, code: string, now: Date): number | null {
   if (!/^\d{6}$/.test(code)) return null;
   const totp = new TOTP({ secret: Secret.fromBase32(secret), algorithm: 'SHA1', digits: 6, period });
-  const present = stepAt(now);
-  for (const step of [present, present - 1]) {
+  const currentStep = stepAt(now);
+  for (const step of [currentStep, currentStep - 1]) {
     if (totp.validate({ token: code, timestamp: step * period * 1000, window: 0 }) !== null) return step;
   }
   return null;

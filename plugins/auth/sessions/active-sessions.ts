@@ -15,7 +15,7 @@ import type { Principal } from '../../server/caller.js';
 import { deviceOf } from '../../server/client-info.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
-export interface OpenSessions {
+export interface ActiveSessions {
   /** The caller's sessions, most recently used first; at most `maxListed`. */
   listOwn(caller: Principal): Promise<Session[]>;
   /**
@@ -37,11 +37,11 @@ export interface OpenSessions {
 /** A user can have any number of sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
 export const maxListed = 1000;
 
-export function createOpenSessions(deps: {
+export function createActiveSessions(deps: {
   db: Executor;
   clock: Clock;
   activity: Pick<Activity, 'record'>;
-}): OpenSessions {
+}): ActiveSessions {
   const { db, clock, activity } = deps;
 
   const list = async (userId: string, current: string | null): Promise<Session[]> => {

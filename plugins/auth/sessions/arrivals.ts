@@ -4,7 +4,7 @@
  * A client whose request returns 503 cannot know whether its token was replaced, so it retries. It must not lose its session,
  * however long the database stalls, and whichever instances its requests reach. This holds for these reasons:
  *
- * 1. A replacement takes effect after the statement has all its locks, and its time is the database's clock at that moment. If it
+ * 1. A replacement takes effect after the statement has all its locks, and is timed by the database's clock at that moment. If it
  *    is made for a request that has already received a 503, the client's next request is either waiting, or arrives after at most
  *    Retry-After, which is at most half of the grace period. Both arrive within the grace period.
  * 2. The replacement may also precede the stall, if the response was lost or another tab refreshed the session. The first request
@@ -12,7 +12,7 @@
  *    therefore probes the database, with the statement that a refresh needs. Let a stall last from s to e. The last probe before
  *    the stall was sent before s. A request that receives a 503 because of the stall was waiting at some time during the stall, so
  *    it arrived after s - timeoutMs. An instance that counts a retry as having arrived `timeoutMs` before its last successful probe
- *    therefore never counts it as later than the first request of its series.
+ *    therefore never counts the retry as later than the first request of the series.
  * 3. The last retry follows a request that was waiting during the stall, so it arrives before e + timeoutMs + Retry-After, and the
  *    instance still remembers the stall.
  *
@@ -21,7 +21,7 @@
  */
 export interface Arrivals {
   /** The time at which a request of this session counts as having arrived. Call it after reading the session. */
-  of(session: string, arrived: number): number;
+  effectiveArrival(session: string, arrived: number): number;
   /** Records that a request received a 503. A retry counts as the same request. */
   noteUnavailable(session: string, arrived: number): void;
   /** Checks whether the database responds. Call it every `probeInterval`. */
@@ -55,7 +55,7 @@ export function createArrivals(gracePeriod: number, check: () => Promise<unknown
   /** When the last successful probe was sent. Undefined until the service listens, and on the embedded engine. */
   let responsiveAt: number | undefined;
 
-  /** The stall that has lasted until now, if any: more than one probe is missing. */
+  /** The stall that has lasted until now, if any: more than one probe has had no response. */
   const currentStall = (): Stall[] => {
     const now = performance.now();
     const isStalled = responsiveAt !== undefined && now - responsiveAt > 2 * probeInterval;
@@ -68,7 +68,7 @@ export function createArrivals(gracePeriod: number, check: () => Promise<unknown
   };
 
   return {
-    of: (session, arrived) => {
+    effectiveArrival: (session, arrived) => {
       const recent = [...stalls, ...currentStall()].filter(({ until }) => arrived <= until + retryWindowMs);
       return Math.min(firstArrival(session, arrived), ...recent.map(({ from }) => from - timeoutMs));
     },

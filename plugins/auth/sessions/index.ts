@@ -2,9 +2,9 @@ import plugin from 'fastify-plugin';
 import { findRefreshableSession } from '../../../db/queries/access/principals.js';
 import { deleteExpiredSessions } from '../../../db/queries/auth/sessions.js';
 import { hour } from '../../platform/scheduler.js';
-import { createOpenSessions, type OpenSessions } from './active-sessions.js';
+import { type ActiveSessions, createActiveSessions } from './active-sessions.js';
 import { createArrivals, refreshLimits } from './arrivals.js';
-import { createIssuing, type Issuing } from './issuing.js';
+import { createIssuing, type SessionIssuer } from './issuing.js';
 import { createLogin, type LogIn } from './login.js';
 import { createPasskeyLogin, type LogInWithPasskey } from './passkey-login.js';
 import { createRefresh, type SessionRefresh } from './refresh.js';
@@ -13,17 +13,17 @@ import { tokenTransportPlugin } from './token-transport.js';
 declare module 'fastify' {
   interface FastifyInstance {
     sessions: Sessions;
-    openSessions: OpenSessions;
+    openSessions: ActiveSessions;
   }
 }
 
 export interface Sessions extends SessionRefresh {
   login: LogIn;
   loginWithPasskey: LogInWithPasskey;
-  begin: Issuing['begin'];
+  begin: SessionIssuer['begin'];
 }
 
-/** The ID of no session, for a statement that reads nothing. */
+/** An ID that no session has, for a statement that reads nothing. */
 const noSession = '00000000-0000-0000-0000-000000000000';
 
 /** `app.sessions`: login, refresh, logout. `app.openSessions`: lists and ends sessions. Expired sessions are deleted every hour. */
@@ -70,7 +70,7 @@ export const sessionsPlugin = plugin(
           app.log.warn(session, 'a replaced refresh token or session cookie was used again: the session is ended'),
       }),
     });
-    app.decorate('openSessions', createOpenSessions({ db, clock, activity }));
+    app.decorate('openSessions', createActiveSessions({ db, clock, activity }));
 
     // The embedded engine serves only one instance, which knows which of its requests failed.
     if (databaseConnection.engine === 'postgres') {

@@ -40,7 +40,7 @@ export interface LoginChanges {
   isVerifiedByPasskey?: boolean;
 }
 
-export interface Issuing {
+export interface SessionIssuer {
   /**
    * Records a login and creates its session, for every login method, in a single statement.
    * @param user as read when the proof of their identity was checked
@@ -72,7 +72,7 @@ export interface IssuingDependencies {
   accessTokens: AccessTokens;
   refreshTokens: RefreshTokens;
   clock: Clock;
-  activity: Pick<Activity, 'record' | 'recordAlong'>;
+  activity: Pick<Activity, 'record' | 'recordWith'>;
   /** All in milliseconds. */
   lifetimes: {
     accessToken: number;
@@ -92,20 +92,20 @@ export function createIssuing({
   activity,
   lifetimes,
   sessionsPerUser,
-}: IssuingDependencies): Issuing {
+}: IssuingDependencies): SessionIssuer {
   const after = (ms: number) => new Date(clock().getTime() + ms);
   const lifetimeOf = (mode: SessionMode) => (mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
   const maxAge = lifetimes.session ?? Number.POSITIVE_INFINITY;
 
   /** In `session` mode, there is no refresh token: the access token in the cookie takes its role. */
-  const place = (id: string, generation: number, mode: SessionMode) => ({
+  const positionAt = (id: string, generation: number, mode: SessionMode) => ({
     id,
     generation,
     expiresAt: after(lifetimeOf(mode)),
     refreshToken: mode === 'session' ? null : refreshTokens.issue({ sessionId: id, generation }),
   });
 
-  const issue: Issuing['issue'] = (mode, principal, position, refreshToken, client) => {
+  const issue: SessionIssuer['issue'] = (mode, principal, position, refreshToken, client) => {
     const rights = rightsOf(principal, client.ip);
     // Rounded to whole seconds, like the lifetimes of tokens and cookies.
     const left = Math.max(Math.ceil((position.createdAt.getTime() + maxAge - clock().getTime()) / 1000), 0) * 1000;
@@ -129,7 +129,7 @@ export function createIssuing({
     begin: async (executor, user, mode, client, changes = {}) => {
       const { newPassword = null, counted = [], isVerifiedByPasskey = false } = changes;
       const now = clock();
-      const { refreshToken, ...first } = place(randomUUID(), 0, mode);
+      const { refreshToken, ...first } = positionAt(randomUUID(), 0, mode);
       const expiresAt = new Date(Math.min(first.expiresAt.getTime(), now.getTime() + maxAge));
       const position = { ...first, expiresAt, createdAt: now };
       const { ip, userAgent, network } = client;
@@ -141,7 +141,7 @@ export function createIssuing({
       };
       const aside: NonNullable<ActivityEvent['aside']> = {};
       const event = { action: 'login', collection: 'users', item: user.id, aside } as const;
-      const principal = await activity.recordAlong(executor, { userId: user.id, client }, [event], async (rows) => {
+      const principal = await activity.recordWith(executor, { userId: user.id, client }, [event], async (rows) => {
         const all = { ...session, activity: rows };
         const begun = await recordLogin(executor, user, { newPassword, counted }, all, now);
         aside.isUnfamiliar = begun?.isUnfamiliar === true;
@@ -150,7 +150,7 @@ export function createIssuing({
       return principal && issue(mode, principal, position, refreshToken, client);
     },
 
-    next: ({ id, generation }, mode) => place(id, generation + 1, mode),
+    next: ({ id, generation }, mode) => positionAt(id, generation + 1, mode),
     issue,
   };
 }

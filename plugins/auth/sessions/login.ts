@@ -8,9 +8,9 @@ import type { Client } from '../../server/client-info.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
-import type { IssuedSession, Issuing } from './issuing.js';
+import type { IssuedSession, SessionIssuer } from './issuing.js';
 
-export interface Login {
+export interface LoginInput {
   email: string;
   password: string;
   /** A one-time password or a recovery code. */
@@ -22,19 +22,22 @@ export interface Login {
  * Logs in with a password, and creates a session.
  * @throws {ApiError} INVALID_CREDENTIALS, identical for every reason; INVALID_OTP; REQUESTS_EXCEEDED; SERVICE_UNAVAILABLE
  */
-export type LogIn = (login: Login, client: Client) => Promise<IssuedSession>;
+export type LogIn = (login: LoginInput, client: Client) => Promise<IssuedSession>;
 
 export function createLogin(deps: {
   db: Executor;
   passwords: Pick<Passwords, 'hash' | 'isOutdated' | 'requireRoom'>;
   passwordChecks: Pick<PasswordChecks, 'attempt'>;
   secondFactor: Pick<SecondFactor, 'require' | 'use'>;
-  begin: Issuing['begin'];
+  begin: SessionIssuer['begin'];
 }): LogIn {
   const { db, passwords, passwordChecks, secondFactor, begin } = deps;
 
   /** @returns undefined if the user was changed while the password was being checked */
-  const attemptLogin = ({ email, password, otp, mode }: Login, client: Client): Promise<IssuedSession | undefined> =>
+  const attemptLogin = (
+    { email, password, otp, mode }: LoginInput,
+    client: Client,
+  ): Promise<IssuedSession | undefined> =>
     passwordChecks.attempt(email, { userId: null, client }, async (attempt) => {
       const { user, attempts: state } = await findLoginCandidate(db, email, client.network, attempt.keys);
       const canUsePassword = user?.status === 'active' && user.provider === 'default';

@@ -9,7 +9,7 @@ import type { Client } from '../../server/client-info.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
 import type { PasskeyProofs } from '../webauthn/proofs.js';
-import type { IssuedSession, Issuing } from './issuing.js';
+import type { IssuedSession, SessionIssuer } from './issuing.js';
 
 export interface PasskeyLogin {
   credential: PasskeyCredential;
@@ -20,7 +20,7 @@ export interface PasskeyLogin {
 
 /**
  * Logs in with a passkey, and creates a session. If the authenticator verified the user, this counts as two factors. A signature
- * cannot be guessed, so a wrong one counts only for the client's address, and a lock of the account does not apply.
+ * cannot be guessed, so a wrong one counts only against the client's address, and an account lock does not apply.
  * @throws {ApiError} INVALID_CREDENTIALS, identical for every reason; INVALID_OTP, after which the same credential can be sent again;
  *   REQUESTS_EXCEEDED
  */
@@ -31,7 +31,7 @@ export function createPasskeyLogin(deps: {
   passkeyProofs: PasskeyProofs;
   secondFactor: Pick<SecondFactor, 'require' | 'use'>;
   rateLimits: Pick<RateLimits, 'countLogin'>;
-  begin: Issuing['begin'];
+  begin: SessionIssuer['begin'];
 }): LogInWithPasskey {
   const { db, passkeyProofs, secondFactor, rateLimits, begin } = deps;
 

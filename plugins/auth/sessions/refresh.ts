@@ -3,14 +3,14 @@ import { advanceSession, findRefreshableSession } from '../../../db/queries/acce
 import { deleteSession } from '../../../db/queries/auth/sessions.js';
 import { ApiError, unavailable } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
-import { shiftOf } from '../../platform/clock.js';
+import { clockOffset } from '../../platform/clock.js';
 import { within } from '../../platform/within.js';
 import type { Client } from '../../server/client-info.js';
 import { toApiError } from '../../server/errors.js';
 import { hashToken } from '../../tokens/refresh-tokens.js';
 import { type Arrivals, refreshLimits } from './arrivals.js';
-import type { IssuedSession, Issuing, IssuingDependencies } from './issuing.js';
-import { standingOf } from './standing.js';
+import type { IssuedSession, IssuingDependencies, SessionIssuer } from './issuing.js';
+import { tokenStatusOf } from './standing.js';
 
 /** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
 export interface SessionCredential {
@@ -35,8 +35,8 @@ export interface SessionRefresh {
 interface Dependencies
   extends Pick<IssuingDependencies, 'accessTokens' | 'refreshTokens' | 'clock' | 'lifetimes' | 'activity'> {
   db: Executor;
-  issuing: Pick<Issuing, 'next' | 'issue'>;
-  arrivals: Pick<Arrivals, 'of' | 'noteUnavailable'>;
+  issuing: Pick<SessionIssuer, 'next' | 'issue'>;
+  arrivals: Pick<Arrivals, 'effectiveArrival' | 'noteUnavailable'>;
   onUse(userId: string): void;
   onReuse(session: { id: string; client: Client }): void;
 }
@@ -101,9 +101,12 @@ export function createRefresh(deps: Dependencies): SessionRefresh {
   const findStanding = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
     const found = await findRefreshableSession(db, id);
     if (!found || (found.token_hash === null) !== (tokenHash === null)) return undefined;
-    const waited = performance.now() - arrivals.of(id, arrived);
+    const waited = performance.now() - arrivals.effectiveArrival(id, arrived);
     const { gracePeriod } = lifetimes;
-    return { found, standing: standingOf(generation, found.session, { waited, shift: shiftOf(clock), gracePeriod }) };
+    return {
+      found,
+      standing: tokenStatusOf(generation, found.session, { waited, shift: clockOffset(clock), gracePeriod }),
+    };
   };
 
   /** Exchanges one token. @returns the new session tokens, or the reason for the refusal */
@@ -117,7 +120,7 @@ export function createRefresh(deps: Dependencies): SessionRefresh {
     const { generation, refreshToken, expiresAt } = next(presented, mode);
     const { ip, userAgent } = client;
     const place = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt, ip, userAgent };
-    const times = { now: clock(), shift: shiftOf(clock), maxAge: lifetimes.session };
+    const times = { now: clock(), shift: clockOffset(clock), maxAge: lifetimes.session };
     const outcome = await advanceSession(db, presented, place, times);
     if (outcome.principal) {
       deps.onUse(outcome.principal.id);

@@ -1,5 +1,5 @@
 /** The standing of a token in its session. */
-export type Standing =
+export type TokenStatus =
   /** The session's current token. */
   | 'current'
   /** The token that the current one replaced, within the grace period: equivalent to the current one. */
@@ -16,17 +16,17 @@ export type Standing =
  * does not count against the client. No clocks of different machines are compared. The database measures how long ago the
  * replacement was when it reads the row, by its own clock, which also wrote `replaced_at`. The instance measures how long the
  * request has been waiting, which is at least as long as it had waited when the row was read. So the difference is at most the
- * age of the replacement when the request arrived. Tests that move `app.clock` write the difference into `replaced_at`; `shift`
- * takes it out again, and is 0 otherwise.
+ * age of the replacement when the request arrived. Tests that move `app.clock` move `replaced_at` by the same amount; `shift`
+ * compensates for this, and is 0 otherwise.
  */
-export function standingOf(
+export function tokenStatusOf(
   generation: number,
   session: { generation: number; replaced_ago: number | null },
   { waited, shift, gracePeriod }: { waited: number; shift: number; gracePeriod: number },
-): Standing {
+): TokenStatus {
   if (generation > session.generation) return 'unknown';
   if (generation === session.generation) return 'current';
-  // Negative after the database's clock was set back. The age is unknown then, but only for as long as the clock was set back.
+  // Negative after the database's clock was set back. The age is then unknown, but only until the clock has caught up.
   const ago = session.replaced_ago === null ? Number.POSITIVE_INFINITY : Math.abs(session.replaced_ago + shift);
   if (ago - waited > gracePeriod) return 'reused';
   return generation === session.generation - 1 ? 'replaced' : 'older';

@@ -13,7 +13,7 @@ declare module 'fastify' {
      */
     sessionCredential(body: { refresh_token?: string; mode?: SessionMode }): SessionCredential;
     /** Sets the cookies that the mode of the session requires, and returns the tokens for the body. */
-    deliver(session: IssuedSession): SessionTokens;
+    sendTokens(session: IssuedSession): SessionTokens;
     /** Clears the session and refresh cookies that came with the request. */
     clearReceivedCookies(): void;
   }
@@ -42,7 +42,7 @@ export const tokenTransportPlugin = plugin(
     });
 
     app.decorateReply(
-      'deliver',
+      'sendTokens',
       function (this: FastifyReply, { mode, accessToken, refreshToken, expires, sessionExpires }: IssuedSession) {
         if (mode === 'session') {
           this.setSessionCookie(accessToken, sessionExpires);

@@ -12,13 +12,13 @@ import type { OwnCredentials, OwnPassword } from './own-password.js';
 import type { StepUp } from './service.js';
 
 /** The credentials with which a user proves their identity. */
-export interface Proof {
+export interface IdentityProof {
   password?: string | undefined;
   /** A one-time password or a recovery code. */
   otp?: string | undefined;
   /** A code from an email, for users who have neither a password nor a passkey. */
   code?: string | undefined;
-  /** A response of a passkey to a challenge for signing in. */
+  /** A passkey's response to a challenge for signing in. */
   credential?: PasskeyCredential | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Proof {
  * Each credential in the request is checked, and counted like a login attempt.
  * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
  */
-export type Reauthenticate = (caller: Principal, proof: Proof) => Promise<void>;
+export type Reauthenticate = (caller: Principal, proof: IdentityProof) => Promise<void>;
 
 export function createReauthenticate(deps: {
   db: Executor;

@@ -35,10 +35,10 @@ export interface StepUp {
    * For operations of administrators on other users. Static tokens are accepted, within the rights of their users.
    * @throws {ApiError} REAUTHENTICATION_REQUIRED
    */
-  requireFreshOfAdministrator(caller: Caller, executor?: Executor): Promise<void>;
+  requireFreshAdministrator(caller: Caller, executor?: Executor): Promise<void>;
   /** The ways in which a user can prove their identity. @throws {ApiError} INVALID_CREDENTIALS when the user no longer exists */
   methodsOf(userId: string, executor?: Executor): Promise<ProofMethod[]>;
-  /** Whether {@link requireFreshOfAdministrator} would reject this caller. Runs no database query. */
+  /** Whether {@link requireFreshAdministrator} would reject this caller. Runs no database query. */
   isStale(caller: Caller): boolean;
   /**
    * Makes the caller's session fresh, because they have just proved their identity.
@@ -113,7 +113,7 @@ export function createStepUp(deps: {
       if (user.tfaSecret !== null && !isFresh(caller)) throw await refusal(db, caller.userId);
     },
 
-    requireFreshOfAdministrator: async (caller, executor = db) => {
+    requireFreshAdministrator: async (caller, executor = db) => {
       if (isStale(caller)) throw await refusal(executor, caller.userId);
     },
 

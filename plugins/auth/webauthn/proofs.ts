@@ -5,7 +5,7 @@ import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Assertion, WebAuthn } from './service.js';
 
-/** A valid signature with a passkey that has not been used yet. */
+/** A valid, unused signature with a passkey. */
 export interface PasskeyProof extends Assertion {
   passkey: string;
 }

@@ -44,7 +44,7 @@ export interface WebAuthn {
   requestOptions(): PasskeyRequestOptions;
   /** @param user the user who adds the passkey */
   verifyRegistration(credential: RegistrationCredential, user: string): Promise<NewCredential | undefined>;
-  /** @param passkey undefined if there is no such passkey, for which the same work is done */
+  /** @param passkey undefined if there is no such passkey; the work is the same */
   verifyAssertion(credential: PasskeyCredential, passkey: StoredPasskey | undefined): Promise<Assertion | undefined>;
 }
 
@@ -54,7 +54,7 @@ const algorithms = [-8, -7, -257];
 /** Characters. What authenticators send is far shorter. The limits keep hostile input from reaching the parsers. */
 const maxLengths = { id: 1364, clientData: 8192, attestation: 65_536, authenticatorData: 16_384, signature: 4096 };
 
-/** Bytes. The public key of RSA with 8192 bits is shorter. */
+/** Bytes. An RSA public key with 8192 bits is shorter. */
 const maxKeyLength = 1100;
 
 /** A passkey that no one has, so that the response for an unknown credential takes the same work. */
@@ -76,7 +76,7 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
   const origins = [...deps.origins];
   const decoy = createDecoy();
 
-  /** The challenge in the client data; undefined if it is not one of this service, or the page was in a frame of another site. */
+  /** The challenge in the client data; undefined if this service did not issue it, or the page was in a frame of another site. */
   const challengeIn = (
     clientDataJSON: string,
     user: string | null,
@@ -135,7 +135,7 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
           credentialId: id,
           publicKey: Buffer.from(info.credential.publicKey).toString('base64url'),
           counter: info.credential.counter,
-          transports: knownTransports(transports),
+          transports: wellFormedTransports(transports),
           isBackupEligible: info.credentialDeviceType === 'multiDevice',
           isBackedUp: info.credentialBackedUp,
           aaguid: info.aaguid,
@@ -196,7 +196,7 @@ async function attempt<T>(work: () => Promise<T | undefined>): Promise<T | undef
 const handleOf = (user: string): string => Buffer.from(user.replaceAll('-', ''), 'hex').toString('base64url');
 
 /**
- * Replaces a statement with certificates by an empty one (format `none`). The service requests no attestation and trusts no
+ * Replaces a statement that contains certificates with an empty one (format `none`). The service requests no attestation and trusts no
  * manufacturer, so certificates prove nothing to it, but the library would download the revocation lists that they name.
  * @returns undefined if the format is unknown
  */
@@ -216,6 +216,6 @@ async function withoutCertificates(attestationObject: string): Promise<string | 
   return isoBase64URL.fromBuffer(isoCBOR.encode(bare as Parameters<typeof isoCBOR.encode>[0]));
 }
 
-/** Browsers read them back, and ignore those that they do not know. */
-const knownTransports = (transports: readonly string[]): string[] =>
+/** The well-formed transports. Browsers read them back, and ignore those that they do not know. */
+const wellFormedTransports = (transports: readonly string[]): string[] =>
   [...new Set(transports)].filter((transport) => /^[a-z-]{1,32}$/.test(transport)).slice(0, 8);

@@ -26,15 +26,15 @@ export function createMailbox({ db, access }: { db: Executor; access: MailboxAcc
     find: (id) => readKeptMail(db, id),
     page: (mails, open) =>
       engine.renderFile('mailbox.html.liquid', {
-        mails: mails.map(shown),
-        open: open ? { ...shown(open), text: open.text, link: linkOf(open.text) } : null,
+        mails: mails.map(toView),
+        open: open ? { ...toView(open), text: open.text, link: linkOf(open.text) } : null,
       }),
     access,
     style: readFileSync(`${folder}/mailbox.css`, 'utf8'),
   };
 }
 
-const shown = ({ id, to, subject, sentAt }: KeptMail) => ({
+const toView = ({ id, to, subject, sentAt }: KeptMail) => ({
   id,
   to,
   subject,

@@ -5,24 +5,24 @@ import type { Origin } from '../../server/client-info.js';
 import type { SecurityChange } from '../jobs.js';
 
 /** Derives the changes to a user's credentials from an event, and from the account before and after it. */
-type Reading = (event: ActivityEvent, former: AccountState, now: AccountState) => readonly SecurityChange[];
+type ChangeReader = (event: ActivityEvent, former: AccountState, now: AccountState) => readonly SecurityChange[];
 
 const always =
-  (change: SecurityChange): Reading =>
+  (change: SecurityChange): ChangeReader =>
   () => [change];
 
 /** Reads the changes from the credential fields. A field that was written does not always have a new value. */
-const readFields: Reading = ({ changed = [] }, former, now) => {
-  const isMoved = former.provider !== now.provider || former.externalIdentifier !== now.externalIdentifier;
+const readFields: ChangeReader = ({ changed = [] }, former, now) => {
+  const hasNewIdentity = former.provider !== now.provider || former.externalIdentifier !== now.externalIdentifier;
   return [
     ...(changed.includes('password') ? (['password_changed'] as const) : []),
     ...(former.email?.toLowerCase() === now.email?.toLowerCase() ? [] : (['email_changed'] as const)),
     ...(changed.includes('token') && now.hasToken ? (['token_set'] as const) : []),
-    ...(isMoved ? (['provider_changed'] as const) : []),
+    ...(hasNewIdentity ? (['provider_changed'] as const) : []),
   ];
 };
 
-const readings: Partial<Record<ActivityAction, Reading>> = {
+const readings: Partial<Record<ActivityAction, ChangeReader>> = {
   password_reset: always('password_changed'),
   password_change: readFields,
   update: readFields,
@@ -51,4 +51,4 @@ export function userOf({ collection, item, changed, aside }: ActivityEvent, orig
   return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
 }
 
-export const changesOf: Reading = (event, former, now) => readings[event.action]?.(event, former, now) ?? [];
+export const changesOf: ChangeReader = (event, former, now) => readings[event.action]?.(event, former, now) ?? [];

@@ -61,7 +61,7 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
     };
   };
 
-  const tell = async (tx: Executor, origin: Origin, byUser: ReadonlyMap<string, readonly ActivityEvent[]>) => {
+  const notifyUsers = async (tx: Executor, origin: Origin, byUser: ReadonlyMap<string, readonly ActivityEvent[]>) => {
     const states = await readAccountStates(tx, [...byUser.keys()]);
     const jobs = await Promise.all(states.map((now) => noticeOf(origin, now, byUser.get(now.id) ?? [])));
     await mail.enqueueAll(
@@ -76,6 +76,6 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
       const user = userOf(event, origin);
       if (user !== undefined) byUser.set(user, [...(byUser.get(user) ?? []), event]);
     }
-    if (byUser.size > 0) await tell(tx, origin, byUser);
+    if (byUser.size > 0) await notifyUsers(tx, origin, byUser);
   };
 }

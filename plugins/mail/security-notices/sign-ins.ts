@@ -9,8 +9,8 @@ import type { Mail } from '../index.js';
 type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';
 
 /**
- * Notifies users of suspicious sign-ins: from a new network or with a new device, with a wrong code after the correct password, and of
- * many failed ones. Attackers can cause these emails, so a user gets at most one of each kind per hour (`mayAlert`).
+ * Notifies users of sign-ins from a new network or with a new device, of wrong codes after the correct password, and of many failed
+ * sign-ins. Attackers can cause these emails, so a user gets at most one of each kind per hour (`mayAlert`).
  */
 export function notifyOfSignIns(deps: {
   db: Executor;
@@ -22,8 +22,8 @@ export function notifyOfSignIns(deps: {
 }): void {
   const { db, clock, mail, activity, notMeUrl } = deps;
 
-  /** @param user null if there is no such user. The same work is done then, so that its time does not reveal it. */
-  const raise = (tx: Executor, alert: Alert, user: string | null, client: Client): Promise<void> =>
+  /** @param user null if there is no such user. The same work is done then, so that the time does not reveal this. */
+  const sendAlert = (tx: Executor, alert: Alert, user: string | null, client: Client): Promise<void> =>
     mail.enqueue(tx, {
       kind: 'notice',
       user: user ?? randomUUID(),
@@ -39,8 +39,8 @@ export function notifyOfSignIns(deps: {
   const onRecord: ActivityListener = async (tx, { client }, events) => {
     for (const { action, item, aside } of events) {
       const user = typeof item === 'string' ? item : null;
-      if (action === 'lock') await raise(tx, 'failed_logins', user, client);
-      else if (aside?.isUnfamiliar) await raise(tx, 'new_sign_in', user, client);
+      if (action === 'lock') await sendAlert(tx, 'failed_logins', user, client);
+      else if (aside?.isUnfamiliar) await sendAlert(tx, 'new_sign_in', user, client);
     }
   };
   activity.onRecord(new Set(['lock', 'login']), onRecord);
@@ -48,6 +48,6 @@ export function notifyOfSignIns(deps: {
   activity.onRefusal(async ({ client }, { action, item }, code, reason) => {
     // A code is checked only after the password, or what replaces it, was correct.
     const isWrongCode = action === 'login' && code === 'INVALID_OTP' && reason === 'wrong_code';
-    if (isWrongCode && typeof item === 'string') await raise(db, 'wrong_code', item, client);
+    if (isWrongCode && typeof item === 'string') await sendAlert(db, 'wrong_code', item, client);
   });
 }

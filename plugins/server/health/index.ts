@@ -27,7 +27,7 @@ export const healthPlugin = plugin<{ version: string }>(
     app.decorate('serviceVersion', version);
     app.decorate('health', health);
     if (config.METRICS_TOKEN === undefined) return;
-    // Not with `onListen`, whose hooks run one after another: until the first check, there is no result to report.
+    // Not in `onListen`, whose hooks run one after another and would delay the first check. Before it, there is no result to report.
     app.addHook('onReady', async () => void health.check());
     app.every(checkInterval, health.check, 'the health could not be checked');
   },

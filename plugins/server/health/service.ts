@@ -16,7 +16,7 @@ export interface HealthChecks {
   check(): Promise<HealthReport>;
   /**
    * The result of the last check, without a new one. A component that has not responded for a second counts as unavailable. Before
-   * the first result, every component counts as available, because the start has just used it.
+   * the first result, every component counts as available, because the service has just used it to start.
    */
   latest(): HealthReport;
   /** Whether the last check of a component succeeded; undefined if there is no such component. */
@@ -29,7 +29,7 @@ export interface HealthChecks {
 
 const checkTimeoutMs = 2_000;
 const maxSilenceMs = 1_000;
-const freshFor = 1_000;
+const cacheMs = 1_000;
 
 export function createHealthChecks(deps: {
   db: Executor;
@@ -70,7 +70,7 @@ export function createHealthChecks(deps: {
       checking = Promise.all([database.run(), shared?.run()])
         .then(report)
         .finally(() => {
-          freshUntil = performance.now() + freshFor;
+          freshUntil = performance.now() + cacheMs;
         });
     }
     return checking;
@@ -93,7 +93,7 @@ export function createHealthChecks(deps: {
   };
 }
 
-/** One component. */
+/** The check of one component. */
 interface Check {
   /** Checks the component. Never fails. */
   run(): Promise<void>;
@@ -113,7 +113,7 @@ function createCheck(
     run: async () => {
       const start = performance.now();
       begun = start;
-      const status = await isDoneInTime(work);
+      const status = await runCheck(work);
       begun = undefined;
       if (status !== latest.status) onChange(status);
       latest = { status, latency_ms: elapsed(start) };
@@ -124,7 +124,7 @@ function createCheck(
 }
 
 /** `error` if the work fails or takes longer than `checkTimeoutMs`. */
-async function isDoneInTime(work: () => Promise<unknown>): Promise<CheckResult['status']> {
+async function runCheck(work: () => Promise<unknown>): Promise<CheckResult['status']> {
   try {
     await within(checkTimeoutMs, work(), () => new Error('The check took too long.'));
     return 'ok';

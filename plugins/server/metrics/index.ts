@@ -60,14 +60,14 @@ export const metricsPlugin = plugin(
         return metrics.text();
       },
     });
-    app.activity.onOutcome(metrics.happened);
-    outages.onOutage(metrics.unavailable);
-    app.onRefusedConnection(metrics.refusedConnection);
+    app.activity.onOutcome(metrics.recordEvent);
+    outages.onOutage(metrics.recordOutage);
+    app.onRefusedConnection(metrics.recordRefusedConnection);
     app.addHook('onResponse', async (request, reply) => {
       const { method, routeOptions, is404 } = request;
       // The pattern, never the path: paths contain IDs, and would create an unlimited number of labels.
       const route = is404 ? 'none' : (routeOptions.url ?? 'none');
-      metrics.answered({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000);
+      metrics.recordResponse({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000);
     });
     app.addHook('onClose', () => metrics.stop());
   },

@@ -11,7 +11,7 @@ export interface Load {
 export interface QueuedMails {
   /** The number in each state. Sent emails are not counted, because they are deleted. */
   states: Readonly<Record<string, number>>;
-  /** When the oldest email was queued that is still to be sent; null without any. */
+  /** When the oldest unsent email was queued; null if there is none. */
   oldest: Date | null;
 }
 
@@ -29,19 +29,19 @@ export interface Sources {
   mails(): QueuedMails | undefined;
   /** When the current key began to sign access tokens; undefined if it is derived from SECRET. */
   signingKey(): { algorithm: string; signsFrom: Date } | undefined;
-  /** The actions of users, each with the outcomes that it can have. */
+  /** Every user action, paired with each outcome that it can have. */
   outcomes(): Iterable<readonly [action: string, outcome: string]>;
 }
 
 export interface Metrics {
   /** @param seconds from the arrival of the request to the last byte of the response */
-  answered(labels: { method: string; route: string; status: number }, seconds: number): void;
+  recordResponse(labels: { method: string; route: string; status: number }, seconds: number): void;
   /** Counts an action of a user, such as a login, or its refusal. @param outcome `success`, or the error code */
-  happened(action: string, outcome: string): void;
+  recordEvent(action: string, outcome: string): void;
   /** Counts a request that failed because a component is unavailable. */
-  unavailable(outage: Outage): void;
+  recordOutage(outage: Outage): void;
   /** Counts connections that were closed because the process has too few file descriptors. */
-  refusedConnection(): void;
+  recordRefusedConnection(): void;
   /** All metrics in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -51,7 +51,7 @@ export interface Metrics {
 /** Seconds. The range covers everything from a read without a database query to a login with a full queue. */
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Gauges of the library whose names are reserved for counters, which the tools of Prometheus report as faults. */
+/** Gauges of the library with names that are reserved for counters. Prometheus tools report these names as faults. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createMetrics(sources: Sources): Metrics {
@@ -180,10 +180,10 @@ export function createMetrics(sources: Sources): Metrics {
   });
 
   return {
-    answered: (labels, seconds) => requests.observe(labels, seconds),
-    happened: (action, outcome) => events.inc({ action, outcome }),
-    unavailable: ({ reason }) => unavailable.inc({ reason }),
-    refusedConnection: () => refused.inc(),
+    recordResponse: (labels, seconds) => requests.observe(labels, seconds),
+    recordEvent: (action, outcome) => events.inc({ action, outcome }),
+    recordOutage: ({ reason }) => unavailable.inc({ reason }),
+    recordRefusedConnection: () => refused.inc(),
     text: () => {
       startOutcomes();
       return registry.metrics();

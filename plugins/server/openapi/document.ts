@@ -44,7 +44,7 @@ export function completeDocument<T extends object>(document: T): T {
   const copy = JSON.parse(JSON.stringify(document)) as T & Document;
   copy.components.headers = headers;
   for (const schema of objectsIn(copy)) mergeConstants(schema);
-  for (const [url, path] of Object.entries(copy.paths)) nameSearch(url, path, copy);
+  for (const [url, path] of Object.entries(copy.paths)) moveSearchToExtension(url, path, copy);
   for (const operation of Object.values(copy.paths).flatMap((path) => Object.values(path))) {
     for (const parameter of operation.parameters ?? []) describeParameter(parameter, copy);
     if (operation.requestBody) operation.requestBody.required = needsBody(operation.requestBody, copy);
@@ -56,7 +56,7 @@ export function completeDocument<T extends object>(document: T): T {
 }
 
 function addHeaders({ responses, security = [] }: Operation): void {
-  // A failed login by provider always clears its cookies.
+  // A failed provider login always clears its cookies.
   const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
   // Operations without credentials accept requests with an invalid cookie, and clear it.
   const isPublic = !security.some((way) => 'bearer' in way);
@@ -80,7 +80,7 @@ function retryAfterOf({ content = {} }: Response): keyof typeof headers {
   return isAlone ? 'RetryAfter' : 'RetryAfterIfUnavailable';
 }
 
-/** Merges one schema per constant into a single enum, which client generators handle best. */
+/** Merges schemas that each contain one constant into a single enum, which client generators handle best. */
 function mergeConstants(schema: Schema): void {
   const constants = schema.anyOf?.filter((part) => part.enum && part.type === 'string') ?? [];
   if (constants.length < 2) return;
@@ -97,10 +97,10 @@ function mergeConstants(schema: Schema): void {
 }
 
 /**
- * OpenAPI 3.1 does not support the method SEARCH, so these operations go into an extension. References do not show extensions, so
- * the description of the same operation with GET shows how to use it.
+ * OpenAPI 3.1 does not support the method SEARCH, so these operations go into an extension. API reference pages do not show
+ * extensions, so the description of the same operation with GET shows how to use it.
  */
-function nameSearch(url: string, path: PathItem, document: Document): void {
+function moveSearchToExtension(url: string, path: PathItem, document: Document): void {
   const { search, get } = path;
   if (!search) return;
   delete path.search;

@@ -2,7 +2,7 @@ import { type Document, type Parameter, resolve } from './types.js';
 
 /**
  * Describes how clients must encode a query parameter. Objects are text that contains JSON, because OpenAPI has no style for nested
- * objects (`deepObject` covers only flat ones), and because generated clients do not serialize the parameters of a media type
+ * objects (`deepObject` covers only flat ones), and because generated clients do not serialize parameters that have a media type
  * (`content`). Lists are repeated parameters, the default of OpenAPI and of generated clients. The server also accepts brackets and CSV.
  */
 export function describeParameter(parameter: Parameter, document: Document): void {

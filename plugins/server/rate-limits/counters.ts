@@ -15,7 +15,7 @@ export interface Count {
 export type Counters = (kind: string, key: string, window: number) => Promise<Count>;
 
 /** Counts in memory. If a kind has more keys than `capacity`, the least recently counted ones are dropped. */
-export function createOwnCounters(clock: Clock, capacity = 20_000): Counters {
+export function createMemoryCounters(clock: Clock, capacity = 20_000): Counters {
   const kinds = new Map<string, Map<string, { current: number; end: number }>>();
 
   return async (kind, key, window) => {
@@ -55,14 +55,14 @@ const script = `
   end
   return { current, ttl }`;
 
-/** Milliseconds. Longer than a response takes in a local network, but too short for users to notice. */
+/** Milliseconds. Longer than a response takes on a local network, but too short for users to notice. */
 const redisTimeoutMs = 150;
 
 /** Counts in Redis, for all instances together. */
 export function createSharedCounters(redis: Redis, observe: Observe): Counters {
   return async (kind, key, window) => {
     const ask = () => redis.eval(script, 1, `gatehouse:limit:${kind}:${key}`, window) as Promise<[number, number]>;
-    const [current, ttl] = await observe(evaluation, () => withPatience(ask()));
+    const [current, ttl] = await observe(evaluation, () => withTimeout(ask()));
     return { current, ttl };
   };
 }
@@ -70,7 +70,7 @@ export function createSharedCounters(redis: Redis, observe: Observe): Counters {
 const evaluation = redisCommandOf('EVAL');
 
 /** Rejects if a response takes too long. A response that has arrived, but was not read because this process was busy, is accepted. */
-function withPatience<T>(answer: Promise<T>): Promise<T> {
+function withTimeout<T>(answer: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     // Immediates run after the data that has arrived is read.
     const timer = setTimeout(() => setImmediate(() => reject(new Error('Redis is too slow.'))), redisTimeoutMs);

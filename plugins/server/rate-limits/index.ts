@@ -4,26 +4,26 @@ import plugin from 'fastify-plugin';
 import type { Config } from '../../../schemas/config.js';
 import { networkOf } from '../client-info.js';
 import { requestsExceeded } from '../requests-exceeded.js';
-import { type Counters, createCounters, createOwnCounters, createSharedCounters } from './counters.js';
+import { type Counters, createCounters, createMemoryCounters, createSharedCounters } from './counters.js';
 import { createRateLimits, type RateClass, type RateLimits, type Rules } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     rateLimits: RateLimits;
-    /** Counts a request for its address. @throws {ApiError} REQUESTS_EXCEEDED */
-    requireRequest(request: FastifyRequest): Promise<void>;
+    /** Counts a request against the limit of its address. @throws {ApiError} REQUESTS_EXCEEDED */
+    enforceRequestLimit(request: FastifyRequest): Promise<void>;
   }
   interface FastifyContextConfig {
-    /** The route has its own limit: its valid requests are counted for their address. */
+    /** The route has its own limit for each address, against which its valid requests are counted. */
     rateClass?: RateClass;
   }
 }
 
-/** `app.rateLimits`. Also counts every request for its address, before any other processing. */
+/** `app.rateLimits`. Also counts every request against the limit of its address, before any other processing. */
 export const rateLimitsPlugin = plugin(
   async (app) => {
     const { config, clock, redis, observe } = app;
-    const count = createCounters(redis && createSharedCounters(redis, observe), createOwnCounters(clock));
+    const count = createCounters(redis && createSharedCounters(redis, observe), createMemoryCounters(clock));
     app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
 
     await app.register(rateLimit, {
@@ -36,7 +36,7 @@ export const rateLimitsPlugin = plugin(
       store: storeOver(count),
     });
     const limit = app.createRateLimit();
-    app.decorate('requireRequest', async (request) => {
+    app.decorate('enforceRequestLimit', async (request) => {
       if (!config.RATE_LIMITER_ENABLED) return;
       const counted = await limit(request);
       if (!counted.isAllowed && counted.isExceeded) throw requestsExceeded(counted.max, counted.ttl, clock());
@@ -45,11 +45,11 @@ export const rateLimitsPlugin = plugin(
       const { rateClass } = route.config ?? {};
       if (!rateClass) return;
       const requireWithin = async ({ client }: FastifyRequest) =>
-        app.rateLimits.requireWithin(rateClass, client.network);
+        app.rateLimits.enforceRateLimit(rateClass, client.network);
       route.preHandler = [...[route.preHandler ?? []].flat(), requireWithin];
     });
     app.addHook('onRequest', async (request) => {
-      if (!isProbe(request)) await app.requireRequest(request);
+      if (!isProbe(request)) await app.enforceRequestLimit(request);
     });
   },
   { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis', 'tracing'] },
@@ -79,7 +79,7 @@ const rulesOf = (config: Config): Rules => ({
 const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
 
 /**
- * Whether this is a request of a load balancer, or of a service that verifies tokens. These need a response even if all requests
+ * Whether this is a request from a load balancer, or from a service that verifies tokens. These need a response even if all requests
  * seem to come from one address. They cost no more than a refusal, unless they have a credential, which must be looked up.
  */
 function isProbe({ method, url, headers }: FastifyRequest): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiError } from '../../../schemas/errors.js';
 import type { Clock } from '../../platform/clock.js';
-import { accountKey } from '../../platform/normalize-email.js';
+import { normalizeEmail } from '../../platform/normalize-email.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import type { Count, Counters } from './counters.js';
 
@@ -18,9 +18,9 @@ export type RateClass = 'registration' | 'password check';
 export interface Rules {
   /** Requests to the routes of a class, by address. */
   routes: Record<RateClass, Rule | null>;
-  /** Wrong passwords, and any password for an account that has not logged in from there before: by address, for all accounts. */
+  /** By address, for all accounts together: wrong passwords, and any password for an account that has not logged in from it before. */
   addressLogins: Rule | null;
-  /** Emails that anyone can request: requests by network; emails sent, by kind and network, and by kind and stored address. */
+  /** Emails that anyone can request. Requests are counted by network; sent emails by kind and network, and by kind and stored address. */
   mails: { requests: Rule; fromNetwork: Rule; toMailbox: Rule } | null;
   /** Emails that notify users of their own changes to their account: by mailbox. */
   notices: Rule | null;
@@ -32,21 +32,21 @@ export interface Rules {
 
 export interface RateLimits {
   /** Counts a request to a route of this class. @throws {ApiError} REQUESTS_EXCEEDED */
-  requireWithin(rateClass: RateClass, network: string): Promise<void>;
+  enforceRateLimit(rateClass: RateClass, network: string): Promise<void>;
   /**
-   * Counts a login attempt for its address.
+   * Counts a login attempt against the limit of its address.
    * @returns REQUESTS_EXCEEDED, identical for every attempt from this address, once there are too many; otherwise null
    */
   countLogin(network: string): Promise<ApiError | null>;
   /**
-   * Counts a request for an email, and says whether it is within the limit of its network. After that, accept requests only for
+   * Counts a request for an email, and says whether it is within the limit of its network. Beyond the limit, accept requests only for
    * users who have logged in from there (`logsInFrom`), so that an attacker on the same network does not block the owner.
    */
   mayRequestMail(network: string): Promise<boolean>;
   /**
-   * Counts an email that is about to be sent because anyone can request it, and says whether it may be sent.
+   * Counts an email of a kind that anyone can request, before it is sent, and says whether it may be sent.
    * @param mail.to the stored address
-   * @param mail.network who requested it; null: the user has logged in from there, and the limit of the network does not apply
+   * @param mail.network the network of the requester; null if the user has logged in from it, so that its limit does not apply
    */
   maySendMail(mail: { kind: string; to: string; network: string | null }): Promise<boolean>;
   /**
@@ -72,7 +72,7 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
   };
 
   return {
-    requireWithin: async (rateClass, network) => {
+    enforceRateLimit: async (rateClass, network) => {
       const exceeded = await exceededBy(rateClass, network, rules.routes[rateClass]);
       if (exceeded) throw exceeded;
     },
@@ -114,5 +114,5 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
 
 const isExceeded = ({ current }: Count, { points }: Rule): boolean => current > points;
 
-/** A stored address in any letter case. Hashed: Redis keeps no addresses. */
-const addressKey = (email: string): string => createHash('sha256').update(accountKey(email)).digest('base64url');
+/** The key of a stored address, the same in any letter case. It is hashed, so that Redis contains no addresses. */
+const addressKey = (email: string): string => createHash('sha256').update(normalizeEmail(email)).digest('base64url');

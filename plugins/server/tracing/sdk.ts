@@ -20,7 +20,7 @@ import type { Operation } from '../../platform/traced-operations.js';
 import type { RequestTrace, Tracing } from './service.js';
 
 /**
- * The only module that loads and uses the SDK. Of the SDK's variables, only those for the destination and the sampling
+ * The only module that loads and uses the SDK. Of the SDK's variables, only those for the destination and for sampling
  * have an effect. The SDK is not registered globally.
  */
 
@@ -49,7 +49,7 @@ export interface SdkOptions {
   onOutage(reason: string): void;
 }
 
-/** @returns also the faults in the variables. A fault does not disable tracing; the SDK ignores the variable */
+/** @returns the tracing, and the faults in the variables. A fault does not disable tracing; the SDK ignores the variable */
 export function createTracing({ version, protocol, onOutage }: SdkOptions): { tracing: Tracing; faults: string[] } {
   const faults: string[] = [];
   const addFault = (message: string) => void faults.push(message);

@@ -29,7 +29,7 @@ export const signingKeysPlugin = plugin(
       clock,
       store,
       algorithm: config.ACCESS_TOKEN_ALGORITHM,
-      onMade: (key) => log.info(key, 'an access token key was created'),
+      onCreated: (key) => log.info(key, 'an access token key was created'),
     });
     await keys.reload();
     await store.reseal(db);

@@ -28,7 +28,7 @@ export async function addFirstKey(
   now: Date,
 ): Promise<CreatedKey | undefined> {
   return db.transaction(async (tx) => {
-    const keys = await store.readAlone(tx);
+    const keys = await store.readForUpdate(tx);
     if (keys.some((key) => key.algorithm === algorithm)) return undefined;
     return add(tx, store, algorithm, keys.length === 0 ? now : after(now, leadTime), now);
   });
@@ -47,7 +47,7 @@ export async function rotate(
   lead = leadTime,
 ): Promise<CreatedKey & { isAlreadyScheduled: boolean }> {
   return db.transaction(async (tx) => {
-    const keys = await store.readAlone(tx);
+    const keys = await store.readForUpdate(tx);
     const next = keys.find((key) => key.algorithm === algorithm && key.signsFrom > now);
     if (next) return { kid: next.kid, algorithm, signsFrom: next.signsFrom, isAlreadyScheduled: true };
     return { ...(await add(tx, store, algorithm, after(now, lead), now)), isAlreadyScheduled: false };
@@ -62,7 +62,7 @@ export async function revoke(
   now: Date,
 ): Promise<{ removed: string[]; made: CreatedKey | undefined }> {
   return db.transaction(async (tx) => {
-    await store.readAlone(tx);
+    await store.readForUpdate(tx);
     const removed = await store.remove(tx);
     return { removed, made: algorithm === 'HS256' ? undefined : await add(tx, store, algorithm, now, now) };
   });

@@ -31,9 +31,9 @@ export function createSigningKeys(deps: {
   clock: Clock;
   store: KeyStore;
   algorithm: Config['ACCESS_TOKEN_ALGORITHM'];
-  onMade(key: { kid: string; algorithm: string; signsFrom: Date }): void;
+  onCreated(key: { kid: string; algorithm: string; signsFrom: Date }): void;
 }): SigningKeys {
-  const { db, clock, store, algorithm, onMade } = deps;
+  const { db, clock, store, algorithm, onCreated: onMade } = deps;
   let keys: readonly SigningKey[] = [];
   let reading: Promise<void> = Promise.resolve();
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -59,7 +59,7 @@ export function createSigningKeys(deps: {
     }
     keys = found;
     const key = signer();
-    if (key) await store.keep(db, key, clock());
+    if (key) await store.extend(db, key, clock());
   };
 
   /** Reloads run one at a time, so that a slow one cannot overwrite the result of a later one. */
@@ -68,8 +68,8 @@ export function createSigningKeys(deps: {
     return reading;
   };
 
-  /** Schedules a reload. All callers until it starts share its result. */
-  const ask = (): Promise<void> => {
+  /** Schedules a reload. All callers that arrive before it starts share its result. */
+  const requestReload = (): Promise<void> => {
     asking ??= (async () => {
       await sleep(Math.max(0, askedAt + minPauseMs - performance.now()));
       asking = undefined;
@@ -88,7 +88,7 @@ export function createSigningKeys(deps: {
     find: async (kid) => {
       const key = known(kid);
       if (key) return key;
-      await ask();
+      await requestReload();
       return known(kid);
     },
 

@@ -17,7 +17,7 @@ import { type KeyPair, makeKeyPair, readKeyPair } from './key-pair.js';
 
 /** A key pair with its validity times. */
 export interface SigningKey extends KeyPair {
-  /** From when the key may sign. Until then, it is only published. */
+  /** The time from which the key may sign. Until then, it is only published. */
   signsFrom: Date;
   neededUntil: Date;
 }
@@ -27,14 +27,14 @@ export interface KeyStore {
   /** All keys that can be decrypted, sorted by `signsFrom`, latest first. */
   read(executor: Executor): Promise<SigningKey[]>;
   /** Like `read`, and locks the keys against changes until the transaction ends. */
-  readAlone(tx: Executor): Promise<SigningKey[]>;
+  readForUpdate(tx: Executor): Promise<SigningKey[]>;
   /** Creates a key. @returns its ID */
   add(tx: Executor, algorithm: KeyPairAlgorithm, signsFrom: Date, now: Date): Promise<string>;
   /** Removes all keys, or those that were needed only before `neededBefore`. @returns their IDs */
   remove(tx: Executor, neededBefore?: Date): Promise<string[]>;
   /** Extends `neededUntil` of a key that is still signing. Runs a statement only once an hour. */
-  keep(executor: Executor, key: SigningKey, now: Date): Promise<void>;
-  /** Seals keys that were sealed with a previous SECRET again with the current one. */
+  extend(executor: Executor, key: SigningKey, now: Date): Promise<void>;
+  /** Reseals keys that were sealed with a previous SECRET, using the current one. */
   reseal(executor: Executor): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createKeyStore(deps: {
   const { config, activity, onUnreadable } = deps;
   const box = createSecretBox(keysFor(config, 'signing-key'));
   /** The longest lifetime of a token. Keys must be available for that long, so that the service can report a token as expired. */
-  const absence = Math.max(config.ACCESS_TOKEN_TTL, config.REFRESH_TOKEN_TTL, config.SESSION_COOKIE_TTL);
+  const maxTokenLifetime = Math.max(config.ACCESS_TOKEN_TTL, config.REFRESH_TOKEN_TTL, config.SESSION_COOKIE_TTL);
   /** Cache of decrypted keys, because decrypting a key takes longer than checking that it still exists. */
   let opened = new Map<string, KeyPair>();
   const unreadable = new Set<string>();
@@ -76,14 +76,14 @@ export function createKeyStore(deps: {
   return {
     read,
 
-    readAlone: async (tx) => {
+    readForUpdate: async (tx) => {
       await lockSigningKeys(tx);
       return read(tx);
     },
 
     add: async (tx, algorithm, signsFrom, now) => {
       const { kid, pem } = await makeKeyPair(algorithm);
-      const neededUntil = new Date(signsFrom.getTime() + absence + 2 * hour);
+      const neededUntil = new Date(signsFrom.getTime() + maxTokenLifetime + 2 * hour);
       await insertSigningKey(tx, {
         kid,
         algorithm,
@@ -103,8 +103,8 @@ export function createKeyStore(deps: {
       return removed;
     },
 
-    keep: async (executor, { kid, neededUntil }, now) => {
-      const end = now.getTime() + absence;
+    extend: async (executor, { kid, neededUntil }, now) => {
+      const end = now.getTime() + maxTokenLifetime;
       if (neededUntil.getTime() < end + hour) await keepSigningKey(executor, kid, new Date(end + 2 * hour));
     },
 

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.emailChanges`: changes of the caller's own address, which must be confirmed through an email to the new address. */
+/** `app.emailChanges`: changes to the caller's own address, which must be confirmed through an email to the new address. */
 export const emailChangesPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, activity, config } = app;
@@ -19,7 +19,7 @@ export const emailChangesPlugin = plugin(
       mail,
       linkTokens,
       activity,
-      confirms: config.EMAIL_CHANGE_CONFIRMATION,
+      requiresConfirmation: config.EMAIL_CHANGE_CONFIRMATION,
       lifetime: config.EMAIL_VERIFICATION_TOKEN_TTL,
       urls: {
         confirm: `${config.PUBLIC_URL}/account/confirm-email`,

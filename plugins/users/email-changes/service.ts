@@ -27,7 +27,7 @@ import type { Caller, Principal } from '../../server/caller.js';
 import type { Client } from '../../server/client-info.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 
-/** Changes of the caller's own address. Each must be confirmed with a link in an email to the new address. */
+/** Changes to the caller's own address. Each must be confirmed with a link in an email to the new address. */
 export interface EmailChanges {
   /**
    * Queues a link to the new address and a notice to the old one. The request replaces an earlier one. Nothing here depends on
@@ -55,7 +55,7 @@ export interface EmailChanges {
    * Adds the pending address to the result of an update, if the update requested a change of address.
    * @param key key of the updated user
    */
-  shownIn<Written>(written: Written, caller: Caller, key: string, body: unknown): Promise<Written>;
+  addPendingEmail<Written>(written: Written, caller: Caller, key: string, body: unknown): Promise<Written>;
 }
 
 export function createEmailChanges(deps: {
@@ -65,13 +65,13 @@ export function createEmailChanges(deps: {
   linkTokens: LinkTokens;
   activity: Pick<Activity, 'record'>;
   /** Whether users who change their own address by updating their row must confirm it. */
-  confirms: boolean;
+  requiresConfirmation: boolean;
   /** How long a link can be used, in milliseconds. */
   lifetime: number;
   /** The pages that the links open. */
   urls: { confirm: string; cancel: string };
 }): EmailChanges {
-  const { db, clock, mail, linkTokens, activity, confirms, lifetime, urls } = deps;
+  const { db, clock, mail, linkTokens, activity, requiresConfirmation: confirms, lifetime, urls } = deps;
 
   const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
     ({ action, collection: 'users', item }) as const;
@@ -101,13 +101,14 @@ export function createEmailChanges(deps: {
   };
 
   /** Locks the user of a link, and returns the user and their pending request. */
-  const requireDue = async (
+  const requirePendingChange = async (
     tx: Executor,
     claims: ReturnType<LinkTokens['read']>,
   ): Promise<[Recipient, EmailChange]> => {
     const user = await lockRecipient(tx, claims.id);
     const change = user && (await findEmailChange(tx, user.id));
-    const isDue = user?.status === 'active' && change && linkTokens.isFor(claims, changeStateOf(user, change.id));
+    const isDue =
+      user?.status === 'active' && change && linkTokens.matchesState(claims, changeStateOf(user, change.id));
     if (!isDue) throw new ApiError('FORBIDDEN').concerning(claims.id);
     return [user, change];
   };
@@ -120,7 +121,7 @@ export function createEmailChanges(deps: {
       const claims = linkTokens.read(token, 'email-change');
       try {
         await transact(db, async (tx) => {
-          const [user, { email }] = await requireDue(tx, claims);
+          const [user, { email }] = await requirePendingChange(tx, claims);
           const owner = await findRecipientByEmail(tx, email);
           if (owner && owner.id !== user.id) throw new ApiError('FORBIDDEN').concerning(user.id);
           const [former] = await readAccountStates(tx, [user.id]);
@@ -144,14 +145,14 @@ export function createEmailChanges(deps: {
       const claims = linkTokens.read(token, 'email-change-cancel');
       await transact(db, async (tx) => {
         const user = await lockRecipient(tx, claims.id);
-        if (!user || !linkTokens.isFor(claims, cancelStateOf(user))) {
+        if (!user || !linkTokens.matchesState(claims, cancelStateOf(user))) {
           throw new ApiError('FORBIDDEN').concerning(claims.id);
         }
         await withdraw(tx, user.id, { userId: user.id, client });
       });
     },
 
-    shownIn: async (written, { admin, userId }, key, body) => {
+    addPendingEmail: async (written, { admin, userId }, key, body) => {
       const isAsked = confirms && !admin && userId === key.toLowerCase() && isObject(body) && body.email !== undefined;
       if (!isAsked || !isObject(written) || !isObject(written.data)) return written;
       const change = await findEmailChange(db, userId);

@@ -7,7 +7,7 @@ declare module 'fastify' {
     ownAccount: OwnAccount;
   }
   interface FastifyContextConfig {
-    /** The setting `self_service` switches the route off for everyone except administrators. */
+    /** The setting `self_service` can switch the route off for everyone except administrators. */
     isSelfService?: boolean;
   }
 }

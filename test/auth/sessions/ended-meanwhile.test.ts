@@ -12,7 +12,7 @@ import { refused } from '../../helpers/refusals.js';
 import { everyPermission, policyWith } from '../../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../../helpers/totp.js';
 import { newHolder, newPerson, nextStep, type Person } from '../../helpers/two-factor.js';
-import { createVisitor, passThrough } from '../../helpers/visitor.js';
+import { createVisitor, followRedirect } from '../../helpers/visitor.js';
 import { startWithAdmin } from '../../helpers/writing.js';
 
 /**
@@ -89,7 +89,7 @@ async function linking({ headers }: Person): Promise<Send> {
   server.profile = { id: ++count, name: 'Ada', email: `ada-${count}@example.com` };
   const visitor = createVisitor(service, publicUrl);
   const started = await visitor.send({ method: 'POST', url: '/users/me/identities/alpha', payload: {}, headers });
-  const callback = await passThrough(started.json().data.url);
+  const callback = await followRedirect(started.json().data.url);
   const cookie = await visitor.cookies(callback);
   return () => get(callback.slice(publicUrl.length), { ...headers, cookie });
 }

@@ -19,7 +19,7 @@ export interface HostileAct {
 }
 
 /**
- * How often each kind is sent, counted in rows of requests. Two thirds of the requests do not reach the database, so
+ * How often each kind is sent, counted in batches of requests. Two thirds of the requests do not reach the database, so
  * that a million requests do not take hours: `shallow` requests are anonymous and have a wrong path. One eighth is
  * `drawn` from the document for all kinds of callers, more than half of them with one error. Another eighth consists
  * of such requests with `altered` bytes, which may no longer be HTTP. The rest is malformed, truncated, sent slowly in
@@ -48,7 +48,7 @@ const bytesOf = ({ method, url, headers, payload = '' }: WireRequest): Buffer =>
 const random = (below: number) => Math.floor(Math.random() * below);
 const pick = <T>(values: readonly T[]): T => values[random(values.length)] as T;
 
-const splinters = [
+const byteFragments = [
   '\r\n',
   '\r\n\r\n',
   '\0',
@@ -67,7 +67,7 @@ const splinters = [
   ',',
 ];
 
-const strays = [
+const pathFragments = [
   '%00',
   '%2e%2e/',
   '//',
@@ -99,13 +99,13 @@ const strayHeaders = [
 ];
 
 /** Returns the same request without credentials and with a wrong path. */
-function lost({ method, url, payload }: WireRequest): { method: string; bytes: Buffer } {
+function misdirected({ method, url, payload }: WireRequest): { method: string; bytes: Buffer } {
   const [path = '/', query = ''] = url.split('?');
   const at = 1 + random(path.length);
-  const astray = `${path.slice(0, at)}${pick(strays)}${path.slice(at)}`.slice(0, 2_000);
+  const astray = `${path.slice(0, at)}${pick(pathFragments)}${path.slice(at)}`.slice(0, 2_000);
   const headers = {
     'content-type': pick(['application/json', 'text/plain', 'application/json; charset=x', '/', 'a/b/c']),
-    [pick(strayHeaders)]: pick(splinters).replaceAll(/[\r\n\0]/g, '') || 'x',
+    [pick(strayHeaders)]: pick(byteFragments).replaceAll(/[\r\n\0]/g, '') || 'x',
   };
   const asked = { method, url: `${astray}?${query.slice(0, 2_000)}`, headers };
   return {
@@ -122,8 +122,8 @@ function alter(bytes: Buffer, other: Buffer): Buffer {
     const end = Math.min(changed.length, at + 1 + random(20));
     const [before, part, after] = [changed.subarray(0, at), changed.subarray(at, end), changed.subarray(end)];
     const instead = pick([
-      () => Buffer.from(pick(splinters), 'latin1'),
-      () => Buffer.concat([part, Buffer.from(pick(splinters), 'latin1')]),
+      () => Buffer.from(pick(byteFragments), 'latin1'),
+      () => Buffer.concat([part, Buffer.from(pick(byteFragments), 'latin1')]),
       () => Buffer.alloc(0),
       () => Buffer.from(part.map((byte) => byte ^ (1 << random(8)))),
       () => Buffer.concat([part, part]),
@@ -135,7 +135,7 @@ function alter(bytes: Buffer, other: Buffer): Buffer {
 }
 
 /**
- * Creates requests for one world. They are drawn from the document once and used several times: alone, in rows, and
+ * Creates requests for one world. They are drawn from the document once and used several times: alone, in batches, and
  * with altered bytes.
  */
 export function createHostileActs(
@@ -149,9 +149,9 @@ export function createHostileActs(
     fc.tuple(fc.constantFrom(...callers), fc.gen()).map(([caller, draw]) => {
       const request = drawRequest(draw, known, caller.headers);
       // A single request by an administrator could delete all users, including the one that creates the next world.
-      const isSweeping =
+      const affectsManyItems =
         caller.isAdmin && ['PATCH', 'DELETE'].includes(request.method) && !request.url.slice(1).includes('/');
-      return isSweeping ? { ...request, headers: {} } : request;
+      return affectsManyItems ? { ...request, headers: {} } : request;
     }),
     { numRuns: options.size, seed: options.seed },
   );
@@ -169,15 +169,15 @@ export function createHostileActs(
     ),
   ];
 
-  /** Sends a row of requests in one piece, so that several requests are pending on a connection. */
-  const inRow = (row: readonly { method: string; bytes: Buffer }[]): Sending => ({
+  /** Sends a batch of requests in one piece, so that several requests are pending on a connection. */
+  const pipelined = (row: readonly { method: string; bytes: Buffer }[]): Sending => ({
     pieces: [Buffer.concat(row.map(({ bytes }) => bytes))],
     methods: row.map(({ method }) => method),
     ending: 'answers',
   });
   const acts: Record<keyof typeof shares, () => Sending> = {
-    shallow: () => inRow(Array.from({ length: 1 + random(15) }, () => lost(pick(drawn)))),
-    drawn: () => inRow(Array.from({ length: 1 + random(4) }, () => pick(pool))),
+    shallow: () => pipelined(Array.from({ length: 1 + random(15) }, () => misdirected(pick(drawn)))),
+    drawn: () => pipelined(Array.from({ length: 1 + random(4) }, () => pick(pool))),
     altered: () => ({
       pieces: [alter(pick(pool).bytes, pick(pool).bytes)],
       methods: ['altered'],

@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 /** One recorded request. */
-export interface Noted {
+export interface RecordedRequest {
   what: string;
   status: number;
   /** When the request was sent, by `performance.now()`. */
@@ -20,15 +20,15 @@ export interface Noted {
   retryAfter: string | undefined;
 }
 
-export interface Asking {
+export interface RetryingClient {
   /** All responses so far, in order of arrival. */
-  readonly notes: readonly Noted[];
+  readonly notes: readonly RecordedRequest[];
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
   /**
    * Repeats a request until the response is final, as clients do when there is no response or a response asks them to
    * retry. `isInDoubt` is true if an earlier attempt may have taken effect without a response.
    */
-  insist(
+  requestUntilFinal(
     method: string,
     path: string,
     body?: object,
@@ -42,18 +42,18 @@ const pauseMs = 100;
 const none: Received = { status: 0, headers: {}, text: '' };
 
 /** Whether clients should retry: there was no response, a gateway failed, or the service is unavailable. */
-export const isPassing = (status: number): boolean => [0, 502, 503, 504].includes(status);
+export const isRetryable = (status: number): boolean => [0, 502, 503, 504].includes(status);
 
 /**
  * @param origin the current origin of the service
  * @param from the local address of a request, for a service behind a proxy; if given, each request has its own
  * connection
  */
-export function createAsking(origin: () => string, from?: () => string): Asking {
-  const notes: Noted[] = [];
+export function createAsking(origin: () => string, from?: () => string): RetryingClient {
+  const notes: RecordedRequest[] = [];
   const agent = from ? false : new Agent({ keepAlive: true });
 
-  const ask: Asking['ask'] = async (method, path, body, headers = {}) => {
+  const ask: RetryingClient['ask'] = async (method, path, body, headers = {}) => {
     const asked = performance.now();
     const place = from ? { localAddress: from() } : {};
     const options = { method, headers, agent, signal: AbortSignal.timeout(timeoutMs), ...place };
@@ -67,12 +67,12 @@ export function createAsking(origin: () => string, from?: () => string): Asking 
   return {
     notes,
     ask,
-    insist: async (...what) => {
+    requestUntilFinal: async (...what) => {
       const [method] = what;
       // A proxy repeats a GET request when the instance that received it first is gone.
       for (let isInDoubt = from !== undefined && method === 'GET'; ; isInDoubt = true) {
         const answer = await ask(...what);
-        if (!isPassing(answer.status)) return { ...answer, isInDoubt };
+        if (!isRetryable(answer.status)) return { ...answer, isInDoubt };
         await sleep(pauseMs);
       }
     },

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuthenticator } from '../authenticator.js';
 import { claimsOf } from '../sessions.js';
-import type { Asking } from './asking.js';
+import type { RetryingClient } from './asking.js';
 import type { HeldPasskey, HeldSession, Ledger } from './ledger.js';
-import type { Letters } from './letters.js';
+import type { ReceivedMails } from './letters.js';
 
 /** The data that all clients share. */
 export interface World {
-  asking: Asking;
-  letters: Letters;
+  asking: RetryingClient;
+  letters: ReceivedMails;
   ledger: Ledger;
   /** The headers of an administrator. */
   authorization: Record<string, string>;
@@ -21,8 +21,8 @@ export interface World {
 type Client = (world: World, number: number) => Promise<void>;
 
 /** The time between two actions of a client, in milliseconds. */
-const breath = 15;
-/** No client waits for an email whose delivery was interrupted when a service was killed, which takes a minute. */
+const pauseMs = 15;
+/** Clients do not wait for an email whose delivery was interrupted by a kill, because it arrives only after a minute. */
 const mailTimeoutMs = 3_000;
 /** How many passkeys a client keeps. */
 const maxPasskeys = 3;
@@ -63,13 +63,13 @@ const registers: Client = async (world, number) => {
   for (let count = 0; !isOver(); count++) {
     const email = `registered-${number}-${count}@example.com`;
     const password = passwordOf(count);
-    const answer = await asking.insist('POST', '/users/register', { email, password });
+    const answer = await asking.requestUntilFinal('POST', '/users/register', { email, password });
     if (!expect(world, `registering ${email}`, answer, 204)) continue;
     ledger.registered.push(email);
     if (count % 3 === 2) waiting.set(email, password);
-    await sleep(breath);
+    await sleep(pauseMs);
     await useLinks(world, waiting, async (email, token) => {
-      const verified = await asking.insist('GET', `/users/register/verify-email?token=${token}`);
+      const verified = await asking.requestUntilFinal('GET', `/users/register/verify-email?token=${token}`);
       // A link works once. An earlier attempt may have succeeded without a response.
       const isUsed = verified.isInDoubt && verified.status === 400;
       if (!isUsed && !expect(world, `verifying ${email}`, verified, 204)) return false;
@@ -84,13 +84,13 @@ const invites: Client = async (world, number) => {
   const waiting = new Map<string, string>();
   for (let count = 0; !isOver(); count++) {
     const email = `invited-${number}-${count}@example.com`;
-    const answer = await asking.insist('POST', '/users/invite', { email, role }, authorization);
+    const answer = await asking.requestUntilFinal('POST', '/users/invite', { email, role }, authorization);
     if (!expect(world, `inviting ${email}`, answer, 204)) continue;
     ledger.invited.push(email);
     if (count % 3 === 2) waiting.set(email, passwordOf(count));
-    await sleep(breath);
+    await sleep(pauseMs);
     await useLinks(world, waiting, async (email, token, password) => {
-      const accepted = await asking.insist('POST', '/users/invite/accept', { token, password });
+      const accepted = await asking.requestUntilFinal('POST', '/users/invite/accept', { token, password });
       const isUsed = accepted.isInDoubt && accepted.status === 400;
       if (!isUsed && !expect(world, `accepting as ${email}`, accepted, 204)) return false;
       ledger.accepted.push(email);
@@ -105,22 +105,22 @@ const resets: Client = async (world, number) => {
   const counts = { asked: 0, done: 0 };
   ledger.resets.set(email, counts);
   while (!isOver()) {
-    const answer = await asking.insist('POST', '/auth/password/request', { email });
+    const answer = await asking.requestUntilFinal('POST', '/auth/password/request', { email });
     if (!expect(world, `requesting a link for ${email}`, answer, 204)) continue;
     counts.asked++;
     const token = await letters.takeToken(email, mailTimeoutMs);
     if (token === undefined) continue;
     const password = passwordOf(counts.done + 1);
-    const reset = await asking.insist('POST', '/auth/password/reset', { token, password });
+    const reset = await asking.requestUntilFinal('POST', '/auth/password/reset', { token, password });
     if (reset.status === 403) {
       // Either an earlier attempt succeeded without a response, or the link is void: an email can be delivered twice,
       // and a link that was created before the last reset no longer works.
-      const login = reset.isInDoubt && (await asking.insist('POST', '/auth/login', { email, password }));
+      const login = reset.isInDoubt && (await asking.requestUntilFinal('POST', '/auth/login', { email, password }));
       if (!login || login.status === 401) continue;
     } else if (!expect(world, `resetting the password of ${email}`, reset, 204)) continue;
     counts.done++;
     ledger.passwords.set(email, password);
-    await sleep(breath);
+    await sleep(pauseMs);
   }
 };
 
@@ -131,9 +131,9 @@ const refreshes: Client = async (world, number) => {
     const session = await logIn(world, email);
     let isLost = false;
     while (session && !isLost && !isOver() && session.generation < maxRefreshes) {
-      await sleep(breath);
+      await sleep(pauseMs);
       const { refreshToken: refresh_token } = session;
-      const answer = await asking.insist('POST', '/auth/refresh', { refresh_token });
+      const answer = await asking.requestUntilFinal('POST', '/auth/refresh', { refresh_token });
       if (answer.status === 200) {
         session.refreshToken = answer.body.data.refresh_token;
         session.generation++;
@@ -152,11 +152,11 @@ const logsIn: Client = async (world, number) => {
   while (!isOver()) {
     const session = await logIn(world, email);
     if (session) {
-      const me = await asking.insist('GET', '/users/me?fields=id', undefined, session.headers);
+      const me = await asking.requestUntilFinal('GET', '/users/me?fields=id', undefined, session.headers);
       expect(world, `reading the account of ${email}`, me, 200);
       ledger.sessions.push(session);
     }
-    await sleep(10 * breath);
+    await sleep(10 * pauseMs);
   }
 };
 
@@ -173,25 +173,25 @@ const usesPasskeys: Client = async (world, number) => {
     if (held.length < maxPasskeys) await addPasskey(world, session.headers, held);
     for (const passkey of held) {
       await signIn(world, passkey);
-      await sleep(breath);
+      await sleep(pauseMs);
     }
   }
 };
 
 async function addPasskey(world: World, headers: Record<string, string>, held: HeldPasskey[]): Promise<void> {
   const { asking, ledger } = world;
-  const options = await asking.insist('POST', '/users/me/passkeys/options', {}, headers);
+  const options = await asking.requestUntilFinal('POST', '/users/me/passkeys/options', {}, headers);
   if (!expect(world, 'requesting options for a passkey', options, 200)) return;
   const { challenge, user, rp } = options.body.data;
   const authenticator = createAuthenticator({ origin: passkeyOrigin, rpId: rp.id, counts: true });
   const name = `Passkey ${ledger.challenges.length}`;
   const body = { credential: authenticator.create({ challenge, user }), name };
-  const add = () => asking.insist('POST', '/users/me/passkeys', body, headers);
+  const add = () => asking.requestUntilFinal('POST', '/users/me/passkeys', body, headers);
   const added = await add();
   let id = added.body?.data?.id;
   if (added.isInDoubt && added.status === 400) {
     // A challenge works once. An earlier attempt has succeeded without a response.
-    const list = await asking.insist('GET', '/users/me/passkeys', undefined, headers);
+    const list = await asking.requestUntilFinal('GET', '/users/me/passkeys', undefined, headers);
     id = list.body?.data?.find((passkey: { name: string }) => passkey.name === name)?.id;
     if (id === undefined) ledger.wrong.push(`${name} was refused, but is not stored: ${JSON.stringify(list.body)}`);
   } else expect(world, `adding ${name}`, added, 200);
@@ -203,12 +203,12 @@ async function addPasskey(world: World, headers: Record<string, string>, held: H
 
 async function signIn(world: World, passkey: HeldPasskey): Promise<void> {
   const { asking, ledger } = world;
-  const options = await asking.insist('POST', '/auth/passkey/options', {});
+  const options = await asking.requestUntilFinal('POST', '/auth/passkey/options', {});
   if (!expect(world, 'requesting options to sign in', options, 200)) return;
   const { challenge } = options.body.data;
   const credential = passkey.authenticator.get({ challenge });
   passkey.counter++;
-  const send = () => asking.insist('POST', '/auth/passkey', { credential });
+  const send = () => asking.requestUntilFinal('POST', '/auth/passkey', { credential });
   const answer = await send();
   // A challenge works once. An earlier attempt may have succeeded without a response, which the stored counter then shows.
   const isUsed = answer.isInDoubt && answer.status === 401;
@@ -221,7 +221,12 @@ async function signIn(world: World, passkey: HeldPasskey): Promise<void> {
 async function removePasskey(world: World, headers: Record<string, string>, held: HeldPasskey[]): Promise<void> {
   const [passkey] = held;
   if (!passkey) return;
-  const removed = await world.asking.insist('DELETE', `/users/me/passkeys/${passkey.id}`, undefined, headers);
+  const removed = await world.asking.requestUntilFinal(
+    'DELETE',
+    `/users/me/passkeys/${passkey.id}`,
+    undefined,
+    headers,
+  );
   const isGone = removed.isInDoubt && removed.status === 403;
   if (!isGone && !expect(world, 'removing a passkey', removed, 204)) return;
   held.shift();
@@ -233,7 +238,7 @@ async function logIn(
   email: string,
 ): Promise<(HeldSession & { headers: { authorization: string } }) | undefined> {
   const password = world.ledger.passwords.get(email) ?? '';
-  const answer = await world.asking.insist('POST', '/auth/login', { email, password });
+  const answer = await world.asking.requestUntilFinal('POST', '/auth/login', { email, password });
   if (!expect(world, `logging in ${email}`, answer, 200)) return undefined;
   const { access_token: accessToken, refresh_token: refreshToken } = answer.body.data;
   const headers = { authorization: `Bearer ${accessToken}` };
@@ -257,7 +262,7 @@ export const membersOf = (crowd: Crowd): string[] =>
 export const firstPassword = passwordOf(0);
 
 /** Runs clients of each kind until the test is over. */
-export async function letLoose(world: World, crowd: Crowd): Promise<void> {
+export async function runClients(world: World, crowd: Crowd): Promise<void> {
   const all = Object.entries(kinds).flatMap(([kind, client]) =>
     Array.from({ length: crowd[kind as keyof Crowd] ?? 0 }, (_, number) => client(world, number)),
   );

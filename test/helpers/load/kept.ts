@@ -6,7 +6,7 @@ import type { HeldSession, Ledger } from './ledger.js';
 import type { Load } from './world.js';
 
 /** Asserts that a running service has kept everything that it acknowledged. */
-export async function keepsItsWord(t: Test, { asking, ledger, authorization }: Load): Promise<void> {
+export async function assertAcknowledgedKept(t: Test, { asking, ledger, authorization }: Load): Promise<void> {
   t.strictSame(ledger.wrong.slice(0, 10), [], 'clients received no wrong response');
   const revoked = await asking.ask(
     'GET',
@@ -44,7 +44,12 @@ export async function keepsItsWord(t: Test, { asking, ledger, authorization }: L
  * Asserts, after the service has stopped, that everything that it acknowledged is stored and that nothing is stored
  * partially.
  */
-export async function isStoredWhole(t: Test, home: Home, variables: Load['variables'], ledger: Ledger): Promise<void> {
+export async function assertStoredCompletely(
+  t: Test,
+  home: Home,
+  variables: Load['variables'],
+  ledger: Ledger,
+): Promise<void> {
   const [found] = await askStored(home, stateOf(ledger));
   for (const [what, rows] of Object.entries(found ?? { nothing: null })) t.strictSame(rows, [], what);
   const { code, said } = await verifyAuditLog(home, [], variables);

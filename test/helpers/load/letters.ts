@@ -6,7 +6,7 @@ import { freePort } from '../service.js';
 import { startSmtp } from '../smtp.js';
 
 /** The emails of all users, received by an SMTP server of the test. */
-export interface Letters {
+export interface ReceivedMails {
   /** The variables that make a service send its emails to this server. */
   variables: Record<string, string>;
   /**
@@ -19,7 +19,7 @@ export interface Letters {
   start(): Promise<void>;
 }
 
-export async function startLetters(t: Test): Promise<Letters> {
+export async function startLetters(t: Test): Promise<ReceivedMails> {
   const port = await freePort();
   /** The server, and those that it replaced. */
   const servers = [await startSmtp(t, port)];

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { createAsking } from './asking.js';
-import { type Crowd, firstPassword, letLoose, membersOf, passkeyOrigin, type World } from './clients.js';
+import { type Crowd, firstPassword, membersOf, passkeyOrigin, runClients, type World } from './clients.js';
 import { createLedger } from './ledger.js';
 import { startLetters } from './letters.js';
 
@@ -58,7 +58,7 @@ export async function createLoad(t: Test, origin: () => string, crowd: Crowd, fr
       await call('POST', '/users', people);
       for (const email of members) ledger.passwords.set(email, firstPassword);
       const world = { asking, letters, ledger, authorization, role, isOver: () => isOver };
-      clients = letLoose(world, crowd);
+      clients = runClients(world, crowd);
     },
     end: async () => {
       isOver = true;

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { createOwnCounters } from '../../../plugins/server/rate-limits/counters.js';
+import { createMemoryCounters } from '../../../plugins/server/rate-limits/counters.js';
 import { admin, bearer, startTestApp, type TestApp } from '../../helpers/app.js';
 import { refused } from '../../helpers/refusals.js';
 
@@ -238,7 +238,7 @@ t.test('the limit can be disabled', async (t) => {
 
 t.test('an instance counts requests in memory, with a limited capacity', async (t) => {
   let now = 1_000_000;
-  const count = createOwnCounters(() => new Date(now), 100);
+  const count = createMemoryCounters(() => new Date(now), 100);
   t.strictSame(await count('a', 'x', 60), { current: 1, ttl: 60 });
   now += 59;
   t.strictSame(await count('a', 'x', 60), { current: 2, ttl: 1 });
