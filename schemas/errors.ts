@@ -112,7 +112,7 @@ const outages = {
   database_read_only: ['database', 'The database is read-only.'],
   database_timeout: ['database', 'The database took too long to respond.'],
   database_lock_timeout: ['database', 'The database was busy with other work for too long.'],
-  database_deadlock: ['database', 'The request conflicted with another database operation.'],
+  database_deadlock: ['database', 'The database aborted a conflicting operation.'],
   database_disk_full: ['database', 'The database cannot store data at the moment.'],
   database_out_of_resources: ['database', 'The database is out of resources at the moment.'],
   database_io_error: ['database', 'The database cannot read or store data at the moment.'],

@@ -81,7 +81,7 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
     const [, removed = '', remaining = ''] =
       /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(body ?? '') ?? [];
     for (const item of [
-      ...['A static token', 'Signing in with a passkey', 'Signing in with Google & Co', 'change of your email address'],
+      ...['A static token', 'Signing in with a passkey', 'Signing in with Google & Co', 'change to your email address'],
     ]) {
       t.ok(removed.includes(item), item);
       t.notOk(remaining.includes(item), item);

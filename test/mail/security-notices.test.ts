@@ -95,7 +95,7 @@ t.test('security notices report changes to credentials', async (t) => {
     t.match(mail, { subject: 'Ihr Passwort für Gatehouse wurde geändert', language: 'de-DE' });
     for (const part of [mail?.text ?? '', mail?.html ?? '']) {
       t.match(part, 'Guten Tag Ada,');
-      t.match(part, 'Womit: Firefox, Linux');
+      t.match(part, 'Gerät: Firefox, Linux');
       t.match(part, `Wann: ${moment.getUTCDate()}. `);
       t.match(part, ` ${moment.toISOString().slice(11, 16)} UTC`);
       t.match(part, `${publicUrl}/account/not-me?token=`);
