@@ -41,7 +41,7 @@ export const LoginWithEmailBody = named(
           minLength: 1,
           maxLength: 64,
           description:
-            'The code from the email. It works only in the browser that requested it, or with the `binding` that was sent with the request for it.',
+            'The code from the email. It works only in the browser that requested it, or together with the `binding` that was sent in that request.',
         }),
       ),
       binding: Binding('The `binding` that you sent to `POST /auth/email/request`, for apps without cookies.'),

@@ -61,7 +61,7 @@ export type KeySet = Static<typeof KeySet>;
 export const keySetHeaders = {
   'cache-control': Type.String({
     description:
-      'How long you can cache the keys, in seconds. A new key is published more than this long before the service signs tokens with it.',
+      'How long you can cache the keys, in seconds. After the service publishes a new key, it waits longer than this before it signs tokens with the key.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

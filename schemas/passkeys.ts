@@ -199,7 +199,7 @@ export const PasskeyCreationOptions = named(
       user: Closed(
         {
           id: Bytes("The bytes of the user's ID"),
-          name: Type.String({ description: "The user's email address, or the ID of a user without one." }),
+          name: Type.String({ description: "The user's email address or, if the user has none, the user's ID." }),
           displayName: Type.String({ description: "The user's name." }),
         },
         { description: 'The user, as the browser shows them.' },

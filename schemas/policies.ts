@@ -78,7 +78,7 @@ export const policySchemas = collectionSchemas({
 export const Globals = named(
   'Globals',
   Closed({
-    app_access: Type.Boolean({ description: 'Whether you can read your own user and role.' }),
+    app_access: Type.Boolean({ description: 'Whether you can read your own user record and role.' }),
     admin_access: Type.Boolean({ description: 'Whether all operations are allowed.' }),
     enforce_tfa: Type.Boolean({ description: 'Whether you must set up two-factor authentication.' }),
   }),

@@ -76,7 +76,11 @@ export const LinkIdentityBody = named(
 export const LinkIdentityResponse = named(
   'LinkIdentityResponse',
   Data(
-    Closed({ url: Type.String({ description: 'The URL of the provider, which you must open in the same browser.' }) }),
+    Closed({
+      url: Type.String({
+        description: 'The URL of the provider. Open it in the browser that received the cookies of this response.',
+      }),
+    }),
     {
       url: 'https://accounts.google.com/o/oauth2/v2/auth?client_id=gatehouse&response_type=code',
     },

@@ -36,8 +36,8 @@ export const EnableTfaBody = named(
   'EnableTfaBody',
   Type.Object(
     {
-      secret: text('The secret that the app was set up with, in base32. At least 128 bits.'),
-      otp: text('The code that the app currently shows, or the previous one.'),
+      secret: text('The secret that the authenticator app was set up with, in base32. At least 128 bits.'),
+      otp: text('The current code from the authenticator app, or the previous one.'),
     },
     { examples: [{ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', otp: '492039' }] },
   ),
@@ -60,7 +60,9 @@ export const CreateRecoveryCodesBody = named(
         description: 'Your password, if you log in with one.',
       }),
       otp: Type.Optional(
-        text('The code that the app currently shows. Each code works only once. Recovery codes are not accepted.'),
+        text(
+          'The current code from the authenticator app. Each code works only once. Recovery codes are not accepted.',
+        ),
       ),
     },
     {

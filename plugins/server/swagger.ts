@@ -17,7 +17,7 @@ const tags = [
   { name: 'Policies', description: 'Manage policies, which bundle permissions.' },
   { name: 'Permissions', description: 'Manage permissions, which define the actions that users can perform on items.' },
   { name: 'Settings', description: 'Read and update the project settings.' },
-  { name: 'Mails', description: 'List queued emails and retry failed ones.' },
+  { name: 'Emails', description: 'List queued emails and retry failed ones.' },
   { name: 'Activity', description: 'Read the audit log.' },
   { name: 'Server', description: 'Check the health of the service and read its public settings.' },
 ];

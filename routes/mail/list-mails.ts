@@ -9,7 +9,7 @@ export function listMails(app: App): void {
       config: { access: 'authenticated', needs: 'administrator' },
       schema: {
         operationId: 'listMails',
-        tags: ['Mails'],
+        tags: ['Emails'],
         summary: 'List queued emails',
         description: 'Returns the queued emails, newest first. Requires administrator access.',
         querystring: ListMailsQuery,

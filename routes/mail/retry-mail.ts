@@ -10,7 +10,7 @@ export function retryMail(app: App): void {
       config: { access: 'authenticated', needs: 'administrator', recordedAs: ['mail_retry', 'mails'] },
       schema: {
         operationId: 'retryMail',
-        tags: ['Mails'],
+        tags: ['Emails'],
         summary: 'Retry a failed email',
         description:
           'Puts a failed email back in the queue. Fails with `FORBIDDEN` if the email is still waiting or has been sent. Requires administrator access.',

@@ -12,7 +12,7 @@ export function confirmEmail(app: App): void {
         tags: ['Registration'],
         summary: 'Confirm a registration',
         description:
-          'Activates the user. The page that the verification link opens calls this operation. In the browser that was used to register, the token is sufficient. In any other browser, `password` is required and becomes the password of the account, so that only the owner of the mailbox knows it. Fails with `INVALID_PAYLOAD` if the link has been used, or is no longer valid because of another registration or because the user was deleted or changed status.',
+          'Activates the user. The verification link opens a page that calls this operation. In the browser that was used to register, the token is sufficient. In any other browser, `password` is required and becomes the password of the account, so that only the owner of the mailbox knows it. Fails with `INVALID_PAYLOAD` if the link has been used, if another registration has invalidated it, or if the user was deleted or their status was changed.',
         body: ConfirmEmailBody,
         response: {
           204: {

@@ -15,7 +15,7 @@ export function serverHealth(app: App): void {
       schema: {
         operationId: 'serverHealth',
         tags: ['Server'],
-        summary: 'Check the service health',
+        summary: 'Check the health of the service',
         description:
           'Returns the health of the service, for load balancers and monitoring. Administrators also receive the state of each component, and so do clients that send `METRICS_TOKEN` as a bearer token. With `METRICS_TOKEN`, the response contains the results of the last regular check, and the request does not use the database.',
         security: optionalCredential,

@@ -14,7 +14,7 @@ export function readMe(app: App): void {
         tags: ['Users'],
         summary: 'Read the current user',
         description:
-          'Returns the user that the credential belongs to. If you do not have permission to read your own user, or one of the requested fields, the response contains only `id`.',
+          'Returns the user that the credential belongs to. If you do not have permission to read your own user record or one of the requested fields, the response contains only `id`.',
         querystring: ItemQuery,
         documented: { querystring: userSchemas.itemQuery },
         response: {

@@ -19,7 +19,7 @@ export function updateMe(app: App): void {
         tags: ['Users'],
         summary: 'Update the current user',
         description: [
-          'Changes the given fields of your own user. Changing your password or email address ends your other sessions. To change your password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token.',
+          'Changes the given fields of your own user record. Changing your password or email address ends your other sessions. To change your password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token.',
           ownEmailChange,
         ].join(' '),
         querystring: ItemQuery,

@@ -81,7 +81,7 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
     const [, removed = '', remaining = ''] =
       /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(body ?? '') ?? [];
     for (const item of [
-      ...['A static token', 'Signing in with a passkey', 'Signing in with Google & Co', 'change to your email address'],
+      ...['A static token', 'Passkey sign-in', 'Google & Co sign-in', 'change to your email address'],
     ]) {
       t.ok(removed.includes(item), item);
       t.notOk(remaining.includes(item), item);
@@ -114,7 +114,7 @@ t.test('credentials older than the lookback period are kept', async (t) => {
   const [, removed = '', remaining = ''] =
     /These were removed([\s\S]*)These can still be used([\s\S]*)When:/.exec(notice?.text ?? '') ?? [];
   t.match(removed, /GitHub/);
-  t.match(remaining, /A static token[\s\S]*Signing in with a passkey[\s\S]*Google & Co/);
+  t.match(remaining, /A static token[\s\S]*Passkey sign-in[\s\S]*Google & Co/);
   await resets(service, t, old.email);
   t.equal(
     (await get('/users/me', bearer('a-static-token-older-than-the-column'))).statusCode,

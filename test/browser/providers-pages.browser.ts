@@ -237,7 +237,7 @@ t.test('the page explains why a login failed', async (t) => {
   const person = await someone();
   for (const [reason, words] of [
     ['INVALID_CREDENTIALS', 'The sign-in was not completed, or there is no account for you here.'],
-    ['INVALID_PROVIDER', 'Sign in the way you did before, then connect the two on your account page.'],
+    ['INVALID_PROVIDER', 'Sign in the way you did before, then connect this provider on your account page.'],
     ['SERVICE_UNAVAILABLE', 'The sign-in service that you chose is not available.'],
     ['INVALID_PROVIDER_CONFIG', 'The connection to this provider is not set up correctly.'],
     ['INVALID_OTP', 'Start again.'],

@@ -199,7 +199,7 @@ t.test('users without a password sign in through their provider again', async (t
   t.equal(await dialog(person).getByRole('textbox').count(), 0);
   t.equal(await dialog(person).locator('[type=submit]:visible').count(), 0);
   await dialog(person).getByRole('link', { name: 'Continue with Forum' }).click();
-  await says(person, 'You have signed in again. You can now repeat what you were doing.');
+  await says(person, 'You have signed in again. You can now try again.');
   t.equal(page.url(), `${publicUrl}/account/profile`);
   await change();
   await says(person, 'We sent a link to from-the-forum@example.org.');

@@ -12,8 +12,8 @@ onSubmit(async ({ password }) => {
   } catch (error) {
     if (isDeadLink(error)) return showPart('dead');
     if (!(error instanceof Failure) || error.code !== 'INVALID_PAYLOAD') throw error;
-    // In a browser other than the one that was used to register, the user must set a password. With a password, it
-    // means that the link has been used.
+    // In a browser other than the one that was used to register, the user must set a password. If the request already
+    // had a password, this error means that the link has been used.
     if (password) return showPart('dead');
     find('#lead').textContent = 'You are using a different browser. Set the password of your account to confirm.';
     newPassword.hidden = newPassword.disabled = false;
