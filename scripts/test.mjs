@@ -34,7 +34,7 @@ const maxDetails = 40;
 /** The last error output of the tests, for failures outside of a test. */
 let errorOutput = '';
 /** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
-const loners = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
+const isolatedFiles = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
 /**
  * Tests that hardly depend on the engine, as files or folders. When all tests run, each of these runs on one engine only, the more
  * demanding one if the engines differ.
@@ -197,7 +197,7 @@ async function missingProofs() {
 
 /** Starts slightly more processes than there are cores; they take the files from a queue. */
 async function runFiles(all) {
-  const alone = all.filter((file) => loners.some((name) => file.endsWith(name)));
+  const alone = all.filter((file) => isolatedFiles.some((name) => file.endsWith(name)));
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
@@ -221,7 +221,14 @@ async function runFiles(all) {
     TEST_FILES: files.join('\n'),
   });
   clearInterval(progress);
+  for (const [, name, ms] of isolatedTimes()) console.log(`[alone] ${name} (${(ms / 1_000).toFixed(1)} s)`);
   return status;
+}
+
+/** The files that ran in a process of their own, and their durations in milliseconds, from the report. */
+function isolatedTimes() {
+  const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
+  return text.matchAll(/^(?:not )?ok \d+ - dist\/test\/(\S+) # time=([\d.]+)ms/gm);
 }
 
 /** The compiled file of a test. @param name such as `auth/login`, or its path in `test/` or `dist/test/` */
@@ -245,12 +252,12 @@ function filesOf(suite) {
         : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
     )
     .filter((name) => !isListed(name, onOneEngine[otherEngine]))
-    .filter((name) => !isEveryday || isOfEveryday(name))
+    .filter((name) => !isEveryday || isEverydayTest(name))
     .map((name) => join('dist/test', name))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }
 
-function isOfEveryday(name) {
+function isEverydayTest(name) {
   if (isListed(name, notEveryday)) return false;
   return suite !== 'process' || isListed(name, everydayOnEmbedded) === (engine === 'embedded');
 }
