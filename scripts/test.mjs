@@ -84,6 +84,7 @@ const notEveryday = [
   'access/secrets.test.js',
   'activity/chain.test.js',
   'activity/refusals.test.js',
+  'architecture/faults.test.js',
   'auth/passwords/rules.test.js',
   'auth/step-up/matrix.test.js',
   'browser/accessibility.browser.js',

@@ -235,7 +235,7 @@ export const answersAndMails: readonly Mutation[] = [
       {
         find: "if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');",
         replace:
-          "if (known && isApplicable.invite(known)) await activate(tx, known.id, null);\nelse if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');",
+          "if (known && isApplicable.invite(known))\nawait activateRegistered(tx, { user: known.id, password, firstName, lastName, verifiedAt: clock() });\nelse if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');",
       },
     ],
     tests: ['test/invites/invite.test.ts'],

@@ -24,7 +24,7 @@ export const http: readonly Mutation[] = [
       {
         find: "import { setImmediate as breathe } from 'node:timers/promises';",
         replace:
-          "import { setImmediate as breathe } from 'node:timers/promises';\nimport { unchecked } from './request-body.js';",
+          "import { setImmediate as breathe } from 'node:timers/promises';\nimport { unchecked } from './request-parsing.js';",
       },
     ],
     tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],

@@ -200,7 +200,7 @@ export const queriesAndRights: readonly Mutation[] = [
       {
         find: 'const isDangerous = touches(items, rules[name].affectsAdministrators);',
         replace:
-          'const isDangerous = touches(items, rules[name].affectsAdministrators);\nfor (const batch of sameColumns(items)) await updateRecords(db, collection, batch);',
+          'const isDangerous = touches(items, rules[name].affectsAdministrators);\nawait updateRecords(dbOf(caller), collection, rowsOf(items));',
       },
       {
         find: 'if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);',

@@ -120,7 +120,7 @@ export const sessions: readonly Mutation[] = [
     edits: [
       {
         find: 'positionAt(randomUUID(), 0, mode)',
-        replace: 'positionAt(userId, 0, mode)',
+        replace: 'positionAt(user.id, 0, mode)',
       },
     ],
     tests: ['test/auth/login.test.ts'],
