@@ -8,7 +8,7 @@ export type SignatureCheck = 'valid' | 'invalid' | 'unknown key';
 export interface Signatures {
   /** `<key id>.<HMAC-SHA256>`, in base64url: 52 characters. */
   sign(text: string): string;
-  verify(text: string, seal: string): SignatureCheck;
+  verify(text: string, signature: string): SignatureCheck;
 }
 
 /**
@@ -24,8 +24,8 @@ export function createSignatures(keys: readonly [current: Buffer, ...previous: B
   return {
     sign: (text) => `${currentId}.${macOf(current, text).toString('base64url')}`,
 
-    verify: (text, seal) => {
-      const [id = '', mac = ''] = seal.split('.');
+    verify: (text, signature) => {
+      const [id = '', mac = ''] = signature.split('.');
       const key = byId.get(id);
       if (!key) return 'unknown key';
       const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, text)];
