@@ -23,11 +23,11 @@ export interface MigrateOptions {
 export async function migrate<T>(
   connection: DatabaseConnection,
   bootstrap: (tx: Executor) => Promise<T>,
-  { shouldMigrate: migrates = true, pause = async () => {} }: MigrateOptions = {},
+  { shouldMigrate = true, pause = async () => {} }: MigrateOptions = {},
 ): Promise<T> {
   return withMigrationLock(connection, pause, async () => {
-    await requireUsableSchema(connection.db, migrates);
-    if (migrates) await migrateSchema(connection);
+    await requireUsableSchema(connection.db, shouldMigrate);
+    if (shouldMigrate) await migrateSchema(connection);
     await compactUserCounts(connection.db);
     return connection.db.transaction(bootstrap);
   });
@@ -50,10 +50,10 @@ export async function migrateTables({ db, engine }: DatabaseConnection, folder =
 
 /**
  * Checks that this build can work with the migrations that the database has. A newer build may have added some.
- * @param migrates whether missing migrations will be run
+ * @param shouldMigrate whether missing migrations will be run
  * @throws {SchemaError}
  */
-async function requireUsableSchema(db: Executor, migrates: boolean): Promise<void> {
+async function requireUsableSchema(db: Executor, shouldMigrate: boolean): Promise<void> {
   const own = readBuildMigrations(migrationsFolder);
   const applied = await readAppliedMigrations(db);
   const known = new Set(own.map(({ createdAt }) => createdAt));
@@ -68,7 +68,7 @@ async function requireUsableSchema(db: Executor, migrates: boolean): Promise<voi
   }
   const present = new Set(applied.map(({ createdAt }) => createdAt));
   const missing = own.filter(({ createdAt }) => !present.has(createdAt));
-  if (!migrates && missing.length > 0) {
+  if (!shouldMigrate && missing.length > 0) {
     throw new SchemaError(
       `MIGRATE is off, and the tables are not up to date: ${missing.map(({ tag }) => tag).join(', ')}. Run \`npm run migrate\` and db/grants.sql with a role that owns the tables.`,
     );

@@ -8,7 +8,7 @@ export interface NeededRight {
   unconditional?: true;
 }
 
-/** What callers need before an operation reads their body or query. `nothing`: no more than its access requires. */
+/** The rights that callers need before an operation reads their body or query. `nothing`: none, apart from what its access requires. */
 export type Need = 'nothing' | 'administrator' | NeededRight;
 
 /**

@@ -164,6 +164,9 @@ const status = await runFiles(chosen.length > 0 ? chosen.map(fileOf) : filesOf(s
 const missing = status === 0 && chosen.length === 0 ? await missingProofs() : [];
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
+// The files that ran in a process of their own have not been listed yet.
+for (const [, name, ms] of lines.matchAll(/^(?:not )?ok \d+ - dist\/test\/(\S+) # time=([\d.]+)ms/gm))
+  console.log(`[alone] ${name} (${(ms / 1_000).toFixed(1)} s)`);
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
 const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
 // Repeat the failures at the end, where they are easy to find.
@@ -222,14 +225,7 @@ async function runFiles(all) {
     TEST_FILES: files.join('\n'),
   });
   clearInterval(progress);
-  for (const [, name, ms] of isolatedTimes()) console.log(`[alone] ${name} (${(ms / 1_000).toFixed(1)} s)`);
   return status;
-}
-
-/** The files that ran in a process of their own, and their durations in milliseconds, from the report. */
-function isolatedTimes() {
-  const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
-  return text.matchAll(/^(?:not )?ok \d+ - dist\/test\/(\S+) # time=([\d.]+)ms/gm);
 }
 
 /** The compiled file of a test. @param name such as `auth/login`, or its path in `test/` or `dist/test/` */

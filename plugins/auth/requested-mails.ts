@@ -18,12 +18,12 @@ export function createRequestMail(deps: {
   responseStepMs: number;
   onLimitExceeded(): void;
 }): EnqueueRequestedMail {
-  const { db, rateLimits, responseStepMs: answerAfter, onLimitExceeded: onTooMany } = deps;
+  const { db, rateLimits, responseStepMs, onLimitExceeded } = deps;
   return async (email, client, enqueue) => {
     if (await rateLimits.mayRequestMail(client.network)) return enqueue();
     // Only this branch depends on the user, so its response time must be constant.
-    await padResponseTime(answerAfter, async () =>
-      (await logsInFrom(db, email, client.network)) ? enqueue() : onTooMany(),
+    await padResponseTime(responseStepMs, async () =>
+      (await logsInFrom(db, email, client.network)) ? enqueue() : onLimitExceeded(),
     );
   };
 }

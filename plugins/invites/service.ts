@@ -77,7 +77,7 @@ export function createInvites(deps: {
   stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
 }): Invites {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits } = deps;
-  const { activity, defaultUrl, allowList, maxBatch, transactionSize: maxPart, stepUp } = deps;
+  const { activity, defaultUrl, allowList, maxBatch, transactionSize, stepUp } = deps;
 
   /**
    * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the
@@ -145,7 +145,7 @@ export function createInvites(deps: {
       // All requests use the same order, so that two requests never wait for each other.
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
       // If rights are compared, all addresses are in one transaction, so that a failed comparison rolls back everything.
-      const size = caller.admin ? maxPart : maxInvitesForNonAdmins;
+      const size = caller.admin ? transactionSize : maxInvitesForNonAdmins;
       for (let start = 0; start < distinct.length; start += size) {
         // The embedded engine runs on this thread, so other requests must be able to run between the parts.
         if (start > 0) await setImmediate();

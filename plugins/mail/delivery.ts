@@ -180,7 +180,7 @@ export function createDelivery(deps: {
 
   const writeEmailLogin = async (job: EmailLoginJob): Promise<WrittenMail | undefined> => {
     const user = await findRecipientByEmail(db, job.email);
-    // As with a password reset, a user who has not verified the address yet needs the verification link instead.
+    // As with a password reset, users who have not verified their address yet get the verification link instead.
     if (!user || !isApplicable.email_login(user)) return writeRegistration(user);
     return writeCode(job, user, 'login', job.url);
   };

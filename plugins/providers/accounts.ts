@@ -68,7 +68,7 @@ const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by the provider's identifier, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, onSkipped: onLeftOut } = deps;
+  const { db, clock, sessions, secondFactor, activity, onSkipped } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
@@ -160,7 +160,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     if (email === null || email === holder.email) return info;
     const owner = await findRecipientByEmail(tx, email);
     if (!owner || owner.id === holder.id) return { ...info, email, emailVerifiedAt: clock() };
-    onLeftOut('the email address belongs to another user', holder.id);
+    onSkipped('the email address belongs to another user', holder.id);
     return info;
   };
 
@@ -182,7 +182,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
     if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
-      onLeftOut('the role of the last administrator is kept', holder.id);
+      onSkipped('the role of the last administrator is kept', holder.id);
     }
     if (changes.email !== undefined) {
       await deleteSessionsOf(tx, [holder.id], null);

@@ -55,7 +55,7 @@ export function createIdTokens(deps: { key: string; clientId: string; fetchFrom:
         audience: clientId,
         requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce'],
         clockTolerance: tolerance,
-        maxTokenAge: maxTokenAge,
+        maxTokenAge,
         currentDate: clock(),
       });
       // A list with a single issuer is rejected, although it looks like that issuer when converted to a string.

@@ -35,17 +35,7 @@ export interface OAuthClientOptions {
  * requests, because the endpoints become known only after the main app has started.
  */
 export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
-  const {
-    config,
-    endpoints,
-    callbackUri,
-    timeout,
-    observe,
-    cookie,
-    cookieNames,
-    stateOf,
-    isStateValid: isStateRight,
-  } = options;
+  const { config, endpoints, callbackUri, timeout, observe, cookie, cookieNames, stateOf, isStateValid } = options;
   const [authorize, token] = [new URL(endpoints.authorize), new URL(endpoints.token)];
   const host = fastify();
   await host.register(oauth2, {
@@ -59,7 +49,7 @@ export async function createOAuthClient(options: OAuthClientOptions): Promise<OA
     redirectStateCookieName: cookieNames.state,
     verifierCookieName: cookieNames.verifier,
     generateStateFunction: (request: FastifyRequest) => stateOf(request),
-    checkStateFunction: (request: FastifyRequest) => isStateRight(request),
+    checkStateFunction: (request: FastifyRequest) => isStateValid(request),
     credentials: {
       client: { id: config.CLIENT_ID, secret: config.CLIENT_SECRET },
       auth: {

@@ -40,15 +40,14 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   /** The OAuth client reads the state of a request when it creates the URL. */
   const states = new WeakMap<FastifyRequest, string>();
   const stateOf = (request: FastifyRequest) => states.get(request) ?? '';
-  const isStateRight = (request: FastifyRequest) =>
+  const isStateValid = (request: FastifyRequest) =>
     request
       .cookieValues(options.cookieNames.state)
       .some((value) => value === (request.query as { state?: unknown }).state);
 
   const clientOf = (endpoints: Endpoints): Promise<OAuthClient> => {
     const client =
-      clients.get(endpoints) ??
-      createOAuthClient({ ...options, config, endpoints, stateOf, isStateValid: isStateRight });
+      clients.get(endpoints) ?? createOAuthClient({ ...options, config, endpoints, stateOf, isStateValid });
     clients.set(endpoints, client);
     return client;
   };

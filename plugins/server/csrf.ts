@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
+import { addRouteHook } from './route-hooks.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,13 +53,12 @@ export const csrfPlugin = plugin(
       if (isForeign(this)) throw refuse('Pages of other origins cannot do this, unless CORS_ORIGIN lists their origin');
     });
 
+    const requireOwnSiteForCookies = async (request: FastifyRequest) => {
+      const { mode = 'json' } = request.body as { mode?: SessionMode };
+      if (mode !== 'json') request.requireOwnSite();
+    };
     app.addHook('onRoute', (route) => {
-      if (!route.config?.startsSession) return;
-      const requireOwnSiteForCookies = async (request: FastifyRequest) => {
-        const { mode = 'json' } = request.body as { mode?: SessionMode };
-        if (mode !== 'json') request.requireOwnSite();
-      };
-      route.preHandler = [...[route.preHandler ?? []].flat(), requireOwnSiteForCookies];
+      if (route.config?.startsSession) addRouteHook(route, 'preHandler', requireOwnSiteForCookies);
     });
 
     app.addHook('onRequest', async (request) => {

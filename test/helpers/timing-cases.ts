@@ -60,13 +60,13 @@ export function timingCases(world: TimingWorld) {
   const ofAddress = (
     what: string,
     status: number,
-    lanes: number,
+    connections: number,
     request: (email: string) => TimedRequest,
     known = email,
   ): TimingCase => ({
     what,
     status,
-    connections: lanes,
+    connections,
     known: () => request(known),
     unknown: () => request(stranger()),
   });

@@ -138,7 +138,7 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** The lowest position of a row outside these ends, where the chain must not have rows; null if there is none. */
+/** Looks for rows outside the ends of the chain, where there must be none. @returns the lowest position of such a row, or null */
 export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
   const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
   const [found] = await executor

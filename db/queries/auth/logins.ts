@@ -184,8 +184,8 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
  * round trip.
  * @param changes.newPassword a new hash of the same password, to replace the stored one, or null
  * @param changes.counted keys of login attempts to delete
- * @returns `isUnfamiliar`: whether the network or the device is new to a user who has already used another one; undefined when the
- *   login is no longer valid, and then nothing was written
+ * @returns `isUnfamiliar`: whether the user has logged in before, but not from this network or not with this device. Returns
+ *   undefined, and writes nothing, if the login is no longer valid
  */
 export async function recordLogin(
   executor: Executor,

@@ -13,7 +13,7 @@ export async function ensureSettings(executor: Executor): Promise<void> {
   await executor.insert(settings).values({ id: 1 }).onConflictDoNothing();
 }
 
-/** Creates the Administrator role and policy, and the first user, who has that role. */
+/** Creates the Administrator role, its policy, and the first user, and gives the user this role. */
 export async function createAdministrator(
   executor: Executor,
   administrator: { email: string; password: string; tokenHash: string | null },

@@ -20,8 +20,8 @@ export const emailLoginPlugin = plugin(
   async (app) => {
     const { config, db, clock, emailCodes, mail, passwordChecks, secondFactor, rateLimits, activity } = app;
     const { sessions, stepUp, ownPassword } = app;
-    const { PUBLIC_URL: publicUrl, REGISTRATION_ANSWER_TIME: answerAfter } = config;
-    const onTooMany = () => app.log.info('a code to sign in was not sent: too many were requested');
+    const { PUBLIC_URL: publicUrl, REGISTRATION_ANSWER_TIME: responseStepMs } = config;
+    const onLimitExceeded = () => app.log.info('a code to sign in was not sent: too many were requested');
     app.decorate(
       'emailLogin',
       createEmailLogin({
@@ -29,7 +29,7 @@ export const emailLoginPlugin = plugin(
         clock,
         emailCodes,
         proofs: createEmailProofs({ db, clock, emailCodes }),
-        requestMail: createRequestMail({ db, rateLimits, responseStepMs: answerAfter, onLimitExceeded: onTooMany }),
+        requestMail: createRequestMail({ db, rateLimits, responseStepMs, onLimitExceeded }),
         mail,
         passwordChecks,
         secondFactor,

@@ -11,7 +11,7 @@ export interface Load {
 export interface QueuedMails {
   /** The number in each state. Sent emails are not counted, because they are deleted. */
   states: Readonly<Record<string, number>>;
-  /** When the oldest unsent email was queued; null if there is none. */
+  /** When the oldest unsent email was queued; null if all emails have been sent. */
   oldest: Date | null;
 }
 

@@ -4,6 +4,7 @@ import plugin from 'fastify-plugin';
 import type { Config } from '../../../schemas/config.js';
 import { networkOf } from '../client-info.js';
 import { requestsExceeded } from '../requests-exceeded.js';
+import { addRouteHook } from '../route-hooks.js';
 import { type Counters, createCounters, createMemoryCounters, createSharedCounters } from './counters.js';
 import { createRateLimits, type RateClass, type RateLimits, type Rules } from './service.js';
 
@@ -46,7 +47,7 @@ export const rateLimitsPlugin = plugin(
       if (!rateClass) return;
       const requireWithin = async ({ client }: FastifyRequest) =>
         app.rateLimits.enforceRateLimit(rateClass, client.network);
-      route.preHandler = [...[route.preHandler ?? []].flat(), requireWithin];
+      addRouteHook(route, 'preHandler', requireWithin);
     });
     app.addHook('onRequest', async (request) => {
       if (!isProbe(request)) await app.enforceRequestLimit(request);

@@ -33,7 +33,7 @@ export function createSigningKeys(deps: {
   algorithm: Config['ACCESS_TOKEN_ALGORITHM'];
   onCreated(key: { kid: string; algorithm: string; signsFrom: Date }): void;
 }): SigningKeys {
-  const { db, clock, store, algorithm, onCreated: onMade } = deps;
+  const { db, clock, store, algorithm, onCreated } = deps;
   let keys: readonly SigningKey[] = [];
   let reading: Promise<void> = Promise.resolve();
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -54,7 +54,7 @@ export function createSigningKeys(deps: {
     let found = await store.read(db);
     if (algorithm !== 'HS256' && !found.some((key) => key.algorithm === algorithm)) {
       const made = await addFirstKey(db, store, algorithm, clock());
-      if (made) onMade(made);
+      if (made) onCreated(made);
       found = await store.read(db);
     }
     keys = found;

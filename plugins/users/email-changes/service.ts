@@ -71,7 +71,7 @@ export function createEmailChanges(deps: {
   /** The pages that the links open. */
   urls: { confirm: string; cancel: string };
 }): EmailChanges {
-  const { db, clock, mail, linkTokens, activity, requiresConfirmation: confirms, lifetime, urls } = deps;
+  const { db, clock, mail, linkTokens, activity, requiresConfirmation, lifetime, urls } = deps;
 
   const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
     ({ action, collection: 'users', item }) as const;
@@ -153,7 +153,8 @@ export function createEmailChanges(deps: {
     },
 
     addPendingEmail: async (written, { admin, userId }, key, body) => {
-      const isAsked = confirms && !admin && userId === key.toLowerCase() && isObject(body) && body.email !== undefined;
+      const isAsked =
+        requiresConfirmation && !admin && userId === key.toLowerCase() && isObject(body) && body.email !== undefined;
       if (!isAsked || !isObject(written) || !isObject(written.data)) return written;
       const change = await findEmailChange(db, userId);
       return { ...written, data: { ...written.data, pending_email: change?.email ?? null } };

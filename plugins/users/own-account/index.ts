@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { addRouteHook } from '../../server/route-hooks.js';
 import { createOwnAccount, type OwnAccount } from './service.js';
 
 declare module 'fastify' {
@@ -21,8 +22,7 @@ export const ownAccountPlugin = plugin(
     // Runs before the body is read, so that callers who may not use the operation are rejected first.
     const requireSelfService = async ({ currentUser }: FastifyRequest) => ownAccount.requireSelfService(currentUser);
     app.addHook('onRoute', (route) => {
-      if (!route.config?.isSelfService) return;
-      route.onRequest = [...[route.onRequest ?? []].flat(), requireSelfService];
+      if (route.config?.isSelfService) addRouteHook(route, 'onRequest', requireSelfService);
     });
   },
   { name: 'own-account', dependencies: ['database', 'clock', 'activity', 'access'] },
