@@ -1,5 +1,13 @@
 import t from 'tap';
-import { newPerson, openDialog, ownEmail, signIn, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
+import {
+  newPerson,
+  nextFrames,
+  openDialog,
+  ownEmail,
+  signIn,
+  startBrowser,
+  waitForOwnAccount,
+} from '../helpers/browser.js';
 import { createUser, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
@@ -73,6 +81,7 @@ t.test('users can request a new address on their account page, and cancel the re
   t.match(await person.said('fault'), 'Enter an email address');
   await request('withdrawn@example.org');
   t.equal(await person.said('status'), 'We sent a link to withdrawn@example.org.');
+  await nextFrames(person);
   t.equal(await page.locator('#new-email').inputValue(), '');
   await person.open('/account');
   await waitForOwnAccount(person);

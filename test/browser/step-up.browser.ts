@@ -3,6 +3,7 @@ import {
   accessibilityViolations,
   focused,
   newPerson,
+  nextFrames,
   openDialog,
   openSection,
   ownEmail,
@@ -92,6 +93,7 @@ t.test('if the session is not fresh, the page asks for the password and then con
   await page.keyboard.press('Enter');
   await says(person, 'Password changed.');
   t.equal(await page.getByRole('dialog').count(), 0);
+  await nextFrames(person);
   t.equal(await page.locator('#proof-password').inputValue(), '');
 
   await requestEmail(person, 'fresh-session@example.org');

@@ -5,6 +5,7 @@ import {
   changeFirstName,
   focused,
   newPerson,
+  nextFrames,
   openDialog,
   type Person,
   signIn,
@@ -68,8 +69,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
   await button(person, 'I have saved them').click();
   await button(person, 'Turn off Authenticator app').waitFor();
-  // The codes are removed by the event `close`, which the browser fires with the next frame.
-  await page.waitForFunction("document.querySelector('[data-codes]').childElementCount === 0");
+  await nextFrames(person);
   t.notMatch(await page.content(), codes[0] ?? '', 'the codes are removed from the page');
   t.notMatch(await page.content(), secret);
   await person.open('/account/security');
@@ -119,6 +119,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   const fresh = await shownCodes(person);
   t.equal(fresh.filter((one) => codes.includes(one)).length, 0);
   await button(person, 'I have saved them').click();
+  await nextFrames(person);
   t.equal(await page.locator('#tfa-recovery-password').inputValue(), '');
   person.complaints();
 

@@ -186,12 +186,18 @@ export async function changeFirstName(person: Person, name: string): Promise<voi
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Waits for two frames. Browsers fire the event `close` of a dialog, which clears its form, with the next frame. */
+export async function nextFrames({ page }: Person): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+}
+
 /**
  * The accessibility violations that axe finds on the current page, with the affected elements. Requires `bypassCSP`.
  */
-export async function accessibilityViolations({ page }: Person): Promise<string[]> {
+export async function accessibilityViolations(person: Person): Promise<string[]> {
+  const { page } = person;
   // While something fades in, its contrast is lower. An animation starts up to two frames after the change that causes it.
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await nextFrames(person);
   await page.waitForFunction(`document.getAnimations().every((animation) =>
     animation.playState !== 'running' || animation.effect.getComputedTiming().endTime === Infinity)`);
   await page.evaluate(axeSource);
