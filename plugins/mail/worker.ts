@@ -29,6 +29,7 @@ export function createMailWorker(deps: {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const inProgress = new Set<Promise<void>>();
+  let filling: Promise<unknown> = Promise.resolve();
 
   const deliver = async (job: Job<MailJob>) => {
     const { id, data } = job;
@@ -49,8 +50,9 @@ export function createMailWorker(deps: {
     await queue.complete(id);
   };
 
-  /** Starts as many deliveries as there are free slots. A slow delivery occupies only its own slot. */
-  const fill = async (): Promise<number> => {
+  const startDeliveries = async (): Promise<number> => {
+    if (inProgress.size === batch) await Promise.race(inProgress);
+    if (isStopped) return 0;
     const jobs = await queue.take(batch - inProgress.size);
     for (const job of jobs) {
       // If the database is unavailable, the job expires, counts as failed, and is delivered again.
@@ -62,14 +64,22 @@ export function createMailWorker(deps: {
     return jobs.length;
   };
 
+  /**
+   * Starts as many deliveries as there are free slots. A slow delivery occupies only its own slot. Calls run one after another:
+   * otherwise, two could fill the same slot, and `run` and `stop` would not wait for jobs that are being claimed.
+   */
+  const fill = (): Promise<number> => {
+    const result = filling.then(startDeliveries);
+    filling = result.catch(() => 0);
+    return result;
+  };
+
   const next = (pause: number) => {
     if (isStopped) return;
     timer = setTimeout(async () => {
-      const room = batch - inProgress.size;
       const count = await fill().catch(() => 0);
-      if (inProgress.size === batch) await Promise.race(inProgress);
-      // If all free slots were filled, there may be more emails.
-      next(count === room ? 0 : interval);
+      // There may be more emails.
+      next(count > 0 ? 0 : interval);
     }, pause);
   };
 
@@ -87,7 +97,7 @@ export function createMailWorker(deps: {
       const enough = new Promise<void>((resolve) => {
         stopTimer = setTimeout(resolve, maxStopMs);
       });
-      await Promise.race([Promise.all(inProgress), enough]);
+      await Promise.race([filling.then(() => Promise.all(inProgress)), enough]);
       clearTimeout(stopTimer);
     },
   };
