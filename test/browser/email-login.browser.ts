@@ -123,6 +123,8 @@ t.test('users can request another code after a pause, continue after a reload, a
   const person = await newPerson(browser, service);
   const { page } = person;
   await page.clock.install();
+  // The clock of the page stands still, except where the test moves it.
+  await page.clock.pauseAt(Date.now() + 1000);
   await requestCode(person, email);
   const first = await received(email);
   const resend = page.locator('[data-send-code]');
@@ -133,7 +135,7 @@ t.test('users can request another code after a pause, continue after a reload, a
   await page.reload();
   await codeField(person).waitFor();
   t.match(await visibleText(person), email);
-  t.match(await resend.textContent(), /in 1\d seconds/);
+  t.equal(await resend.textContent(), 'Send a new code (in 18 seconds)');
   await page.clock.runFor(20_000);
   service.clock.advance(minute);
   await button(person, 'Send a new code').click();
