@@ -1,6 +1,7 @@
 // Compiles the TypeScript sources to `dist/`: file by file for tests and scripts, and `dist/server.js` as a single file that
 // includes the libraries it needs, because finding and reading more than a thousand files would take most of the start time.
-// Types are checked by `npm run typecheck`; this script only removes them.
+// Types are checked by `npm run typecheck`; this script only removes them. It compiles only what has changed since the last build.
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,12 +37,30 @@ const sources = folders.flatMap((folder) =>
 );
 const entryPoints = [join(root, 'app.ts'), ...sources];
 
+// The hashes of what this build and the last one are made from, by file.
+const tools = ['scripts/build.mjs', 'package-lock.json', 'tsconfig.json'];
+const modules = entryPoints.map((file) => relative(root, file));
+const hashes = Object.fromEntries(
+  [...tools, 'server.ts', ...modules].map((name) => [
+    name,
+    createHash('sha256')
+      .update(readFileSync(join(root, name)))
+      .digest('base64'),
+  ]),
+);
+const record = join(outdir, 'build.json');
+const lastHashes = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
+const hasChanged = (name) => hashes[name] !== lastHashes[name];
+const haveToolsChanged = tools.some(hasChanged);
+const isOutdated = (name) => haveToolsChanged || hasChanged(name) || !existsSync(join(outdir, outputOf(name)));
+const isInService = (name) => !/^(?:test|scripts|bench)\//.test(name);
+
 /** Globals that older CommonJS libraries expect. */
 const commonJs = `import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
 const { outputFiles } = await build({
-  entryPoints,
+  entryPoints: modules.filter(isOutdated).map((name) => join(root, name)),
   outbase: root,
   outdir,
   platform: 'node',
@@ -52,7 +71,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const { outputFiles: serviceFiles } = await build({
-  entryPoints: [join(root, 'server.ts')],
+  entryPoints: ['server.ts', ...modules.filter(isInService)].some(isOutdated) ? [join(root, 'server.ts')] : [],
   outdir,
   bundle: true,
   // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded on first use.
@@ -93,9 +112,15 @@ browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: B
 for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
 for (const { path, text } of serviceFiles)
   writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
+writeIfChanged(record, Buffer.from(JSON.stringify(hashes)));
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
+
+/** The compiled file of a source, relative to `dist/`. */
+function outputOf(name) {
+  return name.replace(/\.ts$/, '.js');
+}
 
 /** The script of the API reference. Its package contains it as a string, in code that also requires packages for Node 22. */
 function readReferenceScript() {
@@ -159,8 +184,8 @@ function copyIfChanged(path) {
 
 /** Deletes the output of sources that no longer exist, so that no stale test runs. */
 function removeOrphans() {
-  const made = [...serviceFiles, ...browserFiles].map(({ path }) => relative(outdir, path));
-  const kept = new Set([...entryPoints.map((file) => relative(root, file).replace(/\.ts$/, '.js')), ...made]);
+  const made = browserFiles.map(({ path }) => relative(outdir, path));
+  const kept = new Set(['server.js', ...modules.map(outputOf), ...made]);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const source = relative(outdir, file).replace(/\.map$/, '');

@@ -1,10 +1,12 @@
 /**
  * Lists the failures in a TAP report: failed assertions, and tests that failed without one.
- * @param report the text of the report, in which the processes of `scripts/test-worker.mjs` are the outermost tests
+ * @param report the text of the report, in which the processes of `scripts/test-worker.mjs` are the outermost tests; or, if it is
+ *   direct, the report of one such process
  * @returns for each failure, its title preceded by the names of its file and tests, its location, and what tap says about it
  */
-export function failuresIn(report) {
+export function failuresIn(report, { isDirect }) {
   const lines = report.split('\n');
+  const outermost = isDirect ? 0 : 1;
   const failures = [];
   /** The tests that are open, and how many failures there were when each began. */
   const open = [];
@@ -22,13 +24,13 @@ export function failuresIn(report) {
     }
     const [, ending] = text.match(/^(.*)\.(?:test|browser)\.js ends cleanly$/) ?? [];
     if (kind.startsWith('not') && !/ # (?:TODO|SKIP)\b/i.test(line)) {
-      const tests = open.slice(1, depth).map(({ name }) => name);
+      const tests = open.slice(outermost, depth).map(({ name }) => name);
       const path = [...tests, text].join(' › ');
       const begun = open[depth]?.name === text ? open[depth].failures : failures.length;
       // A test fails because of the assertions in it, and is reported again if it fails after its end.
       const isKnown = time !== undefined && (failures.length > begun || failedTests.has(path));
       if (time !== undefined) failedTests.add(path);
-      if (!isKnown) failures.push({ path, isProcess: depth === 0, ...detailsAt(lines, index + 1, indent) });
+      if (!isKnown) failures.push({ path, isProcess: depth < outermost, ...detailsAt(lines, index + 1, indent) });
     }
     if (time !== undefined) open.length = depth;
     if (ending === undefined) continue;

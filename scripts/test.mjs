@@ -8,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -160,7 +161,10 @@ rmSync(report, { force: true });
 // tap rebuilds itself when its set of plugins has changed, but only for the run after the next.
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
-const status = await runFiles(chosen.length > 0 ? chosen.map(fileOf) : filesOf(suite));
+const testFiles = chosen.length > 0 ? chosen.map(fileOf) : filesOf(suite);
+/** A single file needs no runner: its process writes the report. This saves a second or two. */
+const isDirect = testFiles.length === 1 && options.length === 0 && !isIsolated(testFiles[0]);
+const status = await runFiles(testFiles);
 const missing = status === 0 && chosen.length === 0 ? await missingProofs() : [];
 
 const lines = existsSync(report) ? readFileSync(report, 'utf8') : '';
@@ -170,7 +174,7 @@ for (const [, name, ms] of lines.matchAll(/^(?:not )?ok \d+ - dist\/test\/(\S+) 
 const totals = lines.match(/^# \{ (.*) \}$/gm)?.at(-1) ?? '';
 const count = (name) => Number(totals.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0);
 // Repeat the failures at the end, where they are easy to find.
-const failures = failuresIn(lines);
+const failures = failuresIn(lines, { isDirect });
 for (const { path, location, details } of failures.slice(0, maxFailures)) {
   console.log(`\n✖ ${path}${location ? `\n  at ${location}` : ''}`);
   for (const line of details.slice(0, maxDetails)) console.log(`  ${line}`);
@@ -199,9 +203,13 @@ async function missingProofs() {
   );
 }
 
+function isIsolated(file) {
+  return isolatedFiles.some((name) => file.endsWith(name));
+}
+
 /** Starts slightly more processes than there are cores; they take the files from a queue. */
 async function runFiles(all) {
-  const alone = all.filter((file) => isolatedFiles.some((name) => file.endsWith(name)));
+  const alone = all.filter(isIsolated);
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
@@ -213,18 +221,23 @@ async function runFiles(all) {
   if (chosen.length === 0) rmSync(outcomes, { recursive: true, force: true });
   mkdirSync(outcomes, { recursive: true });
   const said = new Set();
-  const progress = setInterval(() => {
+  const sayFinished = () => {
     for (const name of readdirSync(queue).filter((name) => name.endsWith('.done') && !said.has(name))) {
       said.add(name);
       console.log(`[${said.size}/${files.length}] ${readFileSync(join(queue, name), 'utf8')}`);
     }
-  }, 500);
-  const status = await tap(['--reporter=silent', ...options, ...workers, ...alone], {
+  };
+  const progress = setInterval(sayFinished, 500);
+  const environment = {
     ...(chosen.length === 0 && { TEST_OUTCOMES: outcomes }),
     TEST_QUEUE: queue,
     TEST_FILES: files.join('\n'),
-  });
+  };
+  const status = isDirect
+    ? await start(workers, { ...environment, TAP_TIMEOUT: '1200' }, openSync(report, 'w'))
+    : await tap(['--reporter=silent', ...options, ...workers, ...alone], environment);
   clearInterval(progress);
+  sayFinished();
   return status;
 }
 
@@ -264,11 +277,18 @@ function hasLongForm(name) {
 }
 
 /** Runs tap. By default it would leave one core unused, which is half of a small machine. */
-function tap(args, environment = {}) {
-  const options = [`--jobs=${jobs}`, `--output-file=${report}`, ...args];
-  const child = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...options], {
+function tap(args, environment) {
+  return start(
+    ['node_modules/tap/dist/esm/run.mjs', `--jobs=${jobs}`, `--output-file=${report}`, ...args],
+    environment,
+    'inherit',
+  );
+}
+
+function start(args, environment, output) {
+  const child = spawn(process.execPath, args, {
     cwd: root,
-    stdio: ['inherit', 'inherit', 'pipe'],
+    stdio: ['inherit', output, 'pipe'],
     env: { ...environmentOf(), TEST_ENGINE: engine, ...(suite === 'long' && { TEST_LONG: 'true' }), ...environment },
   });
   child.stderr.on('data', (chunk) => {

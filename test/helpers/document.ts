@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
@@ -143,9 +144,22 @@ let check: ReturnType<typeof createDocumentCheck> | undefined;
 
 /** The document in the repository, read once per process. */
 export const committedDocument = (): OpenApiDocument => {
-  document ??= parse(readFileSync('openapi.yaml', 'utf8')) as OpenApiDocument;
+  document ??= readDocument();
   return document;
 };
+
+/** Parsing the YAML takes as long as some test files do, so the result is kept as JSON, under a name that depends on the text. */
+function readDocument(): OpenApiDocument {
+  const text = readFileSync('openapi.yaml', 'utf8');
+  const cache = `.tmp/openapi-${createHash('sha256').update(text).digest('hex')}.json`;
+  if (existsSync(cache)) return JSON.parse(readFileSync(cache, 'utf8'));
+  const document: OpenApiDocument = parse(text);
+  const draft = `${cache}.${process.pid}`;
+  mkdirSync('.tmp', { recursive: true });
+  writeFileSync(draft, JSON.stringify(document));
+  renameSync(draft, cache);
+  return document;
+}
 
 /**
  * Validates a response against the OpenAPI document in the repository. Throws an error if an operation returns a
