@@ -5,6 +5,7 @@ import { createJobQueue } from '../../db/job-queue.js';
 import { rows } from '../../db/statements.js';
 import type { MailJob } from '../../plugins/mail/jobs.js';
 import { createMailWorker } from '../../plugins/mail/worker.js';
+import { unobserved } from '../../plugins/platform/traced-operations.js';
 import { startTestApp } from '../helpers/app.js';
 
 const options = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60 };
@@ -37,7 +38,7 @@ async function start(t: Test) {
         active--;
       },
     },
-    observe: (_, run) => run(),
+    observe: unobserved,
     onFailure: (error) => t.error(error),
   });
   t.teardown(() => worker.stop());
