@@ -219,12 +219,9 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** The path of a URL. Use it wherever a URL is repeated or logged, because the query may contain a token. */
-export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
-
 /** A path or method that does not exist. */
-export const routeNotFound = ({ url }: { url: string }): ApiError<'ROUTE_NOT_FOUND'> =>
-  new ApiError('ROUTE_NOT_FOUND', { path: pathOf(url) });
+export const routeNotFound = ({ path }: { path: string }): ApiError<'ROUTE_NOT_FOUND'> =>
+  new ApiError('ROUTE_NOT_FOUND', { path });
 
 /** The error INVALID_CREDENTIALS, with details for the audit log only. @param subject the user whose credentials were checked */
 export const invalidCredentials = (

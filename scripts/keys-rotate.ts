@@ -2,8 +2,7 @@
 // deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
-import { createSignatures } from '../plugins/activity/hmac-signatures.js';
-import { createActivity } from '../plugins/activity/service.js';
+import { createActivity, createSignatures } from '../plugins/activity/service.js';
 import { systemClock } from '../plugins/platform/clock.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';

@@ -67,7 +67,7 @@ export const accessPlugin = plugin(
     app.addHook('onRequest', async (request, reply) => {
       // Every route declares a rule. If a route ever lacks one, it requires authentication.
       const rule = request.routeOptions.config.access ?? 'authenticated';
-      if (rule === 'open' || request.is404) return;
+      if (rule === 'open') return;
       const { evaluatesSessionCookie, isForMonitoring } = request.routeOptions.config;
       const credential = credentialOf(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
       if (credential) {

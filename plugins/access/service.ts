@@ -9,8 +9,7 @@ import {
 import { ApiError } from '../../schemas/errors.js';
 import { tokenStatusOf } from '../auth/sessions/standing.js';
 import { type Clock, clockOffset } from '../platform/clock.js';
-import { type Caller, type Principal, type Rights, rightsOf } from '../server/caller.js';
-import type { Client } from '../server/client-info.js';
+import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../server/caller.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 

@@ -14,7 +14,7 @@ import {
   writeChainEnds,
   writeLinks,
 } from '../../db/queries/activity/activity.js';
-import { endsOf, linkOf, type Signatures } from './hmac-signatures.js';
+import type { Signatures } from './service.js';
 
 export interface Chain {
   /**
@@ -114,3 +114,11 @@ export function createChain({ db, signatures }: { db: Executor; signatures: Sign
     removeOlderThan: (moment) => all(() => removeSome(moment)),
   };
 }
+
+/** The text that is signed for the link from a row to the previous one. It covers the content of both rows through their signatures. */
+export const linkOf = (before: string, position: number, seal: string): string =>
+  JSON.stringify(['link', before, position, seal]);
+
+/** The text that the signature of the chain's ends covers. */
+export const endsOf = (ends: Omit<ChainEnds, 'seal'>): string =>
+  JSON.stringify(['ends', ends.firstPosition, ends.anchorHash, ends.headPosition, ends.headHash]);

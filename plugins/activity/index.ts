@@ -3,8 +3,7 @@ import { keysFor } from '../platform/key-derivation.js';
 import { hour } from '../platform/scheduler.js';
 import { type Chain, createChain } from './chain.js';
 import { deniedRequestsPlugin } from './denied-requests.js';
-import { createSignatures } from './hmac-signatures.js';
-import { type Activity, createActivity } from './service.js';
+import { type Activity, createActivity, createSignatures } from './service.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

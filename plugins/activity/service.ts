@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { inChunks } from '../../db/chunks.js';
 import type { Executor } from '../../db/client.js';
 import { insertActivity, type NewActivity } from '../../db/queries/activity/activity.js';
@@ -6,9 +6,9 @@ import type { AccountState } from '../../db/queries/mail/recipients.js';
 import type { ActivityAction, ActivityCollection, FailureReason, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { Clock } from '../platform/clock.js';
-import type { Origin } from '../server/client-info.js';
+import { keyIdOf } from '../platform/key-derivation.js';
+import type { Origin } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
-import { contentOf, type Signatures } from './hmac-signatures.js';
 
 /** A way to sign in to an account. Providers are identified by their key or, in texts for users, by their label. */
 export type SignInMethod = 'password' | 'token' | 'passkey' | 'email_change' | { provider: string };
@@ -211,3 +211,55 @@ function createIds(): (now: Date) => string {
     return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   };
 }
+
+/** The result of checking a signature against a text. */
+export type SignatureCheck = 'valid' | 'invalid' | 'unknown key';
+
+export interface Signatures {
+  /** `<key id>.<HMAC-SHA256>`, in base64url: 52 characters. */
+  sign(text: string): string;
+  verify(text: string, signature: string): SignatureCheck;
+}
+
+/**
+ * Signatures prove that the service wrote a text, and that the text has not changed since. They do not encrypt the text.
+ * @param keys the first one creates signatures, and all of them verify
+ */
+export function createSignatures(keys: readonly [current: Buffer, ...previous: Buffer[]]): Signatures {
+  const [current] = keys;
+  const currentId = keyIdOf(current);
+  const byId = new Map(keys.map((key) => [keyIdOf(key), key]));
+  const macOf = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+
+  return {
+    sign: (text) => `${currentId}.${macOf(current, text).toString('base64url')}`,
+
+    verify: (text, signature) => {
+      const [id = '', mac = ''] = signature.split('.');
+      const key = byId.get(id);
+      if (!key) return 'unknown key';
+      const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, text)];
+      return given.length === expected.length && timingSafeEqual(given, expected) ? 'valid' : 'invalid';
+    },
+  };
+}
+
+/** The text that the signature of a row covers, for writing and for verifying. */
+export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
+  JSON.stringify([
+    'row',
+    row.id,
+    row.timestamp.toISOString(),
+    row.action,
+    row.outcome,
+    row.code,
+    row.user,
+    row.collection,
+    row.item,
+    row.ip,
+    row.userAgent,
+    row.requestId,
+    row.changed,
+    // Rows from before this column existed have none.
+    ...(row.reason === null ? [] : [row.reason]),
+  ]);

@@ -7,7 +7,8 @@ import {
   readLinked,
   readUnlinked,
 } from '../../db/queries/activity/activity.js';
-import { contentOf, endsOf, linkOf, type Signatures } from './hmac-signatures.js';
+import { endsOf, linkOf } from './chain.js';
+import { contentOf, type Signatures } from './service.js';
 
 /** The newest row of the chain, as noted outside the database. */
 export interface NotedHead {

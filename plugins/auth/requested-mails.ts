@@ -1,7 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { logsInFrom } from '../../db/queries/auth/logins.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
-import type { Client } from '../server/client-info.js';
+import type { Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 
 /**

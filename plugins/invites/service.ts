@@ -18,8 +18,7 @@ import type { Mail } from '../mail/index.js';
 import { isApplicable, scopeOf, stateOf } from '../mail/recipients.js';
 import type { Clock } from '../platform/clock.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { Caller } from '../server/caller.js';
-import type { Client } from '../server/client-info.js';
+import type { Caller, Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
 

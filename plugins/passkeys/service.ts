@@ -27,8 +27,7 @@ import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { WebAuthn } from '../auth/webauthn/service.js';
 import type { Clock } from '../platform/clock.js';
-import type { Principal } from '../server/caller.js';
-import { deviceOf } from '../server/client-info.js';
+import { deviceOf, type Principal } from '../server/caller.js';
 
 /** Lets users manage their passkeys, and administrators those of other users. */
 export interface Passkeys {

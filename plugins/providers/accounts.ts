@@ -27,7 +27,7 @@ import type { SecondFactor } from '../auth/second-factor/service.js';
 import type { Sessions } from '../auth/sessions/index.js';
 import type { IssuedSession } from '../auth/sessions/issuing.js';
 import type { Clock } from '../platform/clock.js';
-import type { Client } from '../server/client-info.js';
+import type { Client } from '../server/caller.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import type { Profile } from './profile.js';
 

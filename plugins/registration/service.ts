@@ -30,7 +30,7 @@ import { isApplicable, scopeOf, stateOfRegistration } from '../mail/recipients.j
 import type { Clock } from '../platform/clock.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { Client } from '../server/client-info.js';
+import type { Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
 

@@ -1,9 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { databaseOutageOf } from '../../db/failures.js';
-import { ApiError, pathOf, routeNotFound, unavailable } from '../../schemas/errors.js';
+import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
 import { bareHeaders } from './headers.js';
-import { findFramingFault } from './request-parsing.js';
+import { findFramingFault, pathOf } from './request-parsing.js';
 import { toValidationError } from './validation.js';
 
 declare module 'fastify' {
@@ -88,14 +88,4 @@ export const errorsPlugin = plugin(
     });
   },
   { name: 'errors' },
-);
-
-/** Rejects requests for unknown routes before their body is read. */
-export const unknownRoutesPlugin = plugin(
-  async (app) => {
-    app.addHook('onRequest', async (request) => {
-      if (request.is404) throw routeNotFound(request);
-    });
-  },
-  { name: 'unknown-routes', dependencies: ['errors'] },
 );

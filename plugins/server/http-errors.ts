@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
-import { ApiError, pathOf } from '../../schemas/errors.js';
+import { ApiError } from '../../schemas/errors.js';
+import { pathOf } from './request-parsing.js';
 import { bodyTooSlow } from './request-timeout.js';
 
 const reasons: Record<string, string> = {

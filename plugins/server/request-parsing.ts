@@ -1,16 +1,19 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import qs from 'qs';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, routeNotFound } from '../../schemas/errors.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The path of the URL, without the query. */
+    path: string;
     /** A body was sent but not read, because its Content-Type is missing or is not JSON. */
     hasIgnoredBody: boolean;
   }
 }
 
-// How the service reads a request: its framing, its query string, and its body.
+// How the service reads a request: its framing, its path, its query string, and its body.
 
 /**
  * Detects requests that two servers could interpret differently: with different hosts, or with a second request hidden in the
@@ -33,6 +36,9 @@ export function findFramingFault({ httpVersion, headers, rawHeaders }: IncomingM
   const isChunked = httpVersion === '1.1' && encoding.toLowerCase() === 'chunked';
   return isChunked ? undefined : 'The only supported transfer encoding is chunked, and only in HTTP/1.1.';
 }
+
+/** The path of a URL. Use it wherever a URL is repeated or logged, because the query may contain a token. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
 /**
  * Parameters beyond these limits are kept in a form that no parameter accepts, and are rejected when they are parsed. Nothing may
@@ -72,6 +78,12 @@ export const requestParsingPlugin = plugin(
       if (reason !== undefined) throw refuse(reason);
     });
 
+    app.decorateRequest('path', {
+      getter(this: FastifyRequest) {
+        return pathOf(this.url);
+      },
+    });
+
     // Refuses `__proto__` and `constructor.prototype` keys.
     const parseJson = app.getDefaultJsonParser('error', 'error');
     app.removeAllContentTypeParsers();
@@ -98,6 +110,16 @@ export const requestParsingPlugin = plugin(
     });
   },
   { name: 'request-parsing' },
+);
+
+/** Rejects requests for unknown routes before their body is read. */
+export const unknownRoutesPlugin = plugin(
+  async (app) => {
+    app.addHook('onRequest', async (request) => {
+      if (request.is404) throw routeNotFound(request);
+    });
+  },
+  { name: 'unknown-routes', dependencies: ['errors'] },
 );
 
 function decode(body: Buffer): string {

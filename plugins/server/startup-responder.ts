@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ApiError, pathOf } from '../../schemas/errors.js';
+import { ApiError } from '../../schemas/errors.js';
+import { pathOf } from './request-parsing.js';
 
 /**
  * Milliseconds. Less than probes tolerate, but longer than any usual start: a proxy without health checks sends requests to other

@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { activity, activityChain } from '../../db/schema.js';
-import { createSignatures } from '../../plugins/activity/hmac-signatures.js';
+import { createSignatures } from '../../plugins/activity/service.js';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { recorded, verify } from '../helpers/activity.js';

@@ -12,8 +12,7 @@ import {
 } from '../../../db/queries/auth/login-attempts.js';
 import { deleteOldNetworks, rememberNetwork } from '../../../db/queries/auth/logins.js';
 import type { Clock } from '../../platform/clock.js';
-import { normalizeEmail } from '../../platform/normalize-email.js';
-import type { Client } from '../../server/client-info.js';
+import { type Client, normalizeEmail } from '../../server/caller.js';
 import { requestsExceeded } from '../../server/requests-exceeded.js';
 
 /** The account whose attempts are counted. Read its state when the attempt's turn comes. */

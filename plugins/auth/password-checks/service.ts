@@ -10,7 +10,7 @@ import {
 import type { FailureReason } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
-import type { Client, Origin } from '../../server/client-info.js';
+import type { Client, Origin } from '../../server/caller.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import { queueFullError } from '../passwords/fair-queue.js';
 import type { Passwords } from '../passwords/service.js';

@@ -19,7 +19,7 @@ import type { Mail } from '../../mail/index.js';
 import { isApplicable, notMeStateOf, scopeOf, stateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
 import { requireAllowedUrl } from '../../platform/urls.js';
-import type { Client } from '../../server/client-info.js';
+import type { Client } from '../../server/caller.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 import type { Lockouts } from '../password-checks/lockouts.js';
 import type { PasswordRules } from '../password-rules/service.js';

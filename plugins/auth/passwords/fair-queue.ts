@@ -1,5 +1,5 @@
 import { unavailable } from '../../../schemas/errors.js';
-import type { Origin } from '../../server/client-info.js';
+import type { Origin } from '../../server/caller.js';
 
 /** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
 export type TaskOrigin = Pick<Origin, 'userId' | 'client'>;

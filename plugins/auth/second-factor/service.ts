@@ -13,7 +13,7 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../platform/encryption.js';
-import type { Client, Origin } from '../../server/client-info.js';
+import type { Client, Origin } from '../../server/caller.js';
 import { requestsExceeded } from '../../server/requests-exceeded.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep, stepAt, stepLength } from './totp.js';

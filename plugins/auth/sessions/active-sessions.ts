@@ -11,8 +11,7 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { Session } from '../../../schemas/sessions.js';
 import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
-import type { Principal } from '../../server/caller.js';
-import { deviceOf } from '../../server/client-info.js';
+import { deviceOf, type Principal } from '../../server/caller.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface ActiveSessions {

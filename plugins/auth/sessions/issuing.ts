@@ -5,9 +5,7 @@ import { type CheckedUser, recordLogin } from '../../../db/queries/auth/logins.j
 import type { SessionMode } from '../../../schemas/sessions.js';
 import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
-import { rightsOf } from '../../server/caller.js';
-import type { Client } from '../../server/client-info.js';
-import { deviceOf } from '../../server/client-info.js';
+import { type Client, deviceOf, rightsOf } from '../../server/caller.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../../tokens/refresh-tokens.js';
 

@@ -4,7 +4,7 @@ import { retryOnDeadlock, transact } from '../../../db/statements.js';
 import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
-import type { Client } from '../../server/client-info.js';
+import type { Client } from '../../server/caller.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { SecondFactor } from '../second-factor/service.js';

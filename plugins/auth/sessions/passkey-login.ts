@@ -5,7 +5,7 @@ import { invalidCredentials } from '../../../schemas/errors.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import { padRefusal } from '../../platform/response-time-padding.js';
-import type { Client } from '../../server/client-info.js';
+import type { Client } from '../../server/caller.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
 import type { PasskeyProofs } from '../webauthn/proofs.js';

@@ -5,7 +5,7 @@ import { ApiError, unavailable } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import { clockOffset } from '../../platform/clock.js';
 import { within } from '../../platform/within.js';
-import type { Client } from '../../server/client-info.js';
+import type { Client } from '../../server/caller.js';
 import { toApiError } from '../../server/errors.js';
 import { hashToken } from '../../tokens/refresh-tokens.js';
 import { type Arrivals, refreshLimits } from './arrivals.js';

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
 import type { Activity, ActivityListener } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
-import type { Client } from '../../server/client-info.js';
-import { deviceOf } from '../../server/client-info.js';
+import { type Client, deviceOf } from '../../server/caller.js';
 import type { Mail } from '../index.js';
 
 type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';

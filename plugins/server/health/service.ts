@@ -4,7 +4,7 @@ import { pingDatabase } from '../../../db/queries/server/health.js';
 import { readPublicSettings } from '../../../db/queries/settings/settings.js';
 import type { CheckResult, Health, ServerInfo } from '../../../schemas/server.js';
 import { within } from '../../platform/within.js';
-import type { Outages } from '../outages.js';
+import type { Outages } from '../logging.js';
 
 export interface HealthReport {
   status: Health['status'];

@@ -2,7 +2,7 @@ import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { Config } from '../../../schemas/config.js';
-import { networkOf } from '../client-info.js';
+import { networkOf } from '../caller.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import { addRouteHook } from '../route-hooks.js';
 import { type Counters, createCounters, createMemoryCounters, createSharedCounters } from './counters.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiError } from '../../../schemas/errors.js';
 import type { Clock } from '../../platform/clock.js';
-import { normalizeEmail } from '../../platform/normalize-email.js';
+import { normalizeEmail } from '../caller.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import type { Count, Counters } from './counters.js';
 

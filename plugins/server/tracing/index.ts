@@ -1,5 +1,4 @@
 import plugin from 'fastify-plugin';
-import { pathOf } from '../../../schemas/errors.js';
 import { type Observe, unobserved } from '../../platform/traced-operations.js';
 import { toApiError } from '../errors.js';
 import { describeError } from '../logging.js';
@@ -35,7 +34,7 @@ export const tracingPlugin = plugin<StartedTracing>(
           headers,
           attributes: {
             // Without the query, because it may contain tokens.
-            'url.path': pathOf(request.url),
+            'url.path': request.path,
             'url.scheme': request.protocol,
             'server.address': request.hostname,
             'network.protocol.version': request.raw.httpVersion,

@@ -23,8 +23,7 @@ import { requireLiveSession } from '../../auth/sessions/live-session.js';
 import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
-import type { Caller, Principal } from '../../server/caller.js';
-import type { Client } from '../../server/client-info.js';
+import type { Caller, Client, Principal } from '../../server/caller.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 
 /** Changes to the caller's own address. Each must be confirmed with a link in an email to the new address. */
