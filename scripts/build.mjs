@@ -37,22 +37,14 @@ const sources = folders.flatMap((folder) =>
 );
 const entryPoints = [join(root, 'app.ts'), ...sources];
 
-// The hashes of what this build and the last one are made from, by file.
+// What the last build was made from, and what it made. A file is compiled again if either has changed since.
 const tools = ['scripts/build.mjs', 'package-lock.json', 'tsconfig.json'];
 const modules = entryPoints.map((file) => relative(root, file));
-const hashes = Object.fromEntries(
-  [...tools, 'server.ts', ...modules].map((name) => [
-    name,
-    createHash('sha256')
-      .update(readFileSync(join(root, name)))
-      .digest('base64'),
-  ]),
-);
 const record = join(outdir, 'build.json');
-const lastHashes = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
-const hasChanged = (name) => hashes[name] !== lastHashes[name];
+const last = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
+const hasChanged = (name) => stateOf(name) !== last[name];
 const haveToolsChanged = tools.some(hasChanged);
-const isOutdated = (name) => haveToolsChanged || hasChanged(name) || !existsSync(join(outdir, outputOf(name)));
+const isOutdated = (name) => haveToolsChanged || hasChanged(name);
 const isInService = (name) => !/^(?:test|scripts|bench)\//.test(name);
 
 /** Globals that older CommonJS libraries expect. */
@@ -112,7 +104,8 @@ browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: B
 for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
 for (const { path, text } of serviceFiles)
   writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
-writeIfChanged(record, Buffer.from(JSON.stringify(hashes)));
+const states = [...tools, 'server.ts', ...modules].map((name) => [name, stateOf(name)]);
+writeIfChanged(record, Buffer.from(JSON.stringify(Object.fromEntries(states))));
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);
 removeOrphans();
@@ -120,6 +113,15 @@ removeOrphans();
 /** The compiled file of a source, relative to `dist/`. */
 function outputOf(name) {
   return name.replace(/\.ts$/, '.js');
+}
+
+/** The hash of a source, and when its compiled file was written. */
+function stateOf(name) {
+  const hash = createHash('sha256')
+    .update(readFileSync(join(root, name)))
+    .digest('base64');
+  const output = statSync(join(outdir, outputOf(name)), { throwIfNoEntry: false });
+  return `${hash} ${output?.mtimeMs}`;
 }
 
 /** The script of the API reference. Its package contains it as a string, in code that also requires packages for Node 22. */
