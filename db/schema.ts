@@ -497,7 +497,7 @@ export const activity = pgTable(
     code: varchar('code', { length: 32 }),
     /** Why the credentials of the caller were not accepted, if the code does not say why. */
     reason: varchar('reason', { length: 32 }).$type<FailureReason>(),
-    /** The user who did it; null: an anonymous caller, or a login that was refused. */
+    /** The user who did it; null: an anonymous caller, such as one whose login was refused, or the service itself. */
     user: uuid('user'),
     /** The item that was affected. For a login that was refused, the account that was tried. */
     collection: varchar('collection', { length: 16 }),

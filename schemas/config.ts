@@ -224,7 +224,7 @@ const sessions = {
   }),
   SESSION_MAX_AGE: lifetimeOrNone({
     default: '90d',
-    description: 'A session ends this long after its login, no matter how often it is refreshed. `0` turns this off.',
+    description: 'A session ends this long after the login, no matter how often it is refreshed. `0` turns this off.',
   }),
   SESSIONS_PER_USER: integer(1, 10_000, {
     default: 100,

@@ -30,7 +30,7 @@ export const Mail = named(
         ],
         {
           description:
-            'The purpose of the email. `notice`: notifies a user of a security change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: asks the new address to confirm a change. `email_change_notice`: notifies the old address of a requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
+            'The purpose of the email. `notice`: notifies a user of a security-related change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: sent to the new address, to confirm a change. `email_change_notice`: sent to the old address, as a notice of the requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
         },
       ),
       state: MailState,

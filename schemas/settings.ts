@@ -21,7 +21,7 @@ const properties = {
   public_registration_email_filter: Nullable(
     Type.Object(
       {},
-      { additionalProperties: true, description: 'The filter that an email address must match to register.' },
+      { additionalProperties: true, description: 'Only users whose email address matches this filter can register.' },
     ),
   ),
   public_policy: Nullable(

@@ -51,10 +51,10 @@ writeFileSync(
   'docs/api-access.md',
   `# Who can call what
 
-This page lists the access rules of every operation. \`npm run docs\` generates it from what the routes declare.
+This page lists the access rules of every operation. \`npm run docs\` generates it from the declarations of the routes.
 
 - **Callers**: if the [public policy](access-control.md) grants a permission, "users with the permission" includes everyone. Administrators
-  have all permissions. What a caller can see and change within an operation also depends on the filters in their permissions.
+  have all permissions. Which items a caller can see or change through an operation also depends on the filters in their permissions.
 - **Session**: operations with "session" reject static tokens. Operations with "fresh session" also require that the user logged in or
   confirmed their identity recently ([Fresh sessions](security.md#fresh-sessions-step-up)).
 - **Before 2FA**: users who must set up two-factor authentication, and have not done so yet, can use the operation.

@@ -24,7 +24,7 @@ declare module 'fastify' {
 export class ConfigError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+      `The configuration has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
     );
     this.name = 'ConfigError';
   }

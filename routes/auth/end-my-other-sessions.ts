@@ -16,7 +16,7 @@ export function endMyOtherSessions(app: App): void {
       },
     },
     async (request, reply) => {
-      await app.openSessions.endOthers(request.currentUser);
+      await app.activeSessions.endOthers(request.currentUser);
       return reply.code(204).send();
     },
   );

@@ -23,7 +23,7 @@ export function endMySession(app: App): void {
       },
     },
     async (request, reply) => {
-      const isCurrent = await app.openSessions.endOwn(request.currentUser, request.params.id);
+      const isCurrent = await app.activeSessions.endOwn(request.currentUser, request.params.id);
       if (isCurrent) reply.clearReceivedCookies();
       return reply.code(204).send();
     },

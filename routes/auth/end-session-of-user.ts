@@ -19,7 +19,7 @@ export function endSessionOfUser(app: App): void {
     },
     async (request, reply) => {
       const { id, session } = request.params;
-      await app.openSessions.endOf(request.currentUser, id, session);
+      await app.activeSessions.endOf(request.currentUser, id, session);
       return reply.code(204).send();
     },
   );

@@ -19,7 +19,7 @@ export function endSessionsOfUser(app: App): void {
       },
     },
     async (request, reply) => {
-      await app.openSessions.endAllOf(request.currentUser, request.params.id);
+      await app.activeSessions.endAllOf(request.currentUser, request.params.id);
       return reply.code(204).send();
     },
   );

@@ -16,6 +16,6 @@ export function listMySessions(app: App): void {
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },
-    async (request) => ({ data: await app.openSessions.listOwn(request.currentUser) }),
+    async (request) => ({ data: await app.activeSessions.listOwn(request.currentUser) }),
   );
 }

@@ -19,6 +19,6 @@ export function listSessionsOfUser(app: App): void {
         response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },
-    async (request) => ({ data: await app.openSessions.listOf(request.currentUser, request.params.id) }),
+    async (request) => ({ data: await app.activeSessions.listOf(request.currentUser, request.params.id) }),
   );
 }

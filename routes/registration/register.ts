@@ -17,7 +17,7 @@ export function register(app: App): void {
         tags: ['Registration'],
         summary: 'Register a new user',
         description:
-          'Creates a user. Open to everyone while the setting `public_registration` is turned on. The response and the response time are always the same, so they do not reveal whether the address is already in use. If the settings require verification, the service sends a verification link to the address. Until the address is verified, repeated registrations do not affect each other: each link activates the password and names from the registration that it was sent for. If the address belongs to an active account, its owner is notified by email. To find out whether a password is acceptable, call `POST /auth/password/check` first. Each client IP address can send five registrations per minute.',
+          'Creates a user. Open to everyone while the setting `public_registration` is turned on. The response and the response time are always the same, so they do not reveal whether the address is already in use. If the settings require verification, the service sends a verification link to the address. Until the address is verified, repeated registrations do not affect each other: each link activates the account with the password and names from the registration that it was sent for. If the address belongs to an active account, its owner is notified by email. To find out whether a password is acceptable, call `POST /auth/password/check` first. Each client IP address can send five registrations per minute.',
         body: RegisterBody,
         response: {
           204: {

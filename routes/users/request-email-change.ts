@@ -17,7 +17,7 @@ export function requestEmailChange(app: App): void {
         tags: ['Own account'],
         summary: 'Request an email change',
         description:
-          'Sends a confirmation link to the new address, and a notice with a cancellation link to the old address. Your address changes when you confirm the new one. A new request replaces an earlier one. The response is the same if the address is already in use; in that case, the owner of the address is notified instead. No email is sent if you request your current address.',
+          'Sends a confirmation link to the new address, and a notice with a cancellation link to the old address. Your address changes when you confirm the new one. A new request replaces an earlier one. The response is the same if the new address is already in use; in that case, the owner of that address is notified instead. No email is sent if you request your current address.',
         body: EmailChangeBody,
         response: { 204: noContent('The request was accepted.'), ...errorResponses() },
       },

@@ -42,7 +42,7 @@ export async function deleteSessionsOf(
 }
 
 /** A session as its user may see it, without anything that would let a caller continue it. */
-export interface OpenSessionRecord {
+export interface ActiveSessionRecord {
   id: string;
   createdAt: Date;
   /** When the session was last refreshed or used, or else created. Uses are accurate to the minute. */
@@ -53,12 +53,12 @@ export interface OpenSessionRecord {
 }
 
 /** The sessions of a user that have not expired, most recently used first. */
-export async function listOpenSessions(
+export async function listActiveSessions(
   executor: Executor,
   user: string,
   now: Date,
   limit: number,
-): Promise<OpenSessionRecord[]> {
+): Promise<ActiveSessionRecord[]> {
   const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
   return executor
     .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent })

@@ -1,9 +1,9 @@
 import type { Executor } from '../../../db/client.js';
 import {
+  type ActiveSessionRecord,
   deleteSessionOf,
   deleteSessionsOf,
-  listOpenSessions,
-  type OpenSessionRecord,
+  listActiveSessions,
 } from '../../../db/queries/auth/sessions.js';
 import { userExists } from '../../../db/queries/users/users.js';
 import { transact } from '../../../db/statements.js';
@@ -44,7 +44,7 @@ export function createActiveSessions(deps: {
   const { db, clock, activity } = deps;
 
   const list = async (userId: string, current: string | null): Promise<Session[]> => {
-    const found = await listOpenSessions(db, userId, clock(), maxListed);
+    const found = await listActiveSessions(db, userId, clock(), maxListed);
     return found.map((session) => toSession(session, current));
   };
 
@@ -93,7 +93,7 @@ export function createActiveSessions(deps: {
   };
 }
 
-const toSession = (session: OpenSessionRecord, current: string | null): Session => ({
+const toSession = (session: ActiveSessionRecord, current: string | null): Session => ({
   id: session.id,
   device: deviceOf(session.userAgent),
   user_agent: session.userAgent,

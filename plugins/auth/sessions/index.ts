@@ -13,7 +13,7 @@ import { tokenTransportPlugin } from './token-transport.js';
 declare module 'fastify' {
   interface FastifyInstance {
     sessions: Sessions;
-    openSessions: ActiveSessions;
+    activeSessions: ActiveSessions;
   }
 }
 
@@ -26,7 +26,7 @@ export interface Sessions extends SessionRefresh {
 /** An ID that no session has, for a statement that reads nothing. */
 const noSession = '00000000-0000-0000-0000-000000000000';
 
-/** `app.sessions`: login, refresh, logout. `app.openSessions`: lists and ends sessions. Expired sessions are deleted every hour. */
+/** `app.sessions`: login, refresh, logout. `app.activeSessions`: lists and ends sessions. Expired sessions are deleted every hour. */
 export const sessionsPlugin = plugin(
   async (app) => {
     const {
@@ -70,7 +70,7 @@ export const sessionsPlugin = plugin(
           app.log.warn(session, 'a replaced refresh token or session cookie was used again: the session is ended'),
       }),
     });
-    app.decorate('openSessions', createActiveSessions({ db, clock, activity }));
+    app.decorate('activeSessions', createActiveSessions({ db, clock, activity }));
 
     // The embedded engine serves only one instance, which knows which of its requests failed.
     if (databaseConnection.engine === 'postgres') {

@@ -342,7 +342,7 @@ t.test('all faults are reported together', async (t) => {
   const faults = faultsOf(all);
   const named = faults.map((fault) => fault.split(':', 1)[0]);
   t.strictSame([...new Set(named)].sort(), Object.keys(wrong).sort());
-  t.throws(() => loadConfig(all), new RegExp(`The configuration has ${faults.length} faults:`));
+  t.throws(() => loadConfig(all), new RegExp(`The configuration has ${faults.length} errors:`));
   try {
     loadConfig(all);
   } catch (error) {
