@@ -98,7 +98,7 @@ t.test('an expired link is replaced with one click, by an email to the address o
   await page.getByText('This invitation has expired.').waitFor();
   t.notMatch(await visibleText(person), email, 'an expired link does not reveal the address');
   await page.getByRole('button', { name: 'Send a new email' }).click();
-  await page.getByText('a new one is on its way').waitFor();
+  await page.getByText('a new email is on its way').waitFor();
   const [newest = ''] = await linksTo(email, 2);
   await person.open(newest);
   await page.getByText(email).waitFor();
