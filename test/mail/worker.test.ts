@@ -61,7 +61,7 @@ t.test('a run also waits for emails that the worker is just claiming', async (t)
   t.equal(started(), 1);
 });
 
-t.test('claims at the same time deliver no more than five emails at once', async (t) => {
+t.test('concurrent runs deliver at most five emails at a time', async (t) => {
   const { worker, send, started, most } = await start(t);
   await send(12);
   const deliverAll = async () => {
