@@ -40,11 +40,11 @@ const entryPoints = [join(root, 'app.ts'), ...sources];
 // What the last build was made from, and what it made. A file is compiled again if either has changed since.
 const tools = ['scripts/build.mjs', 'package-lock.json', 'tsconfig.json'];
 const modules = entryPoints.map((file) => relative(root, file));
+const sourceNames = ['server.ts', ...modules];
 const record = join(outdir, 'build.json');
 const last = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
 const hasChanged = (name) => stateOf(name) !== last[name];
-const haveToolsChanged = tools.some(hasChanged);
-const isOutdated = (name) => haveToolsChanged || hasChanged(name);
+const outdated = tools.some(hasChanged) ? sourceNames : sourceNames.filter(hasChanged);
 const isInService = (name) => !/^(?:test|scripts|bench)\//.test(name);
 
 /** Globals that older CommonJS libraries expect. */
@@ -52,7 +52,7 @@ const commonJs = `import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
 const { outputFiles } = await build({
-  entryPoints: modules.filter(isOutdated).map((name) => join(root, name)),
+  entryPoints: outdated.filter((name) => name !== 'server.ts').map((name) => join(root, name)),
   outbase: root,
   outdir,
   platform: 'node',
@@ -63,7 +63,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const { outputFiles: serviceFiles } = await build({
-  entryPoints: ['server.ts', ...modules.filter(isInService)].some(isOutdated) ? [join(root, 'server.ts')] : [],
+  entryPoints: outdated.some(isInService) ? [join(root, 'server.ts')] : [],
   outdir,
   bundle: true,
   // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded on first use.
@@ -104,7 +104,7 @@ browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: B
 for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
 for (const { path, text } of serviceFiles)
   writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
-const states = [...tools, 'server.ts', ...modules].map((name) => [name, stateOf(name)]);
+const states = [...tools, ...sourceNames].map((name) => [name, stateOf(name)]);
 writeIfChanged(record, Buffer.from(JSON.stringify(Object.fromEntries(states))));
 copyIfChanged('package.json');
 for (const folder of assets) copyIfChanged(folder);

@@ -233,6 +233,7 @@ async function runFiles(all) {
     TEST_QUEUE: queue,
     TEST_FILES: files.join('\n'),
   };
+  // The timeout is that of .taprc.
   const status = isDirect
     ? await start(workers, { ...environment, TAP_TIMEOUT: '1200' }, openSync(report, 'w'))
     : await tap(['--reporter=silent', ...options, ...workers, ...alone], environment);

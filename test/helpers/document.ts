@@ -148,15 +148,17 @@ export const committedDocument = (): OpenApiDocument => {
   return document;
 };
 
-/** Parsing the YAML takes as long as some test files do, so the result is kept as JSON, under a name that depends on the text. */
+/** Parsing the YAML takes as long as some test files do, so the result is kept as JSON, with a hash of the text. */
 function readDocument(): OpenApiDocument {
   const text = readFileSync('openapi.yaml', 'utf8');
-  const cache = `.tmp/openapi-${createHash('sha256').update(text).digest('hex')}.json`;
-  if (existsSync(cache)) return JSON.parse(readFileSync(cache, 'utf8'));
+  const hash = createHash('sha256').update(text).digest('hex');
+  const cache = '.tmp/openapi.json';
+  const cached = existsSync(cache) ? JSON.parse(readFileSync(cache, 'utf8')) : undefined;
+  if (cached?.hash === hash) return cached.document;
   const document: OpenApiDocument = parse(text);
   const draft = `${cache}.${process.pid}`;
   mkdirSync('.tmp', { recursive: true });
-  writeFileSync(draft, JSON.stringify(document));
+  writeFileSync(draft, JSON.stringify({ hash, document }));
   renameSync(draft, cache);
   return document;
 }

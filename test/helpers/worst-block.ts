@@ -12,9 +12,10 @@ export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T,
   let clock = performance.now();
   let worst = 0;
   const turn = () => {
-    worst = Math.max(worst, Math.min(cpuTime() - cpu, performance.now() - clock));
-    cpu = cpuTime();
-    clock = performance.now();
+    const [cpuNow, clockNow] = [cpuTime(), performance.now()];
+    worst = Math.max(worst, Math.min(cpuNow - cpu, clockNow - clock));
+    cpu = cpuNow;
+    clock = clockNow;
   };
   const turns = setInterval(turn, 1);
   const result = await work();
