@@ -98,7 +98,7 @@ export const users = pgTable(
     status: varchar('status', { length: 16 }).notNull().default('active'),
     /**
      * Links in emails are bound to this number. A trigger increments it whenever the status, address, password or provider
-     * changes (`void_links` in `migrations/`), so links that were sent before stop working for good.
+     * changes (`void_links` in `migrations/`), so links that were sent earlier stop working permanently.
      */
     usedLinks: integer('used_links').notNull().default(0),
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
@@ -138,8 +138,8 @@ export const users = pgTable(
 );
 
 /**
- * What changes with every use of the API: one row for each user, which triggers on `users` create. In `users`, each of these
- * changes would write the whole row and an entry in every index. The rows are small, their pages have free space, and no index
+ * Data that changes with every use of the API. Each user has one row, created by triggers on `users`. If this data were in `users`,
+ * each change would write the whole row and an entry in every index. The rows are small, their pages have free space, and no index
  * contains `last_access` itself, so that an update usually writes nothing but the new row (a heap-only tuple).
  */
 export const userUses = pgTable(
@@ -158,7 +158,10 @@ export const userUses = pgTable(
      * are here because a login updates this row anyway.
      */
     devices: text('devices').array(),
-    /** The user, if they have never used the API: the hour of all these rows is null, but the index still returns them by user. */
+    /**
+     * The ID of the user if they have never used the API, otherwise null. In all rows of such users, the hour is null; thanks to this
+     * column, the index still returns them in the order of the users.
+     */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
   },
   // Latest first, so that only rows with the same hour still have to be sorted.
@@ -325,7 +328,7 @@ export const loginAttempts = pgTable(
   {
     /** SHA-256, in hex, of what is counted together: an account, or an account from one network. */
     key: varchar('key', { length: 64 }).primaryKey(),
-    /** The key of the account as a whole, in all its rows; null in rows from before this column existed. */
+    /** The key of the account as a whole, which all rows of the account contain; null in rows from before this column existed. */
     account: varchar('account', { length: 64 }),
     failures: integer('failures').notNull(),
     /** The time until which no further password is checked; null: no lock. */
@@ -369,7 +372,7 @@ export const recoveryCodes = pgTable(
 );
 
 /**
- * The identities of a user at providers: one row for each external account that logs them in. The primary one matches `provider`
+ * The identities of a user at providers: one row for each external account with which they can log in. The primary one matches `provider`
  * and `external_identifier` of the user and is kept in sync with them.
  */
 export const identities = pgTable(
@@ -390,7 +393,7 @@ export const identities = pgTable(
   },
   (table) => [
     uniqueIndex('identities_external_identifier_unique').on(table.provider, table.identifier),
-    // For providers whose identifiers are compared in any letter case.
+    // For providers whose identifiers are compared without regard to letter case.
     index('identities_folded_identifier_index').on(table.provider, inLowerCase(table.identifier)),
     uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
     index('identities_user_index').on(table.user),
@@ -409,7 +412,7 @@ export const passkeys = pgTable(
     credentialId: varchar('credential_id', { length: 1364 }).notNull(),
     /** The public key in COSE format (RFC 9052, 7), in base64url. */
     publicKey: text('public_key').notNull(),
-    /** How often the authenticator has signed; 0 if it does not count. A lower value than the stored one comes from a copy. */
+    /** How many times the authenticator has signed; 0 if it does not count. A value lower than the stored one indicates a copied key. */
     counter: bigint('counter', { mode: 'number' }).notNull(),
     /** How browsers reach the authenticator, such as `internal` or `usb`. */
     transports: jsonb('transports').$type<string[]>().notNull(),
@@ -429,8 +432,8 @@ export const passkeys = pgTable(
 );
 
 /**
- * What can be used only once and has been used: logins through a provider that have returned, and challenges that a passkey has
- * signed. Expired rows may be deleted.
+ * Things that can be used only once and have been used: the states of provider logins whose callback has been received, and
+ * challenges that a passkey has signed. Expired rows may be deleted.
  */
 export const spentStates = pgTable(
   'spent_states',
@@ -457,7 +460,7 @@ export const settings = pgTable(
     publicPolicy: uuid('public_policy').references(() => policies.id, { onDelete: 'set null' }),
     authPasswordPolicy: text('auth_password_policy'),
     authLoginAttempts: integer('auth_login_attempts').default(25),
-    /** Whether users may change their own profile, address and linked accounts, and export their data. */
+    /** Whether users may change their own profile, email address, and passkeys, and export or delete their data. */
     selfService: boolean('self_service').notNull().default(true),
     selfDeletion: boolean('self_deletion').notNull().default(false),
     emailLogin: boolean('email_login').notNull().default(false),
@@ -499,7 +502,7 @@ export const activity = pgTable(
     reason: varchar('reason', { length: 32 }).$type<FailureReason>(),
     /** The user who did it; null: an anonymous caller, such as one whose login was refused, or the service itself. */
     user: uuid('user'),
-    /** The item that was affected. For a login that was refused, the account that was tried. */
+    /** The item that was affected. For a login that was refused, the account that the caller tried to log in to. */
     collection: varchar('collection', { length: 16 }),
     item: varchar('item', { length: 64 }),
     ip: varchar('ip', { length: 45 }),

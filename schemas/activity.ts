@@ -120,7 +120,7 @@ export const activityProperties = {
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
   item: Nullable(
     Type.String({
-      description: 'The ID of the affected item. Null if several items were affected or the user is unknown.',
+      description: 'The ID of the affected item. Null if the event concerns all items, or if the item is unknown.',
     }),
   ),
   ip: Nullable(Type.String({ description: 'The IP address of the client.' })),

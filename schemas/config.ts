@@ -99,7 +99,7 @@ const storage = {
       secret: true,
       expected: 'a URL such as redis://user:password@host:6379/0',
       description:
-        'URL of the Redis server (version 6 or newer) in which all instances count requests together. If it is unset, or while Redis is unavailable, each instance counts requests separately.',
+        'URL of the Redis server (version 6 or newer) that all instances use to share their request counts. If it is unset, or while Redis is unavailable, each instance counts requests separately.',
     }),
   ),
   SECRET: Type.Optional(
@@ -120,7 +120,7 @@ const storage = {
   LOST_SECRET_ID: Type.Optional(
     text({
       description:
-        'Lets the service start although the SECRET that the database was used with is lost. The value is in the error message at startup. See [A lost secret](operations.md#a-lost-secret).',
+        'Lets the service start even though the SECRET that the database was used with is lost. The value is in the error message at startup. See [A lost secret](operations.md#a-lost-secret).',
     }),
   ),
 };
@@ -177,7 +177,7 @@ const queries = {
 };
 
 const administrator = {
-  ADMIN_EMAIL: Email('Email address of the administrator that the first start creates.', {
+  ADMIN_EMAIL: Email('Email address of the administrator that the service creates when it first starts.', {
     default: 'admin@example.com',
     expected: 'an email address',
   }),
@@ -355,7 +355,7 @@ const links = {
   REGISTRATION_ANSWER_TIME: period({
     default: '150ms',
     description:
-      'How long a registration takes to respond. If the work takes longer, the response time is a multiple of this value. The response time therefore does not reveal whether an address is taken.',
+      'How long the service takes to respond to a registration. If the work takes longer, the response time is a multiple of this value. The response time therefore does not reveal whether an address is taken.',
   }),
   USER_INVITE_URL_ALLOW_LIST: urlList('`invite_url`'),
   USER_REGISTER_URL_ALLOW_LIST: urlList('`verification_url`'),
@@ -382,7 +382,7 @@ const limits = {
   RATE_LIMITER_MAIL_ENABLED: flag({
     default: true,
     description:
-      'Whether emails that anyone can request (password reset, registration) are limited by recipient and by client address. RATE_LIMITER_ENABLED does not affect this limit.',
+      'Whether emails that anyone can request (password reset, sign-in by email, registration) are limited by recipient and by client address. RATE_LIMITER_ENABLED does not affect this limit.',
   }),
 };
 
@@ -419,7 +419,7 @@ const mail = {
   EMAIL_PAUSED: flag({
     default: false,
     description:
-      'Whether emails wait in the queue and none are sent. Use it to try a [restored backup](deployment.md#testing-a-backup), which contains emails that were waiting.',
+      'Whether the service keeps all emails in the queue instead of sending them. Use it to try a [restored backup](deployment.md#backup), which contains emails that were waiting.',
   }),
   EMAIL_FROM: Type.String({
     format: 'sender',

@@ -252,7 +252,7 @@ const pascalCase = (code: string) =>
     .map((word) => word[0]?.toUpperCase() + word.slice(1))
     .join('');
 
-/** Example values of the keys of `extensions`. */
+/** Example values of the keys of `extensions`, for all codes except those in `examplesOf`. */
 const examples: Readonly<Record<string, unknown>> = {
   collection: 'users',
   field: 'email',
@@ -265,12 +265,21 @@ const examples: Readonly<Record<string, unknown>> = {
   reset: '2026-01-31T09:26:53.000Z',
   service: 'database',
   provider: 'google',
+  path: [],
 };
 
-function exampleOf(code: string, { message, extensions }: CatalogEntry): unknown {
+const examplesOf: Readonly<{ [Code in ErrorCode]?: Readonly<Record<string, unknown>> }> = {
+  INVALID_QUERY: { reason: 'limit must be an integer of at least -1' },
+  INVALID_FOREIGN_KEY: { field: 'role', value: '6b3f1c2e-9d40-4f6a-8e57-1a2b3c4d5e6f' },
+  VALUE_OUT_OF_RANGE: { collection: 'permissions', field: 'id', value: 3_000_000_000 },
+  ROUTE_NOT_FOUND: { path: '/nowhere' },
+  UNPROCESSABLE_CONTENT: { reason: 'At least one active administrator must remain' },
+  SERVICE_UNAVAILABLE: { reason: outages.database_unreachable[1] },
+};
+
+function exampleOf(code: ErrorCode, { message, extensions }: CatalogEntry): unknown {
   const required = Object.entries(extensions).filter(([, schema]) => !(OptionalKind in schema));
-  const path = code === 'ROUTE_NOT_FOUND' ? '/nowhere' : [];
-  const values = required.map(([key]) => [key, key === 'path' ? path : examples[key]]);
+  const values = required.map(([key]) => [key, { ...examples, ...examplesOf[code] }[key]]);
   return { message, extensions: { code, ...Object.fromEntries(values) } };
 }
 
@@ -286,7 +295,7 @@ const entrySchemas = Object.fromEntries(
           }),
           extensions: Closed({ code: Type.Literal(code), ...entry.extensions }),
         },
-        { description: entry.message, examples: [exampleOf(code, entry)] },
+        { description: entry.message, examples: [exampleOf(code as ErrorCode, entry)] },
       ),
     ),
   ]),

@@ -31,7 +31,7 @@ export const Health = named(
     {
       status: Type.Union([Type.Literal('ok'), Type.Literal('warn'), Type.Literal('error')], {
         description:
-          '`warn`: requests that write to the database currently fail, but others succeed. `error`: a required component is unavailable, or the service is about to stop.',
+          '`ok`: the service works. `warn`: requests that write to the database currently fail, but others succeed. `error`: a required component is unavailable, or the service is about to stop.',
       }),
       version: Type.Optional(
         Type.String({

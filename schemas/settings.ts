@@ -45,7 +45,7 @@ const properties = {
   ),
   self_service: Type.Boolean({
     description:
-      'Whether users can change their profile and email address, export their data, and delete their account. Administrators always can. Only administrators can change this setting.',
+      'Whether users who are not administrators can change their profile, email address, and passkeys, export their data, and, if `self_deletion` is on, delete their account. Only administrators can change this setting.',
   }),
   self_deletion: Type.Boolean({
     description: 'Whether users can delete their own account. Only administrators can change this setting.',

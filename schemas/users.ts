@@ -211,9 +211,9 @@ export const UserUpdateResponse = named(
   ),
 );
 
-/** The description of updates of the caller's own address. */
-export const ownEmailChange =
-  'If you change your own `email` and are not an administrator, the service sends a confirmation link to the new address, and the change takes effect when you open the link and confirm. Until then, responses contain the old address in `email` and the new one in `pending_email`. The response is the same if the new address is already in use. With `EMAIL_CHANGE_CONFIRMATION=false`, the change takes effect immediately.';
+/** What is special about updates of the caller's own user, for the descriptions of these operations. */
+export const ownSignInChanges =
+  'To change your own password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token. If you change your own `email` and are not an administrator, the service sends a confirmation link to the new address, and the change takes effect when you open the link and confirm. Until then, responses contain the old address in `email` and the new one in `pending_email`. The response is the same if the new address is already in use. With `EMAIL_CHANGE_CONFIRMATION=false`, the change takes effect immediately.';
 
 export const TrackPageBody = named(
   'TrackPageBody',

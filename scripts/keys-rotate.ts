@@ -41,7 +41,7 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
       return `A rotation is already in progress: ${kid} signs from ${signsFrom.toISOString()}. Nothing was changed.`;
     const isShort = lead < keySetMaxAge * 1_000;
     return [
-      `The new key is ${kid} (${algorithm}). It is now in the key set, and signs tokens from ${signsFrom.toISOString()}.`,
+      `The new key is ${kid} (${algorithm}). It is now in the key set, and will start signing tokens at ${signsFrom.toISOString()}.`,
       'The current key signs until then. It stays in the set for as long as clients can present tokens that it has signed.',
       ...(isShort
         ? [

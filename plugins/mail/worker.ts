@@ -9,7 +9,7 @@ export interface MailWorker {
   start(): void;
   /** Delivers the emails that are due now. @returns how many emails it tried to deliver */
   run(): Promise<number>;
-  /** Stops the worker, and waits for a limited time until the emails in progress are delivered. */
+  /** Stops the worker, and waits until the emails in progress are delivered, but only for a limited time. */
   stop(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import plugin from 'fastify-plugin';
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Repeats `work` from when the service listens until it is closed. Runs never overlap.
+     * Repeats `work` from the time the service starts listening until it is closed. Runs never overlap.
      * @param interval from the end of one run to the start of the next, in milliseconds
      * @param failureMessage logged for the first of several failures in a row. The next run tries again.
      */

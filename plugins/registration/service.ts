@@ -84,7 +84,7 @@ class Refusal extends Error {}
 
 const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
-/** Pending registrations per address. Another one replaces the oldest, so that an attacker cannot prevent the owner from registering. */
+/** Pending registrations per address. Any further one replaces the oldest, so that an attacker cannot prevent the owner from registering. */
 const maxPending = 100;
 
 /** The error for a link that was used, or that became void through another registration, a deletion or a change of status. */
@@ -276,7 +276,7 @@ export function createRegistration(deps: {
       await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }], from);
       const isOwn = await passwords.verify(pending.password, password, from);
       if (isOwn) return activate(claims, client, (own) => own);
-      // A person who does not know the password of the registration may not have entered its names either.
+      // Someone who does not know the password of the registration is possibly not the person who entered its names.
       const keepsNames = isOfBrowser(pending, browserHashes);
       const hash = await passwords.hash(password, from);
       return activate(claims, client, (own) =>

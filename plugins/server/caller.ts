@@ -80,7 +80,7 @@ const maxUserAgentLength = 255;
 const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
 
 /**
- * If the forwarded value is not an IP address, the request is counted for the proxy that connected. An attacker therefore cannot
+ * If the forwarded value is not an IP address, the request counts toward the limit of the proxy that connected. An attacker therefore cannot
  * evade the limit with malformed values.
  */
 export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
@@ -90,8 +90,8 @@ export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
 
 /**
  * The normalized form of an email address, under which attempts and emails are counted. It ignores letter case, compatibility
- * forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore only letter case. Other variants
- * with the same normalized form were rejected earlier, or match no user.
+ * forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore only letter case. Addresses
+ * that differ in other ways but have the same normalized form were rejected earlier, or match no user.
  */
 export const normalizeEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase();
 
@@ -106,7 +106,7 @@ class RequestClient implements Client {
   constructor(request: FastifyRequest) {
     const userAgent = request.headers['user-agent'];
     this.ip = isIP(request.ip) === 0 ? null : withoutZone(request.ip);
-    // Cutting can split a surrogate pair, and the database rejects JSON with half of one.
+    // Truncating can split a surrogate pair, and the database rejects JSON that contains half of one.
     this.userAgent = userAgent ? userAgent.slice(0, maxUserAgentLength).toWellFormed() : null;
     this.network = networkOf(request);
     this.requestId = request.id;

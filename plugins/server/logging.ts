@@ -51,8 +51,8 @@ export function describeError(error: unknown): LoggedError {
 }
 
 /**
- * Whether Fastify reports a response that comes too late, because the request has timed out or the client has disconnected. The
- * handler's own error is of no interest either, unless it is a fault of the service.
+ * Whether this is Fastify's log line about a response that came too late, because the request had timed out or the client had
+ * disconnected. This includes an error that the handler throws after that, unless it is a fault of the service.
  */
 function isAboutLateResponse([details, message]: readonly unknown[]): boolean {
   const error = (details as { err?: unknown } | null)?.err;
@@ -145,7 +145,7 @@ declare module 'fastify' {
     outages: Outages;
   }
   interface FastifyRequest {
-    /** Why the response has the status 503, if it has. */
+    /** Why the response has the status 503, if it does. */
     outage: Outage | null;
   }
   interface FastifyContextConfig {
@@ -159,8 +159,8 @@ const isWrite = ({ routeOptions: { config } }: FastifyRequest): boolean =>
   config?.recordedAs !== undefined || config?.writesUnrecorded === true;
 
 /**
- * Whether the response proves that the database accepted a write. Operations without a body in their response do not: many of them
- * respond identically whether or not there is anything to write.
+ * Whether the response proves that the database accepted a write. A response without a body does not: many operations respond
+ * identically whether or not there is anything to write.
  */
 const provesWrite = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   statusCode === 200 && isWrite(request);
@@ -184,7 +184,7 @@ export const outagesPlugin = plugin(
           () => request.log.error({ ...outage, requests: 1, ...causeOf(thrown) }, outageMessage),
           (requests) => app.log.error({ ...outage, requests, seconds: summaryInterval / 1_000 }, outageMessage),
         );
-        // If the database hangs, the request times out first.
+        // If the database hangs, the request times out first, and the outage is attributed to `gatehouse`.
         const isFailedWrite = isWrite(request) && ['database', 'gatehouse'].includes(outage.service);
         if (isFailedWrite) failingSince ??= app.clock();
         for (const listener of listeners) listener(outage);

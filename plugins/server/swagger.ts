@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
+import type { FastifyContextConfig } from 'fastify';
 import plugin from 'fastify-plugin';
 import { completeDocument } from './openapi/document.js';
 
@@ -27,6 +28,18 @@ declare module 'fastify' {
     /** More detailed schemas to show in the OpenAPI document, where the service, not the schema, validates the details. */
     documented?: { body?: TSchema; querystring?: TSchema };
   }
+}
+
+/** What a route requires of its callers, for its description. */
+function requirementsOf({ requiresSession, requiresFresh, isSelfService }: FastifyContextConfig = {}): string[] {
+  const forbidden = [
+    ...(requiresSession ? ['if you use a static token'] : []),
+    ...(isSelfService ? ['if the setting `self_service` is turned off and you are not an administrator'] : []),
+  ];
+  return [
+    ...(requiresFresh ? ['Requires a fresh session.'] : []),
+    ...(forbidden.length > 0 ? [`Fails with \`FORBIDDEN\` ${forbidden.join(', or ')}.`] : []),
+  ];
 }
 
 /** The OpenAPI document, generated from the schemas of the routes. */
@@ -71,7 +84,10 @@ export const swaggerPlugin = plugin<{ version: string }>(
           },
         },
       },
-      transform: ({ schema: { documented, ...schema }, url }) => ({ schema: { ...schema, ...documented }, url }),
+      transform: ({ schema: { documented, ...schema }, url, route }) => {
+        const description = [schema.description ?? [], requirementsOf(route.config)].flat().join(' ');
+        return { schema: { ...schema, ...documented, ...(description === '' ? {} : { description }) }, url };
+      },
       transformObject: (made) => ('openapiObject' in made ? completeDocument(made.openapiObject) : made.swaggerObject),
       refResolver: {
         buildLocalReference: (schema, _baseUri, _fragment, index) =>

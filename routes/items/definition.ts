@@ -91,7 +91,7 @@ export function sendList(
   return Array.isArray(body) ? reply.type('application/json; charset=utf-8').send(Readable.from(body)) : body;
 }
 
-/** The URL of the same list from a cursor on. Copies only known query parameters, because the URL may contain a token. */
+/** The URL of the same list, starting at a cursor. Copies only known query parameters, because the URL may contain a token. */
 function continued(url: string, cursor: string): string {
   const [path = '', query] = url.split('?', 2);
   const repeated = [...new URLSearchParams(query)].filter(([name]) =>

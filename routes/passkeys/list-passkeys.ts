@@ -12,7 +12,7 @@ export function listPasskeys(app: App): void {
         tags: ['Passkeys'],
         summary: 'List your passkeys',
         description:
-          'Returns your passkeys, oldest first. Fails with `FORBIDDEN` if you use a static token. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+          'Returns your passkeys, oldest first. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         response: {
           200: { ...PasskeysResponse, description: 'Your passkeys.' },
           ...errorResponses('ROUTE_NOT_FOUND'),

@@ -19,7 +19,7 @@ export function removePasskey(app: App): void {
         tags: ['Passkeys'],
         summary: 'Remove a passkey',
         description:
-          'Removes one of your passkeys, so that you can no longer log in with it, and ends your other sessions. Requires a fresh session. Fails with `UNPROCESSABLE_CONTENT` if it is your only way to log in. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+          'Removes one of your passkeys, so that you can no longer log in with it, and ends your other sessions. Fails with `UNPROCESSABLE_CONTENT` if it is your only way to log in. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         params: Type.Object({ id: Uuid('The ID of the passkey.') }),
         response: {
           204: noContent('The passkey has been removed.'),

@@ -20,7 +20,7 @@ export function renamePasskey(app: App): void {
         tags: ['Passkeys'],
         summary: 'Rename a passkey',
         description:
-          'Changes the name of one of your passkeys. Fails with `FORBIDDEN` if you have no such passkey, or if you use a static token. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+          'Changes the name of one of your passkeys. Fails with `FORBIDDEN` if you have no such passkey. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         params: Type.Object({ id: Uuid('The ID of the passkey.') }),
         body: RenamePasskeyBody,
         response: {

@@ -18,7 +18,7 @@ export function startPasskeyRegistration(app: App): void {
         tags: ['Passkeys'],
         summary: 'Get passkey creation options',
         description:
-          'Returns the options for `navigator.credentials.create()`. Pass them to the browser, and send the result to `POST /users/me/passkeys` within five minutes. Requires a fresh session. A user can have at most 25 passkeys. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+          'Returns the options for `navigator.credentials.create()`. Pass them to the browser, and send the result to `POST /users/me/passkeys` within five minutes. A user can have at most 25 passkeys. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         response: {
           200: { ...PasskeyCreationOptionsResponse, description: 'The options.' },
           ...errorResponses('ROUTE_NOT_FOUND'),

@@ -14,7 +14,7 @@ export function verifyEmail(app: App): void {
         tags: ['Registration'],
         summary: 'Verify a registered email address',
         description:
-          'Activates the user, with the password and names from the registration that the link was sent for. Call this operation only from the page at your `verification_url`. Do not link to it from an email, because email scanners may follow the link. The default link opens a page that calls `POST /users/register/verify-email` instead. Clients that accept `text/html` are redirected to a page that shows the outcome; other clients receive only a status code.',
+          'Activates the user, with the password and names from the registration that the link was sent for. Do not link to this operation from an email, because email scanners may follow the link. If possible, call `POST /users/register/verify-email` instead, as the page behind the default link does. Clients that accept `text/html` are redirected to a page that shows the outcome; other clients receive only a status code.',
         querystring: VerifyEmailQuery,
         response: {
           204: noContent('The user is active.'),

@@ -18,7 +18,7 @@ export function createRecoveryCodes(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Create new recovery codes',
         description:
-          'Creates and returns ten recovery codes, which replace all earlier ones. You cannot retrieve them again. Requires a fresh session, and either `password` or `otp` in the body.',
+          'Creates and returns ten recovery codes, which replace all earlier ones. You cannot retrieve them again. Requires either `password` or `otp` in the body.',
         body: CreateRecoveryCodesBody,
         response: {
           200: { ...RecoveryCodesResponse, description: 'The recovery codes.' },

@@ -18,7 +18,7 @@ export function enableTfa(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Turn on two-factor authentication',
         description:
-          'Turns on two-factor authentication and ends your other sessions. From then on, each login requires a code, but static tokens still work without one. Requires a fresh session. Requires no permission.',
+          'Turns on two-factor authentication and ends your other sessions. From then on, each login requires a code, except with a passkey that verifies you. Static tokens still work without one. Requires no permission.',
         body: EnableTfaBody,
         response: { 204: noContent('Two-factor authentication is turned on.'), ...errorResponses() },
       },

@@ -12,7 +12,7 @@ export function exportAccount(app: App): void {
         tags: ['Own account'],
         summary: 'Export your data',
         description:
-          'Returns all data that is stored about you, except secrets, as one JSON document. Requires no permission. Fails with `FORBIDDEN` if you use a static token, or if the setting `self_service` is turned off and you are not an administrator.',
+          'Returns all data that is stored about you, except secrets, as one JSON document. Requires no permission.',
         response: { 200: { ...AccountExportResponse, description: 'Your data.' }, ...errorResponses() },
       },
     },

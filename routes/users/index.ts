@@ -1,5 +1,5 @@
 import { Uuid } from '../../schemas/common.js';
-import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { ownSignInChanges, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { changeMyPassword } from './change-my-password.js';
@@ -24,7 +24,7 @@ export async function usersRoutes(app: App): Promise<void> {
     key: Uuid('The ID of the user.'),
     updated: {
       response: UserUpdateResponse,
-      description: ownEmailChange,
+      description: ownSignInChanges,
       complete: (request, key, written) => app.emailChanges.addPendingEmail(written, request.caller, key, request.body),
     },
   });

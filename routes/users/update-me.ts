@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
-import { ownEmailChange, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
+import { ownSignInChanges, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
 import { type App, noContent } from '../app.js';
 import { itemSerializer } from '../items/definition.js';
 
@@ -19,8 +19,8 @@ export function updateMe(app: App): void {
         tags: ['Users'],
         summary: 'Update the current user',
         description: [
-          'Changes the given fields of your own user record. Changing your password or email address ends your other sessions. To change your password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token.',
-          ownEmailChange,
+          'Changes the given fields of your own user record. Changing your password or email address ends your other sessions.',
+          ownSignInChanges,
         ].join(' '),
         querystring: ItemQuery,
         body: UpdateBody,

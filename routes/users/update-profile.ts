@@ -11,8 +11,7 @@ export function updateProfile(app: App): void {
         operationId: 'updateProfile',
         tags: ['Own account'],
         summary: 'Update your profile',
-        description:
-          'Changes your first and last name, language, and picture. Requires no permission. Fails with `FORBIDDEN` if you use a static token, or if the setting `self_service` is turned off and you are not an administrator.',
+        description: 'Changes your first and last name, language, and picture. Requires no permission.',
         body: ProfileChanges,
         response: {
           200: { ...ProfileResponse, description: 'Your updated profile.' },

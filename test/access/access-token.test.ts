@@ -304,7 +304,7 @@ t.test('a token with a missing claim, or with a claim of the wrong type, is reje
   await accepted(t, signJwt(key, { ...claims, exp: 99_999_999_999 }), 'exp in the year 5138');
 });
 
-t.test('a JWT of another issuer is treated as an unknown static token (CVE-2025-30144)', async (t) => {
+t.test('a JWT from another issuer is treated as an unknown static token (CVE-2025-30144)', async (t) => {
   const { iss: _, ...none } = claims;
   const others = ['directus', 'Gatehouse', 'gatehouse ', '', null, 1, true, ['gatehouse'], ['gatehouse', 'x'], {}];
   for (const [what, presented] of [

@@ -320,7 +320,10 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   await openSection(person, 'connections');
   await button(person, 'Disconnect Forum').click();
   await confirmed(person);
-  t.equal(await person.said('alert'), 'This is your only way to sign in. Connect another account first.');
+  t.equal(
+    await person.said('alert'),
+    'You cannot disconnect this account, because it is your only way to sign in or determines your role.',
+  );
   await page.keyboard.press('Escape');
   t.equal(await focused(person), 'connected-0-act');
   person.complaints();

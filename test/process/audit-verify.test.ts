@@ -24,7 +24,7 @@ t.test('audit:verify reports whether the audit log is intact, altered, or cannot
 
   const intact = await verify(home);
   t.equal(intact.code, 0, intact.said);
-  t.match(intact.said, /^The audit log is intact: 3 rows, positions 1 to 3; 0 rows are not linked yet/);
+  t.match(intact.said, /^The audit log is intact: 3 rows, positions 1 to 3; 0 rows are signed but not yet linked/);
   const [head = ''] = /--head=\S+/.exec(intact.said) ?? [];
   const noted = await verify(home, [head]);
   t.equal(noted.code, 0);

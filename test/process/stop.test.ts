@@ -24,13 +24,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await sleep(150);
     const stopped = service.stop(signal);
     await sleep(50);
-    const lastByte = performance.now();
     halfway.write(body.slice(20));
 
     t.match(await answer, /^HTTP\/1\.1 200 /);
     for (const { status } of await Promise.all(logins)) t.equal(status, 200);
-    t.strictSame(await stopped, { code: 0, signal: null });
-    t.ok(performance.now() - lastByte < 8_000, 'long before the service would be forced to stop');
+    const lastResponse = performance.now();
+    t.strictSame(await stopped, { code: 0, signal: null }, 'the service is not forced to stop');
+    t.ok(performance.now() - lastResponse < 5_000, 'it does not wait for idle connections');
     await t.rejects(logIn(service, password), 'nothing listens');
 
     const idle = await startService(home);

@@ -484,7 +484,7 @@ t.test('a user who cancels at the provider is not signed in', async (t) => {
   t.equal(await digestOfAccounts(app), before);
 });
 
-t.test('a login by provider requires the second factor (CVE-2025-64103, CVE-2024-45042)', async (t) => {
+t.test('a login through a provider requires the second factor (CVE-2025-64103, CVE-2024-45042)', async (t) => {
   const code = () => codeOfStep(stepOf(clock.now()));
 
   /** Returns from the provider as a user who must then enter a code. */

@@ -123,7 +123,7 @@ t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', as
   );
 });
 
-t.test('a disabled provider signs no user in (CVE-2025-64717)', async (t) => {
+t.test('no user can sign in through a disabled provider (CVE-2025-64717)', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const both = {
     PUBLIC_URL: publicUrl,

@@ -21,7 +21,7 @@ export interface CheckedAccount {
   id: string;
   /** Null for a user without an email address. */
   email: string | null;
-  /** The hash; null if no password matches. */
+  /** The hash; null if the account has no password, so that every password is wrong. */
   password: string | null;
 }
 
@@ -52,7 +52,7 @@ interface CountedAttempt extends PasswordAttempt {
 /**
  * The only place where a password from a request is checked against that of an account. The service counts an attempt before it
  * checks the password: for the account from this network and, unless the user has logged in from this network before, for the
- * account as a whole. Once the limit in the settings is reached, each further wrong password in a row locks for longer.
+ * account as a whole. Once the limit in the settings is reached, each further wrong password in a row causes a longer lock.
  *
  * An address that has sent too many wrong passwords learns nothing more. For its attempts, the service checks only the passwords of
  * users who have logged in from the same network before, and every attempt without the correct password gets the same response
@@ -60,7 +60,7 @@ interface CountedAttempt extends PasswordAttempt {
  */
 export interface PasswordChecks {
   /**
-   * Runs an attempt when it is its turn. If it fails after the password was correct, the keys are cleared all the same.
+   * Runs an attempt when its turn comes. If it fails after the password was found to be correct, the keys are cleared anyway.
    * @param account the email address as typed or as stored; the ID of a user without an address
    * @param from who makes the attempt, as far as this is known beforehand
    * @param work must call `verify`, and throw an ApiError if the password is wrong
@@ -87,7 +87,7 @@ export interface PasswordChecks {
 
 /** Milliseconds. An attempt from an address over its limit is rejected after a multiple of this time. */
 const refusalTime = 150;
-/** Concurrent checks for one account from one network. Lower than any limit that allows for typing errors. */
+/** Concurrent checks for one account from one network. Lower than any limit on wrong passwords that allows for typing errors. */
 const atOnce = 2;
 
 export function createPasswordChecks(deps: {

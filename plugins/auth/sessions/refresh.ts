@@ -17,7 +17,7 @@ export interface SessionCredential {
   mode: SessionMode;
   /** Several if there are several cookies of this name. A neighboring host can set more of them, so any valid one is accepted. */
   tokens: readonly string[];
-  /** When the request arrived, on the clock of `performance.now()`. */
+  /** When the request arrived, as a value of `performance.now()`. */
   arrived: number;
 }
 

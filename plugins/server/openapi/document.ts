@@ -15,7 +15,7 @@ import {
 /** Headers that routes do not declare themselves, because they apply to every response of a kind. */
 const headers = {
   RequestId: {
-    description: 'The ID under which the request is logged: either the ID that the client sent or a new one.',
+    description: 'The ID under which the request is logged: either the ID that a trusted proxy sent or a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['5e2f0c1a-8d47-4b0e-9c39-2f6a1d7b8e90'] },
   },

@@ -93,7 +93,7 @@ const attacks: [what: string, options: InjectOptions & { url: string }][] = [
   ],
 ];
 
-t.test('a page of another site cannot use our cookies (CVE-2023-27495)', async (t) => {
+t.test('a page from another site cannot use our cookies (CVE-2023-27495)', async (t) => {
   for (const [attack, options] of attacks) {
     await changesNothing(t, attack, async () => {
       for (const [what, headers] of foreign) {
@@ -105,7 +105,7 @@ t.test('a page of another site cannot use our cookies (CVE-2023-27495)', async (
   }
 });
 
-t.test('a form of any origin cannot use our cookies (CVE-2022-41919)', async (t) => {
+t.test('no form can use our cookies, whatever its origin (CVE-2022-41919)', async (t) => {
   const types = [
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
