@@ -190,7 +190,7 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
       [
         'busy connections',
         `(${busy.text}) ms ÷ 1,000`,
-        `${number(busy.sum / 1_000)}; \`default_pool_size\` (four times as many, at least 20) ${Math.max(20, Math.ceil((4 * busy.sum) / 1_000))}`,
+        `${number(busy.sum / 1_000)}; \`default_pool_size\` (four times as many, at least 20): ${Math.max(20, Math.ceil((4 * busy.sum) / 1_000))}`,
       ],
     ],
   );

@@ -3,7 +3,7 @@
 --
 --   psql "$OWNER_URL" -v role=gatehouse_service -v audit_retention=365d -f db/grants.sql
 --
--- `audit_retention` has the same value as AUDIT_RETENTION. Leave it out if rows of the audit log are kept forever.
+-- `audit_retention` must have the same value as AUDIT_RETENTION. Leave it out if rows of the audit log are kept forever.
 
 \set ON_ERROR_STOP on
 begin;

@@ -105,13 +105,13 @@ export function createJobQueue<Data extends object>(
       });
       // pg-boss accepts several units for a single job, but only this one for a queue.
       await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 });
-      // Recover jobs of processes that are gone. On the embedded engine, these are all active jobs.
+      // Recover jobs of processes that are gone. On the embedded engine, that means every active job.
       if (connection.engine === 'embedded') await connection.runScript(requeueActiveJobs);
       else await boss.expire();
     },
     send: async (tx, data) => {
       const id = await boss.send(name, data, { db: sqlOf(tx) });
-      if (id === null) throw new Error(`A job for ${name} was not taken.`);
+      if (id === null) throw new Error(`The queue ${name} did not accept a job.`);
     },
     sendAll: async (tx, list, priority = 'normal') => {
       const jobs = list.map((data) => ({ name, data, priority: priorities[priority] }));

@@ -9,10 +9,10 @@ export type Pause = (reason: string) => Promise<void>;
 const lockKey = 0x6761_7465;
 
 /**
- * Runs the work that every start does on the tables. On PostgreSQL, any number of instances may start at the same time: one does
- * the work while the others wait, and then find it done. The lock belongs to a separate transaction, which needs a second
- * connection but also works behind a pooler. A waiting instance holds no connection, because a pooler may have only two in total.
- * The embedded database is used by a single process, thanks to the lock on its directory.
+ * Runs the work that every start does on the tables. On PostgreSQL, any number of instances may start at the same time: one does the
+ * work, while the others wait and then find it done. The lock belongs to a separate transaction, which needs a second connection but
+ * also works behind a pooler. A waiting instance holds no connection, because a pooler may have only two in total. The embedded
+ * database is used by a single process, thanks to the lock on its directory.
  */
 export async function withMigrationLock<T>(
   { db, engine }: DatabaseConnection,

@@ -160,7 +160,7 @@ export const userUses = pgTable(
     devices: text('devices').array(),
     /**
      * The ID of the user if they have never used the API, otherwise null. In all rows of such users, the hour is null; thanks to this
-     * column, the index still returns them in the order of the users.
+     * column, the index still returns them in the order of their IDs.
      */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
   },

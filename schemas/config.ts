@@ -57,7 +57,7 @@ const service = {
     default: '0',
     expected: 'a duration such as 5s, or 0',
     description:
-      'How long the service continues to work after SIGTERM, while `/server/health` already returns 503. If your load balancer checks the health of the instances, set this to more time than it needs to notice that an instance is down. See [Restarting without an outage](deployment.md#restarting-without-an-outage).',
+      'How long the service continues to work after SIGTERM, while `/server/health` already returns 503. If your load balancer checks the health of the instances, set this to a longer time than it needs to notice that an instance is down. See [Restarting without an outage](deployment.md#restarting-without-an-outage).',
   }),
   NODE_ENV: Type.Optional(text({ description: '`production` turns off the mailbox, which is only for development.' })),
 };

@@ -13,8 +13,8 @@ export const sessionCarriers: Alternatives = [{}, { refreshCookie: [] }, { sessi
 export const browserSession: Alternatives = [{}, { sessionCookie: [] }];
 
 /**
- * The `security` of operations that do not declare their own, by access. Where no credential is required, a valid one
- * has no effect; an invalid one is still rejected, except a session cookie.
+ * The `security` of operations that do not declare their own, by access. For `anonymous`, a valid credential has no effect; an invalid
+ * one is still rejected, except a session cookie.
  */
 export const securityOf: Readonly<Record<'anonymous' | 'permission' | 'authenticated', Alternatives>> = {
   anonymous: [],

@@ -40,7 +40,7 @@ export const userProperties = {
   external_identifier: text("The user's ID at the provider."),
   auth_data: json('The data about the user that the provider sent.'),
   email_notifications: Type.Boolean({
-    description: 'Whether the user receives notifications by email. Security notices are always sent.',
+    description: 'Whether the user receives notifications by email. This field does not affect security notices.',
   }),
   appearance: text('The color scheme: `auto`, `light`, or `dark`.'),
   theme_dark: text('The theme in dark mode.'),
@@ -112,7 +112,7 @@ const input = Type.Object(
     ),
     email_notifications: optional(
       Type.Boolean({
-        description: 'Whether the user receives notifications by email. Security notices are always sent.',
+        description: 'Whether the user receives notifications by email. This field does not affect security notices.',
       }),
     ),
     appearance: limited(255, 'The color scheme: `auto`, `light`, or `dark`.'),

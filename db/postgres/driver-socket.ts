@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { closedByPeer } from './socket.js';
 
 /**
- * The socket that is passed to postgres.js. Its connections (3.4.9) cannot be reused safely once their socket has closed: a
- * statement written then crashes the process, and after a reconnect, responses may be matched to the wrong statement. The driver
+ * The socket that is passed to postgres.js. Its connections (3.4.9) cannot be reused safely once their socket has closed: a statement
+ * that is written after that crashes the process, and after a reconnect, responses may be matched to the wrong statement. The driver
  * therefore learns that its socket has closed only after `onLost` has made sure that it writes nothing more.
  */
 export class DriverSocket extends EventEmitter {

@@ -276,7 +276,7 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
         ? sql`(${inLowerCase(value)} = ${inLowerCase(first)} and ${value} = ${first})`
         : sql`${value} = ${first}`,
     neq: () => sql`${value} <> ${first}`,
-    // Many values are looked up in a hash table; an array would be searched one by one.
+    // Many values are looked up in a hash table; in an array, they would be compared one by one.
     in: () =>
       values.length > fewValues
         ? sql`${value} in (select unnest(${arrayOf(field, values)}))`

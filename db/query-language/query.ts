@@ -187,5 +187,5 @@ function checkAggregated(name: AggregateFunction, field: string, collection: Col
   const ordered = type === 'text' || type === 'timestamp' || type === 'integer';
   if ((name === 'min' || name === 'max') && !ordered) throw invalidQuery(`${field} does not support ${name}`);
   if (name === 'countDistinct' && type === 'json')
-    throw invalidQuery(`${field} does not support countDistinct and groupBy`);
+    throw invalidQuery(`${field} does not support countDistinct or groupBy`);
 }

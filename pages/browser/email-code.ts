@@ -105,7 +105,7 @@ export function startEmailCode(settled: Promise<void>): void {
   }
 }
 
-/** Beside the password, a button requests the code. It requires only the address. */
+/** Next to the password field, a button requests the code. It requires only the address. */
 function requestWithButton(address: HTMLInputElement, request: () => Promise<void>): void {
   const alert = find('[data-part=form] [data-alert]');
   const button = find<HTMLButtonElement>('[data-email-code]');

@@ -9,7 +9,7 @@ export function handOverEmail(email: string): void {
   if (email) ifAllowed(() => sessionStorage.setItem(key, email));
 }
 
-/** Fills in the address from the page before. @returns whether there was one */
+/** Fills in the address from the previous page. @returns whether there was one */
 export function takeHandedEmail(input: HTMLInputElement): boolean {
   const email = ifAllowed(() => {
     const handed = sessionStorage.getItem(key);

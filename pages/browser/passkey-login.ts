@@ -12,7 +12,7 @@ import { failureText } from './texts.js';
 /** Milliseconds. A challenge is valid for a little longer. */
 const renewedAfterMs = 240_000;
 
-/** Lets users sign in with a passkey: with a button, or from the suggestions that the browser shows in the address field. */
+/** Lets users sign in with a passkey: with a button, or from the suggestions that the browser shows in the email address field. */
 export function startPasskeyLogin(settled: Promise<void>): void {
   if (!canUsePasskeys()) return;
   const button = find<HTMLButtonElement>('[data-passkey-sign-in]');

@@ -20,7 +20,7 @@ export const canUsePasskeys = (): boolean =>
 
 /**
  * Asks the user for a passkey.
- * @param isSuggested the browser suggests passkeys in the field for the address, instead of opening a dialog
+ * @param isSuggested the browser suggests passkeys in the email address field, instead of opening a dialog
  * @throws {ApiFailure} CANCELED if the user does not choose one
  */
 export async function usePasskey(isSuggested = false): Promise<AuthenticationResponseJSON> {

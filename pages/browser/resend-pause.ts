@@ -3,7 +3,7 @@ import { text, waitText } from './texts.js';
 /** Seconds. A pause before another code can be requested, so that the first email can arrive. */
 export const resendPause = 30;
 
-/** Disables the button that sends another code for some seconds, and shows how long. @returns a function that stops the countdown */
+/** For some seconds, disables the button that sends another code, and shows how long. @returns a function that stops the countdown */
 export function startPause(button: HTMLButtonElement, seconds = resendPause): () => void {
   let left = seconds;
   const show = () => {

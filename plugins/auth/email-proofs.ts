@@ -8,10 +8,11 @@ import {
 import type { Clock } from '../platform/clock.js';
 import type { Binding, EmailCodePurpose, EmailCodes } from '../tokens/email-codes.js';
 
-/** Proofs that a user reads their mailbox: a code that was typed in, or the token of a link. */
+/** Proofs that a user can read their mailbox: a code that was typed in, or the token of a link. */
 export interface EmailProofs {
   /**
-   * Checks a code. A request becomes void after five wrong codes from the browser, app, or session that made it. Others do not count.
+   * Checks a code. A request becomes void after five wrong codes from the browser, app, or session that made it. Wrong codes from
+   * anywhere else do not count.
    * @param user null if there is no such user; the work is the same
    * @param bindings what identifies the caller
    * @returns the request that the code belongs to; undefined if the code is wrong

@@ -30,8 +30,8 @@ const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
 };
 
 /**
- * `app.lastAccess`: in the background, updates the `last_access` of users, and when their sessions were last used, with the IP address
- * and user agent.
+ * `app.lastAccess`: updates, in the background, the `last_access` of users and the time of last use of their sessions, with the IP
+ * address and user agent.
  */
 export const lastAccessPlugin = plugin(
   async (app) => {

@@ -21,11 +21,12 @@ export interface Mail {
   /**
    * Sends an email once the transaction commits.
    *
-   * Some emails can be requested by anyone who knows an address: password reset, registration, "you already have an account". Their
+   * Some emails can be requested by anyone who knows an address, such as those for password reset, sign-in, and registration. Their
    * jobs must contain the network that requested them, in `requestedFrom`. The limits for these emails apply immediately before the
    * email is sent, because only then does the service know whether it sends the email, and to which stored address. Therefore the
    * request does the same work whatever the outcome, and only emails that are actually sent are counted: for each kind of email, per
-   * stored address and, unless the user has signed in from that network before, per network. An email over a limit is dropped and logged.
+   * stored address and, unless the user has signed in from that network before, per network. An email over a limit is dropped and
+   * logged.
    *
    * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
    * can queue.
@@ -78,7 +79,8 @@ export const mailPlugin = plugin<MailOptions>(
     const { EMAIL_PAUSED: isPaused } = config;
     const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
     if (isPaused) app.log.warn('EMAIL_PAUSED is set: emails wait in the queue');
-    else if (!transport) app.log.warn('EMAIL_TRANSPORT is not set: emails wait in the queue until it is');
+    else if (!transport)
+      app.log.warn('EMAIL_TRANSPORT is mailbox: emails wait in the queue until you set it to smtp or sendmail');
     const worker = transport && createWorker(transport);
 
     function createWorker(transport: MailTransport): MailWorker {

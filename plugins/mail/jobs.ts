@@ -26,7 +26,10 @@ export interface Notice {
   changes: [SecurityChange, ...SecurityChange[]];
   /** Time of the changes in ISO 8601. */
   at: string;
-  /** Whether the changes were made by the user, or by another person who was signed in as the user. */
+  /**
+   * Whether the changes were made as the user: by the user, or by another person with access to the account. False for an
+   * administrator.
+   */
   isOwn: boolean;
   /** Browser and operating system of the user; null: unknown. */
   device: string | null;

@@ -37,13 +37,13 @@ export function changeStateOf({ email, usedLinks }: Recipient, change: string): 
   return [change, email, String(usedLinks)];
 }
 
-/** A link to cancel a change of address is valid as long as the account has the address that got the notice, for any pending change. */
+/** A link to cancel a change of address works for any pending change, as long as the account has the address that got the notice. */
 export const cancelStateOf = ({ email }: Recipient): LinkSubject['state'] => ['cancel', email];
 
 /** The link in a security notice stays valid whatever has been changed in the account, because the change may be an attacker's. */
 export const notMeStateOf = ({ createdAt }: Recipient): LinkSubject['state'] => ['not-me', createdAt.toISOString()];
 
-/** Whether a kind of email is still of use to a user, because its link would still have an effect. */
+/** Whether a kind of email is still of use to a user, that is, whether its link or code would still work. */
 export const isApplicable = {
   invite: ({ status }: Recipient) => status === 'invited',
   registration: ({ status }: Recipient) => status === 'unverified',

@@ -28,7 +28,7 @@ export type TemplateSet = ReadonlyMap<string, TemplateFile>;
 const builtInFolder = fileURLToPath(new URL('./templates/', import.meta.url));
 const namePattern = /^(?<name>_?[a-z][a-z0-9_-]*)(?:\.(?<tag>[a-z]{2,3}(?:-[a-z0-9]+)*))?\.(?<part>[a-z]+)\.liquid$/i;
 const naming =
-  'valid names are such as invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid and layout.html.liquid, and _footer.html.liquid for a partial';
+  'valid names are, for example, invite.html.liquid, reset.de-DE.text.liquid, registration.subject.liquid, layout.html.liquid, and _footer.html.liquid for a partial';
 
 /**
  * Reads the templates of every language. A custom template replaces the built-in template of the same name, and a custom template

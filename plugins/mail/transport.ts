@@ -83,8 +83,8 @@ export function createMailTransport(
 }
 
 /**
- * Whether an error is a permanent rejection of this email. A permanent error in response to any other command, such as the greeting, AUTH,
- * or MAIL FROM, concerns the service and not the email, and can be resolved by changing the configuration.
+ * Whether an error is a permanent rejection of this email. A permanent error at any other step, such as the greeting, AUTH, or MAIL
+ * FROM, concerns the service and not the email, and can be resolved by changing the configuration.
  */
 function isRejection(error: unknown): error is Error {
   const { command, permanent } = error as { command?: string; permanent?: boolean };

@@ -7,7 +7,7 @@ import { within } from './within.js';
 export class StartupTimeoutError extends Error {
   constructor(waited: number, cause: Error) {
     super(`The service waited for ${ms(waited)} (START_TIMEOUT).`, { cause });
-    this.name = 'StartTimeoutError';
+    this.name = 'StartupTimeoutError';
   }
 }
 

@@ -6,7 +6,10 @@ import { ConfigError } from './config.js';
 import { DataDirectoryError } from './data-directory.js';
 import { rootCause, StartupTimeoutError } from './start-wait.js';
 
-/** Error codes with which PostgreSQL rejects a connection, and what to do about them. Each text completes a sentence about it. */
+/**
+ * Error codes with which PostgreSQL rejects a connection, and what to do about them. Each text completes a sentence that begins with
+ * "PostgreSQL".
+ */
 const refusals: Record<string, string> = {
   '28000': 'rejects this user. Check the user name in DATABASE_URL.',
   '28P01': 'rejects this password. Check the user name and password in DATABASE_URL.',

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Loading runs a lot of code only once, and V8 mistakes this for a busy service. It reserves 32 MB for young objects and never
- * releases them, it spends memory on threads that optimize code which hardly ever runs again, and it keeps garbage, because nothing
- * requires the space. This module must be imported first. It prevents the first two until {@link releaseStartupMemory}. Node.js 20 to 26
- * apply changes to these flags at any time.
+ * Loading runs a lot of code only once, and V8 mistakes this for a busy service. It reserves 32 MB for young objects and never releases
+ * them, it spends memory on threads that optimize code which hardly ever runs again, and it keeps garbage, because nothing requires the
+ * space. This module must be imported first. It prevents the first two of these effects until {@link releaseStartupMemory} is called.
+ * Node.js 20 to 26 apply changes to these flags at any time.
  */
 const [whileLoading, afterwards] = [
   ['--semi-space-growth-factor=1', '--no-opt'],

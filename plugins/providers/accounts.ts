@@ -59,14 +59,14 @@ interface Dependencies {
   sessions: Pick<Sessions, 'begin'>;
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
-  /** Called when the service does not apply a value from the provider; `what` is the reason for the log. */
+  /** Called when the service does not apply a value from the provider; `what` is the reason that is logged. */
   onSkipped(what: string, user: string): void;
 }
 
 /** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
 const maxKept = 2_000;
 
-/** The users of one provider. They are looked up by the provider's identifier, never by their address. */
+/** The users of one provider. They are looked up by their identifier at the provider, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
   const { db, clock, sessions, secondFactor, activity, onSkipped } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
@@ -197,7 +197,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     }
   };
 
-  /** The user was not active when they were read, or was changed since. */
+  /** The user was not active when they were read, or has been changed since. */
   const notActive = (holder: IdentityHolder | undefined) =>
     invalidCredentials(holder?.id, holder ? reasonOfStatus(holder.status) : 'unknown_user');
 

@@ -18,7 +18,7 @@ export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
   list(caller: Principal): Promise<IdentityRecord[]>;
   /**
-   * Unlinks an account, which can then no longer log the caller in, and ends the caller's other sessions. If it was the primary
+   * Unlinks an account, with which the caller can then no longer log in, and ends the caller's other sessions. If it was the primary
    * account, another account replaces it. Without another account, the password or the passkeys do.
    * @throws {ApiError} FORBIDDEN when the account is not linked to the caller; UNPROCESSABLE_CONTENT when the caller could not log
    *   in without it, or when their role comes from this provider, because they would then keep the role permanently

@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.providerFlow`: login with OAuth2 and OpenID Connect. `app.identities`: the accounts at providers that log a user in. */
+/** `app.providerFlow`: login with OAuth2 and OpenID Connect. `app.identities`: the accounts at providers with which users log in. */
 export const providersPlugin = plugin(
   async (app) => {
     const { config, db, clock, sessions, secondFactor, activity, observe } = app;

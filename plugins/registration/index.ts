@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** `app.registration`: registers new users and verifies their addresses. `app.registrationBrowser`: the cookie for this. */
+/** `app.registration`: registers new users and verifies their addresses. `app.registrationBrowser`: the cookie of their browser. */
 export const registrationPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity, config } = app;

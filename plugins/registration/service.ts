@@ -276,7 +276,7 @@ export function createRegistration(deps: {
       await passwordRules.check([{ password, ownTexts: [user?.email, firstName, lastName] }], from);
       const isOwn = await passwords.verify(pending.password, password, from);
       if (isOwn) return activate(claims, client, (own) => own);
-      // Someone who does not know the password of the registration is possibly not the person who entered its names.
+      // Someone who does not know the password of the registration may not be the person who entered its names.
       const keepsNames = isOfBrowser(pending, browserHashes);
       const hash = await passwords.hash(password, from);
       return activate(claims, client, (own) =>

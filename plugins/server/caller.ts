@@ -80,8 +80,8 @@ const maxUserAgentLength = 255;
 const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
 
 /**
- * If the forwarded value is not an IP address, the request counts toward the limit of the proxy that connected. An attacker therefore cannot
- * evade the limit with malformed values.
+ * If the forwarded value is not an IP address, the request counts toward the limit of the proxy that connected. An attacker
+ * therefore cannot evade the limit with malformed values.
  */
 export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   const address = [ip, socket.remoteAddress].find((candidate) => candidate !== undefined && isIP(candidate) !== 0);

@@ -16,8 +16,8 @@ const arrivalTimeoutMs = 500;
  * Lets the service stop as soon as it has responded to all current requests, even if connections are still open.
  * - Connections that are not accepted yet are accepted before the listener closes, one in each turn of the event loop. Otherwise, they
  *   would be reset.
- * - Idle connections remain open for a moment, because a request from a proxy may be on its way. The response has `connection: close`.
- *   After that, Fastify closes them.
+ * - Idle connections remain open for a moment, because a request from a proxy may be on its way. Its response has `connection: close`.
+ *   Fastify then closes the connections that are still idle.
  * - Connections without any request so far, such as those that browsers open in advance, are closed at the same time: Node considers
  *   them busy, and would wait a minute for a request.
  */

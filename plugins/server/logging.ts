@@ -134,7 +134,7 @@ function logRequest(request: FastifyRequest, { elapsedTime }: FastifyReply, outc
 export interface Outages {
   /** Records that a request failed. @param thrown the error behind it */
   note(request: FastifyRequest, outage: Outage, thrown: unknown): void;
-  /** When the first write failed since the last one that succeeded; null if the last one succeeded. */
+  /** The time of the first failed write since the last successful one; null if the last write succeeded. */
   writesFailingSince(): Date | null;
   /** Adds a listener for every request that is recorded. */
   onOutage(listener: (outage: Outage) => void): void;

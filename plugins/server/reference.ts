@@ -13,7 +13,7 @@ const folder = new URL('../../pages/reference/', import.meta.url);
 
 /**
  * The page loads resources only from the service. Scalar adds style sheets with the nonce, and sets styles on elements. The policy has
- * no `upgrade-insecure-requests`, because the page would be blank if the service were used over plain HTTP.
+ * no `upgrade-insecure-requests`, because with it, the page would be blank if the service were used over plain HTTP.
  */
 const contentSecurityPolicy = (nonce: string) =>
   [

@@ -41,9 +41,9 @@ export function findFramingFault({ httpVersion, headers, rawHeaders }: IncomingM
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
 /**
- * Parameters beyond these limits are kept in a form that no parameter accepts, and are rejected when they are parsed. Nothing may
- * be dropped, because a query without one of its conditions could return more than the client requested. So the limits allow more
- * parameters than fit into a request line, and names that are properties of every object are kept.
+ * Whatever exceeds these limits is kept in a form that no parameter accepts, so it is rejected later. Nothing may be dropped, because a
+ * query without one of its conditions could return more than the client requested. So the limits allow more parameters than fit into a
+ * request line, and names that every object has as properties, such as `toString`, are kept.
  */
 const queryLimits: qs.IParseOptions = {
   depth: 60,

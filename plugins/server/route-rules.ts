@@ -80,7 +80,7 @@ export const routeRulesPlugin = plugin(
       }
       schema.security ??= securityOf[access];
       if ((requiresSession || requiresFresh) && access !== 'authenticated')
-        throw new Error(`${what} requires a session, but no user.`);
+        throw new Error(`${what} requires a session, but does not require a user (config.access).`);
       const implied: ErrorCode[] = [];
       // Also for public operations: a user who must set up two-factor authentication first may send their token along.
       if (!beforeTfa || needs !== undefined || requiresSession || requiresFresh) implied.push('FORBIDDEN');

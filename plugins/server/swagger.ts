@@ -25,7 +25,10 @@ const tags = [
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** More detailed schemas to show in the OpenAPI document, where the service, not the schema, validates the details. */
+    /**
+     * More detailed schemas to show in the OpenAPI document, for routes whose details are validated by the service and not by the
+     * schema.
+     */
     documented?: { body?: TSchema; querystring?: TSchema };
   }
 }

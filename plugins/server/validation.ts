@@ -28,7 +28,7 @@ const converters: Record<string, (value: unknown) => unknown> = {
   },
 };
 
-/** Converts the properties of an object. Empty values are treated as absent, except in a string. */
+/** Converts the properties of an object. `null` and empty text are treated as absent, but empty text is valid for a string. */
 function convert(values: unknown, { properties = {} }: Properties): void {
   if (!isObject(values)) return;
   for (const [name, { type = '' }] of Object.entries(properties)) {

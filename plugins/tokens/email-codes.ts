@@ -19,8 +19,8 @@ export interface NewEmailCode {
 }
 
 /**
- * Codes and tokens that are sent by email to sign a user in. They are stored as keyed hashes. The hash functions return one
- * hash for each key, the current one first.
+ * Codes and tokens that are sent by email to sign a user in or to confirm their identity. They are stored as keyed hashes. The hash
+ * functions return one hash for each key, the current one first.
  */
 export interface EmailCodes {
   create(purpose: EmailCodePurpose, userId: string): NewEmailCode;

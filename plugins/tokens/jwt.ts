@@ -19,8 +19,8 @@ declare module '@fastify/jwt' {
 }
 
 /**
- * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. The library checks only the issuer.
- * The modules of this folder check all other claims, and use the app's clock for the expiry.
+ * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. Of the claims, the library checks only
+ * the issuer. The modules in this folder check all others, and use the app's clock for the expiry.
  */
 export const jwtPlugin = plugin(
   async (app) => {

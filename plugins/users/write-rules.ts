@@ -299,7 +299,7 @@ async function checkUnique(
   }
 }
 
-/** Ends a user's registration links when the address that they were sent to changes, or when the user is no longer unverified. */
+/** Invalidates a user's registration links when the address that they were sent to changes, or when the user is no longer unverified. */
 async function endRegistrations(tx: Executor, changes: readonly Change[]): Promise<void> {
   const keysOf = (column: string) =>
     changes.filter(({ payload }) => payload.columns[column] !== undefined).flatMap(({ keys }) => keys.map(String));
@@ -308,7 +308,10 @@ async function endRegistrations(tx: Executor, changes: readonly Change[]): Promi
   if (settled.length > 0) await deleteSettledRegistrations(tx, settled);
 }
 
-/** Ends sessions after an update: all if the user is no longer active, or all except the caller's own after new credentials. */
+/**
+ * Ends sessions after an update: all if the user is no longer active, or all except the caller's own if the password or address
+ * changed.
+ */
 async function endSessions(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<void> {
   const inactive = changes.filter(
     ({ payload }) => payload.columns.status !== undefined && payload.columns.status !== 'active',

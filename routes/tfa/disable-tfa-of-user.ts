@@ -19,7 +19,7 @@ export function disableTfaOfUser(app: App): void {
         tags: ['Two-factor authentication'],
         summary: "Turn off a user's two-factor authentication",
         description:
-          "Turns off two-factor authentication for the user and ends all of the user's sessions. Administrators can call it, and so can users who have permission to update the user's `tfa_secret` and all of the rights that the user has. If the user is an administrator, your session must be fresh. For your own account, use `POST /users/me/tfa/disable` instead.",
+          "Turns off two-factor authentication for the user and ends all of the user's sessions. Administrators can call it, and so can users who have all of the rights that the user has and permission to update the user's `tfa_secret`. If the user is an administrator, your session must be fresh. For your own account, use `POST /users/me/tfa/disable` instead.",
         params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: {
           204: noContent('Two-factor authentication is turned off.'),

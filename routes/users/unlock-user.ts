@@ -17,7 +17,7 @@ export function unlockUser(app: App): void {
         tags: ['Users'],
         summary: 'Unlock a user',
         description:
-          "Resets the account's wrong-password counts for all networks, so that the user can log in again immediately. Administrators can call it, and so can users who have permission to update the user's `status` and all of the rights that the user has. You cannot unlock your own account. If the user is an administrator, your session must be fresh. This operation does not change `status`; to reactivate a suspended user, update `status` instead.",
+          "Resets the account's wrong-password counts for all networks, so that the user can log in again immediately. Administrators can call it, and so can users who have all of the rights that the user has and permission to update the user's `status`. You cannot unlock your own account. If the user is an administrator, your session must be fresh. This operation does not change `status`; to reactivate a suspended user, update `status` instead.",
         params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: {
           204: noContent('The account is unlocked.'),

@@ -81,7 +81,10 @@ t.test('a route that violates a rule is rejected at boot, by name', async (t) =>
   await t.rejects(boot([good, { access: 'permission' }]), /readThing.* does not declare what its callers need/);
   await t.resolves(boot([good, { access: 'permission', needs: 'nothing' }]));
   for (const config of [{ requiresSession: true }, { requiresFresh: true }] as const) {
-    await t.rejects(boot([good, { ...config, access: 'anonymous' }]), /readThing.* requires a session, but no user/);
+    await t.rejects(
+      boot([good, { ...config, access: 'anonymous' }]),
+      /readThing.* requires a session, but does not require a user/,
+    );
   }
 });
 

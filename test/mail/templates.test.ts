@@ -444,9 +444,9 @@ t.test('a fault in a custom template is reported with its file and line', async 
     ['invite.text.liquid', 'Welcome!', ': the email does not contain its link; add {{ url }} to it'],
     ['invite.subject.liquid', '\n', ': the subject is empty'],
     ['invite.de.html.liquid', link, ': unknown language de; the languages are de-DE, en-US, es-ES, fr-FR, zh-CN'],
-    ['invitation.html.liquid', link, ': no email uses a template with this name; valid names are such as '],
-    ['invite.htm.liquid', link, ': no email uses a template with this name; valid names are such as '],
-    ['layout.subject.liquid', link, ': no email uses a template with this name; valid names are such as '],
+    ['invitation.html.liquid', link, ': no email uses a template with this name; valid names are, for example, '],
+    ['invite.htm.liquid', link, ': no email uses a template with this name; valid names are, for example, '],
+    ['layout.subject.liquid', link, ': no email uses a template with this name; valid names are, for example, '],
   ];
   for (const [file, source, expected] of cases) {
     const folder = t.testdir({ [file]: source });

@@ -45,7 +45,7 @@ export async function deleteSessionsOf(
 export interface ActiveSessionRecord {
   id: string;
   createdAt: Date;
-  /** When the session was last refreshed or used, or else created. Uses are accurate to the minute. */
+  /** When the session was last refreshed or used, or else created. Times of use are accurate to the minute. */
   lastUsedAt: Date;
   expiresAt: Date;
   ip: string | null;

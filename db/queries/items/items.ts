@@ -103,8 +103,8 @@ interface Weight {
 }
 
 /**
- * Reads the items that a query requests; without fields, their keys as `id`. One statement reads the rows. One more for each
- * relation that is followed reads the related items, once for each key, however many rows have that key. Short related items are
+ * Reads the items that a query requests; without fields, their keys as `id`. One statement reads the rows. For each relation that is
+ * followed, one more statement reads the related items, once for each key, however many rows have that key. Short related items are
  * read together with the rows.
  * @throws {ApiError} INVALID_QUERY when the response would become too large, before it is in memory
  */

@@ -57,7 +57,7 @@ async function findHolder(executor: Executor, provider: string, condition: SQL):
     .from(identities)
     .innerJoin(users, eq(users.id, identities.user))
     .where(and(eq(identities.provider, provider), condition))
-    // There can be several only if they were stored before the provider ignored case. The oldest account is used.
+    // There can be several only if they were stored before the provider was configured to ignore case. The oldest account is used.
     .orderBy(asc(identities.createdAt), asc(identities.id))
     .limit(1);
   return found;

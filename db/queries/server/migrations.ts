@@ -4,7 +4,7 @@ import type { BuildMigration } from '../../migration-journal.js';
 import { migrationCompatibility } from '../../schema.js';
 import { rows } from '../../statements.js';
 
-/** A migration that the database has, with what the build that applied it declared about it, if anything. */
+/** A migration that the database has. `tag` and `worksWith` are what the build that applied it declared, if anything. */
 export interface AppliedMigration {
   createdAt: number;
   tag: string | null;

@@ -116,7 +116,7 @@ export async function hasRecoveryCode(executor: Executor, id: string, hash: stri
   return found.length === 1;
 }
 
-/** Consumes a recovery code in the same way. Call it in a transaction that is rolled back on failure. */
+/** Consumes a recovery code, as {@link useStep} consumes a one-time password. Call it in a transaction that is rolled back on failure. */
 export async function useRecoveryCode(tx: Executor, id: string, sealed: string, hash: string): Promise<boolean> {
   // Lock the user's row first: every transaction that locks both uses this order.
   const unchanged = await tx

@@ -40,7 +40,7 @@ export interface PasswordAttempt {
    * @param check returns undefined if what the user sent is wrong
    */
   verifyBy<T>(subject: CountedSubject, check: () => Promise<T | undefined>): Promise<T | undefined>;
-  /** Clears the keys immediately. Not needed if the caller clears them in the statement of its other changes. */
+  /** Clears the keys immediately. Not needed if the caller clears them in the same statement as its other changes. */
   clear(): Promise<void>;
 }
 
@@ -87,7 +87,10 @@ export interface PasswordChecks {
 
 /** Milliseconds. An attempt from an address over its limit is rejected after a multiple of this time. */
 const refusalTime = 150;
-/** Concurrent checks for one account from one network. Lower than any limit on wrong passwords that allows for typing errors. */
+/**
+ * Concurrent checks for one account from one network. Lower than any sensible limit on wrong passwords, which must allow for typing
+ * errors.
+ */
 const atOnce = 2;
 
 export function createPasswordChecks(deps: {

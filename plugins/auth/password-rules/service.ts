@@ -9,7 +9,7 @@ import type { Strength } from './strength.js';
 
 export interface NewPassword {
   password: string;
-  /** Texts that belong to the user: the email address and names, as far as they are known. Other values are ignored. */
+  /** Texts that belong to the user: the email address and names, as far as they are known. Values that are not strings are ignored. */
   ownTexts: readonly unknown[];
 }
 

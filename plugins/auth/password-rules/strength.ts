@@ -22,8 +22,8 @@ export interface StrengthTask {
 }
 
 /**
- * Evaluates passwords on a separate thread. A password of 128 characters, or a policy that backtracks, takes a fifth of a
- * second, and would block other requests for that time. The thread starts, and loads its dictionaries, with the first password.
+ * Evaluates passwords on a separate thread. Evaluating a password of 128 characters, or a policy that backtracks, can take a fifth of a
+ * second or more, and would block other requests for that time. The thread starts, and loads its dictionaries, with the first password.
  */
 export interface Strength {
   /**

@@ -16,8 +16,8 @@ export interface FairQueue {
   readonly share: number;
   /**
    * Runs a task when its turn comes. If the client disconnects before that, the task never starts.
-   * @param options.isPatient the task may wait for longer than `maxWaitMs`, and is not dropped: it belongs to a batch or, by default,
-   *   to the service itself
+   * @param options.isPatient the task may wait for longer than `maxWaitMs`, and is not dropped, because it belongs to a batch. By
+   *   default, this applies only to tasks of the service itself
    * @throws {ApiError} SERVICE_UNAVAILABLE if there is no room for the task, or another owner needs its place
    */
   push<T>(from: TaskOrigin | undefined, task: () => Promise<T>, options?: { isPatient: boolean }): Promise<T>;
@@ -162,7 +162,10 @@ function createPace(warmupCount: number) {
   return {
     /** Milliseconds between two completions; 0 until the first one. */
     interval: () => average ?? 0,
-    /** @param running how many tasks run, including this one. They slow one another down, or run in parallel. */
+    /**
+     * @param running how many tasks run, including this one. Whether they run in parallel or slow one another down, that many are
+     *   completed in the time that one takes.
+     */
     start: (running: number) => {
       const begun = performance.now();
       return () => {

@@ -58,8 +58,8 @@ export interface Passwords {
 const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
 
 /**
- * Hashing is the only expensive work of the service. It runs on separate threads, and both the running and the waiting tasks
- * are limited, so that a burst of logins neither starves other requests nor fills the memory. Callers take turns.
+ * Hashing is by far the most expensive work of the service. It runs on separate threads, and both the running and the waiting tasks are
+ * limited, so that a burst of logins neither starves other requests nor fills the memory. Callers take turns.
  * @throws {ApiError} SERVICE_UNAVAILABLE if the queue is full
  */
 export async function createPasswords({

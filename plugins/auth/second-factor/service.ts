@@ -38,8 +38,8 @@ export interface SecondFactor {
    */
   require(holder: SecondFactorUser, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
   /**
-   * Checks a code. Each check counts as an attempt. From the fifth wrong code in a row on, the service rejects all codes for
-   * some time.
+   * Checks a code. Each check counts as an attempt. After the fifth wrong code in a row, and after each further one, the service
+   * rejects all codes for some time.
    * @param accepts `any` also accepts recovery codes
    * @returns undefined if the code is wrong or already used
    * @throws {ApiError} REQUESTS_EXCEEDED
@@ -67,7 +67,7 @@ export interface SecondFactor {
 
 const second = 1_000;
 
-/** Each further failure locks the account for longer, up to a maximum. After that, the correct code is accepted again. */
+/** Each further failure locks the account for longer, up to a maximum. When a lock ends, the correct code is accepted again. */
 export const attemptRules: AttemptRules = { limit: 5, firstLockMs: 30 * second, maxLockMs: 900 * second };
 
 export function createSecondFactor(deps: {

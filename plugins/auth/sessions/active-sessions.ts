@@ -33,7 +33,7 @@ export interface ActiveSessions {
   endAllOf(caller: Principal, userId: string): Promise<void>;
 }
 
-/** A user can have any number of sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
+/** SESSIONS_PER_USER can allow more sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
 export const maxListed = 1000;
 
 export function createActiveSessions(deps: {
@@ -61,7 +61,7 @@ export function createActiveSessions(deps: {
       await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: userId.toLowerCase() }]);
     });
 
-  /** The error does not reveal whether the user does not exist, or the caller may not see them. */
+  /** The error is the same whether the user does not exist or the caller may not see them. */
   const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
     if (!admin || !(await userExists(db, userId))) throw new ApiError('FORBIDDEN');
   };

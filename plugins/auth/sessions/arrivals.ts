@@ -4,9 +4,9 @@
  * A client whose request returns 503 cannot know whether its token was replaced, so it retries. It must not lose its session,
  * however long the database stalls, and whichever instances its requests reach. This holds for these reasons:
  *
- * 1. A replacement takes effect after the statement has all its locks, and is timed by the database's clock at that moment. If it
- *    is made for a request that has already received a 503, the client's next request is either waiting, or arrives after at most
- *    Retry-After, which is at most half of the grace period. Both arrive within the grace period.
+ * 1. A replacement takes effect after the statement has all its locks, and is timed by the database's clock at that moment. If it is
+ *    made for a request that has already received a 503, the client's next request is either waiting, or arrives after at most
+ *    Retry-After, which is at most half of the grace period. In both cases, it arrives within the grace period.
  * 2. The replacement may also precede the stall, if the response was lost or another tab refreshed the session. The first request
  *    then arrived within the grace period, but its retries arrive later, perhaps on instances that know nothing of it. Each instance
  *    therefore probes the database, with the statement that a refresh needs. Let a stall last from s to e. The last probe before
@@ -16,8 +16,8 @@
  * 3. The last retry follows a request that was waiting during the stall, so it arrives before e + timeoutMs + Retry-After, and the
  *    instance still remembers the stall.
  *
- * A token that was replaced more than the grace period before the stall gains nothing from this. All times are on the clock of
- * `performance.now()`, so no clocks of different machines are compared.
+ * A token that was replaced more than the grace period plus `timeoutMs` before the last successful probe gains nothing from this. All
+ * times are on the clock of `performance.now()`, so no clocks of different machines are compared.
  */
 export interface Arrivals {
   /** The time at which a request of this session counts as having arrived. Call it after reading the session. */
@@ -35,7 +35,7 @@ export function refreshLimits(gracePeriod: number): { timeoutMs: number; retryAf
   return { timeoutMs, retryAfterMs: half, probeInterval: timeoutMs / 5 };
 }
 
-/** A time in which the database responded to no probe. */
+/** A period during which the database responded to no probe. */
 interface Stall {
   from: number;
   until: number;

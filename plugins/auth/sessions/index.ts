@@ -67,7 +67,7 @@ export const sessionsPlugin = plugin(
         arrivals,
         onUse: (userId) => app.lastAccess.touch(userId, 0),
         onReuse: (session) =>
-          app.log.warn(session, 'a replaced refresh token or session cookie was used again: the session is ended'),
+          app.log.warn(session, 'a replaced refresh token or session cookie was used again: the session was ended'),
       }),
     });
     app.decorate('activeSessions', createActiveSessions({ db, clock, activity }));

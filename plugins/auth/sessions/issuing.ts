@@ -95,7 +95,7 @@ export function createIssuing({
   const lifetimeOf = (mode: SessionMode) => (mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
   const maxAge = lifetimes.session ?? Number.POSITIVE_INFINITY;
 
-  /** In `session` mode, there is no refresh token: the access token in the cookie takes its role. */
+  /** In `session` mode, there is no refresh token: the access token in the cookie takes its place. */
   const positionAt = (id: string, generation: number, mode: SessionMode) => ({
     id,
     generation,

@@ -12,12 +12,11 @@ export type TokenStatus =
   | 'unknown';
 
 /**
- * A request is within the grace period if it *arrived* within it: time spent waiting for a connection, a lock or the database
- * does not count against the client. No clocks of different machines are compared. The database measures how long ago the
- * replacement was when it reads the row, by its own clock, which also wrote `replaced_at`. The instance measures how long the
- * request has been waiting, which is at least as long as it had waited when the row was read. So the difference is at most the
- * age of the replacement when the request arrived. Tests that move `app.clock` move `replaced_at` by the same amount; `shift`
- * compensates for this, and is 0 otherwise.
+ * A request is within the grace period if it *arrived* within it: time spent waiting for a connection, a lock or the database does not
+ * count against the client. No clocks of different machines are compared. When the database reads the row, it measures the age of the
+ * replacement by its own clock, which also wrote `replaced_at`. The instance measures how long the request has been waiting, which is
+ * at least as long as it had waited when the row was read. So the difference is at most the age of the replacement when the request
+ * arrived. Tests that move `app.clock` move `replaced_at` by the same amount; `shift` compensates for this, and is 0 otherwise.
  */
 export function tokenStatusOf(
   generation: number,

@@ -13,7 +13,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route requires a session: static tokens get FORBIDDEN, which is added to the declared responses. */
     requiresSession?: boolean;
-    /** Like `requiresSession`, and the session must also be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
+    /** Like `requiresSession`, but the session must also be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
     requiresFresh?: boolean;
   }
 }

@@ -83,7 +83,7 @@ export function createReauthenticate(deps: {
     const passkey = credential === undefined ? undefined : await requirePasskey(caller, user, credential);
     const needsCode = otp !== undefined || !passkey?.isUserVerified;
     const code = needsCode ? await secondFactor.require(user, otp, caller.client) : null;
-    // Without two-factor authentication a code proves nothing.
+    // Without two-factor authentication, `otp` proves nothing.
     if (code === null && password === undefined && request === undefined && passkey === undefined)
       throw new ApiError('INVALID_OTP').concerning(user.id);
 

@@ -6,8 +6,8 @@ import type { Caller } from '../../server/caller.js';
 import type { OwnPassword } from './own-password.js';
 
 /**
- * Requires a recent proof of identity for operations with which the thief of a token could take over the account for good.
- * A session stays fresh for REAUTHENTICATION_PERIOD. A static token is never fresh.
+ * Requires a recent proof of identity for operations that would let someone who stole a token take over the account for good. A session
+ * stays fresh for REAUTHENTICATION_PERIOD. A static token is never fresh.
  *
  * In a transaction, pass the transaction as `executor`: the embedded engine has only one connection.
  */
@@ -18,7 +18,7 @@ export interface StepUp {
    */
   requireSession(caller: Caller): void;
   /**
-   * Like `requireSession`, and the session must also be fresh.
+   * Like `requireSession`, but the session must also be fresh.
    * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED
    */
   requireFresh(caller: Caller, executor?: Executor): Promise<void>;
@@ -32,7 +32,7 @@ export interface StepUp {
    */
   requireProofForOwnRow(caller: Caller, currentPassword: string | undefined): Promise<void>;
   /**
-   * For operations of administrators on other users. Static tokens are accepted, within the rights of their users.
+   * For operations that administrators perform on other users. Static tokens are accepted, within the rights of their users.
    * @throws {ApiError} REAUTHENTICATION_REQUIRED
    */
   requireFreshAdministrator(caller: Caller, executor?: Executor): Promise<void>;
@@ -60,7 +60,7 @@ export function createStepUp(deps: {
   const { db, clock, ownPassword, period, acceptsPasskeys, isConfigured } = deps;
 
   const isFresh = ({ authenticatedAt }: Caller): boolean =>
-    // A time in the future comes from a clock that was ahead. `Math.abs` keeps such a proof from being valid for longer.
+    // A time in the future comes from a clock that was ahead. `Math.abs` rejects such a proof while it is a whole period or more ahead.
     period === 0 || (authenticatedAt !== null && Math.abs(clock().getTime() - authenticatedAt) < period);
 
   const methodsOf = async (userId: string | null, executor: Executor = db): Promise<ProofMethod[]> => {

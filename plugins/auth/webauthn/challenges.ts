@@ -12,9 +12,9 @@ export interface Challenge {
 }
 
 /**
- * Challenges for passkeys. They are signed instead of stored, so that anyone can request any number of them at no cost. Only those
- * that are used are stored, until they expire.
- * @param user the user who adds a passkey; null for a challenge to sign in, where the user is not known yet
+ * Challenges for passkeys. They are signed instead of stored, so they cost the service no storage, however many are requested. Only
+ * those that are used are stored, until they expire.
+ * @param user the user who adds a passkey; null for a sign-in challenge, where the user is not known yet
  */
 export interface Challenges {
   /** In base64url. */
@@ -53,7 +53,7 @@ export function createChallenges(keys: readonly [current: Buffer, ...previous: B
       const issuedAt = Number(content.readBigUInt64BE());
       // A time in the future comes from an instance whose clock is ahead.
       if (Math.abs(clock().getTime() - issuedAt) >= challengeLifetime) return undefined;
-      // Hashed, because other spellings of the last character decode to the same bytes.
+      // From the bytes and not the text, because different last characters can decode to the same bytes.
       const id = createHash('sha256').update(bytes).digest('hex');
       return { id, expiresAt: new Date(issuedAt + challengeLifetime) };
     },

@@ -32,8 +32,8 @@ export interface Assertion {
 }
 
 /**
- * The ceremonies of WebAuthn Level 3 (7.1 and 7.2). Whatever is wrong with the response of a browser, these methods return undefined,
- * so that every fault is refused identically.
+ * The ceremonies of WebAuthn Level 3 (7.1 and 7.2). Whatever is wrong with the response of a browser, the verifying methods return
+ * undefined, so that all such responses are refused identically.
  */
 export interface WebAuthn {
   creationOptions(
@@ -57,7 +57,7 @@ const maxLengths = { id: 1364, clientData: 8192, attestation: 65_536, authentica
 /** Bytes. An RSA public key with 8192 bits is shorter. */
 const maxKeyLength = 1100;
 
-/** A passkey that no one has, so that the response for an unknown credential takes the same work. */
+/** A passkey that no one has, so that checking an unknown credential takes the same work. */
 function createDecoy(): Omit<StoredPasskey, 'credentialId'> {
   const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
   // A COSE key: {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
@@ -128,7 +128,7 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
           requireUserVerification: false,
           supportedAlgorithmIDs: algorithms,
         });
-        // The ID in the attested data is what the authenticator signs for, so the browser must have sent the same.
+        // The authenticator signs for the ID in the attested data, so the browser must have sent that same ID.
         if (!verified || info.credential.id !== id || info.credential.publicKey.length > maxKeyLength) return undefined;
         return {
           challenge: found.challenge,

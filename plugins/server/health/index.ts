@@ -29,7 +29,7 @@ export const healthPlugin = plugin<{ version: string }>(
     if (config.METRICS_TOKEN === undefined) return;
     // Not in `onListen`, whose hooks run one after another and would delay the first check. Before it, there is no result to report.
     app.addHook('onReady', async () => void health.check());
-    app.every(checkInterval, health.check, 'the health could not be checked');
+    app.every(checkInterval, health.check, 'the health checks could not be run');
   },
   { name: 'health', dependencies: ['config', 'database', 'redis', 'outages', 'scheduler'] },
 );

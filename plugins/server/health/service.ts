@@ -43,7 +43,7 @@ export function createHealthChecks(deps: {
     () => pingDatabase(db),
     (status) => onChange('database', status),
   );
-  // Redis reports its own outages.
+  // There is no `onChange` for Redis, because `platform/redis.ts` reports its outages.
   const shared = redis && createCheck(() => redis.ping());
   let isDraining = false;
 

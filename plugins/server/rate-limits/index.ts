@@ -28,7 +28,7 @@ export const rateLimitsPlugin = plugin(
     app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
 
     await app.register(rateLimit, {
-      // Hooks of routes would be too late: unknown routes have none, and the credential would be looked up first.
+      // Not with hooks of routes: unknown routes have none, and for other routes, the credential would be looked up first.
       global: false,
       max: config.RATE_LIMITER_POINTS,
       timeWindow: config.RATE_LIMITER_DURATION * 1_000,

@@ -20,8 +20,8 @@ import type { Operation } from '../../platform/traced-operations.js';
 import type { RequestTrace, Tracing } from './service.js';
 
 /**
- * The only module that loads and uses the SDK. Of the SDK's variables, only those for the destination and for sampling
- * have an effect. The SDK is not registered globally.
+ * The only module that loads and uses the SDK. Of the SDK's variables, only those for the destination, sampling, batches, limits, and
+ * the resource have an effect. The SDK is not registered globally.
  */
 
 /** Milliseconds to send the remaining spans at shutdown, with the collector available (`up`) or unavailable (`down`). */

@@ -26,7 +26,7 @@ export interface SigningKey extends KeyPair {
 export interface KeyStore {
   /** All keys that can be decrypted, sorted by `signsFrom`, latest first. */
   read(executor: Executor): Promise<SigningKey[]>;
-  /** Like `read`, and locks the keys against changes until the transaction ends. */
+  /** Like `read`, but also locks the keys against changes until the transaction ends. */
   readForUpdate(tx: Executor): Promise<SigningKey[]>;
   /** Creates a key. @returns its ID */
   add(tx: Executor, algorithm: KeyPairAlgorithm, signsFrom: Date, now: Date): Promise<string>;
