@@ -88,8 +88,8 @@ export const swaggerPlugin = plugin<{ version: string }>(
         },
       },
       transform: ({ schema: { documented, ...schema }, url, route }) => {
-        const description = [schema.description ?? [], requirementsOf(route.config)].flat().join(' ');
-        return { schema: { ...schema, ...documented, ...(description === '' ? {} : { description }) }, url };
+        const description = [schema.description, ...requirementsOf(route.config)].join(' ');
+        return { schema: { ...schema, ...documented, description }, url };
       },
       transformObject: (made) => ('openapiObject' in made ? completeDocument(made.openapiObject) : made.swaggerObject),
       refResolver: {

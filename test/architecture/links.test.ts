@@ -1,32 +1,44 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 
-/** The anchors of a Markdown document: its headings, as GitHub and most other renderers derive them. */
-function anchorsIn(path: string): Set<string> {
+/** All documents, each without its code blocks. */
+const documents = new Map(
+  ['.', ...foldersOf('.')]
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(path, 'utf8').replace(/^( *)```[\s\S]*?^\1```$/gm, '')]),
+);
+
+/** The folders in a folder, at any depth, without packages and generated files. */
+function foldersOf(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !/^(\..*|node_modules|dist)$/.test(entry.name))
+    .map(({ name }) => join(folder, name))
+    .flatMap((path) => [path, ...foldersOf(path)]);
+}
+
+/** The anchors of a document: its headings, as GitHub and most other renderers derive them. */
+function anchorsIn(text: string): Set<string> {
   const anchors = new Set<string>();
-  for (const [, heading = ''] of proseOf(path).matchAll(/^#+ (.+)$/gm)) {
-    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    anchors.add(text.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
+  for (const [, heading = ''] of text.matchAll(/^#+ (.+)$/gm)) {
+    const words = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    anchors.add(words.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
   }
   return anchors;
 }
 
-/** A document without its code blocks. */
-const proseOf = (path: string) => readFileSync(path, 'utf8').replace(/^( *)```[\s\S]*?^\1```$/gm, '');
-
 t.test('every link to a file of the project leads to a file and a heading that exist', async (t) => {
-  const documents = execFileSync('git', ['ls-files', '*.md'], { encoding: 'utf8' }).trim().split('\n');
+  const anchors = new Map([...documents].map(([path, text]) => [path, anchorsIn(text)]));
   let links = 0;
-  for (const document of documents) {
-    for (const [, target = ''] of proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)) {
+  for (const [document, text] of documents) {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       links++;
       const [file = '', anchor] = target.split('#');
       const path = file === '' ? document : join(dirname(document), file);
       t.ok(existsSync(path), `${document}: ${target}`);
-      if (anchor !== undefined) t.ok(anchorsIn(path).has(anchor), `${document}: ${target}`);
+      if (anchor !== undefined) t.ok(anchors.get(path)?.has(anchor), `${document}: ${target}`);
     }
   }
   t.ok(links > 200, `${links} links`);

@@ -45,8 +45,8 @@ export interface Lockouts {
     isConfined: boolean,
   ): Promise<{ counted: readonly string[]; locks: boolean }>;
   /**
-   * Clears the count for a user who has just set a password with a link from an email. Therefore, a user who can read the emails sent
-   * to an account can always log in to it, whatever attackers do.
+   * Clears the count after a user sets a password with a link from an email. Attackers can therefore never keep users out of their
+   * accounts as long as these users can read their email.
    */
   clearAttempts(tx: Executor, user: { id: string; email: string | null }, client: Client): Promise<void>;
   /** Clears the count for a user from all networks. */
