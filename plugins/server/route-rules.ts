@@ -78,7 +78,8 @@ export const routeRulesPlugin = plugin(
         else if (!isClosed(app, schema.body as BodySchema))
           throw new Error(`${what} accepts unknown keys in its body.`);
       }
-      schema.security ??= securityOf[access];
+      // Without public permissions, as in a new installation, callers who need a permission need a credential.
+      schema.security ??= securityOf[access === 'permission' && needs !== 'nothing' ? 'authenticated' : access];
       if ((requiresSession || requiresFresh) && access !== 'authenticated')
         throw new Error(`${what} requires a session, but does not require a user (config.access).`);
       const implied: ErrorCode[] = [];

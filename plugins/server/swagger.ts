@@ -34,12 +34,16 @@ declare module 'fastify' {
 }
 
 /** What a route requires of its callers, for its description. */
-function requirementsOf({ requiresSession, requiresFresh, isSelfService }: FastifyContextConfig = {}): string[] {
+function requirementsOf(config: FastifyContextConfig = {}): string[] {
+  const { access, needs, requiresSession, requiresFresh, isSelfService } = config;
   const forbidden = [
     ...(requiresSession ? ['if you use a static token'] : []),
     ...(isSelfService ? ['if the setting `self_service` is turned off and you are not an administrator'] : []),
   ];
   return [
+    ...(access === 'permission' && typeof needs === 'object'
+      ? ['Anonymous callers can use it only if the public policy grants the permission.']
+      : []),
     ...(requiresFresh ? ['Requires a fresh session.'] : []),
     ...(forbidden.length > 0 ? [`Fails with \`FORBIDDEN\` ${forbidden.join(', or ')}.`] : []),
   ];

@@ -25,6 +25,7 @@ t.test('the reference loads everything from the service, and its policy blocks n
     await openReference(person);
     t.strictSame(foreign, []);
     t.strictSame(person.complaints(), []);
+    t.equal(await person.page.getByText('3.1.0').count(), 1, 'the version of OpenAPI is that of the document');
     t.ok(await person.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${viewport.width}`);
   }
 });

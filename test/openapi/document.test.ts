@@ -101,10 +101,17 @@ t.test('the OpenAPI document', async (t) => {
         `${what}: the tag is declared`,
       );
       t.ok(Array.isArray(operation.security), `${what} declares which credentials it accepts`);
-      const { access } = configOf(app, operation.operationId);
+      const { access, needs } = configOf(app, operation.operationId);
       const isForAnyone =
         operation.security?.length === 0 || operation.security?.some((way) => Object.keys(way).length === 0);
-      t.equal(isForAnyone, access !== 'authenticated', `${what} declares whether credentials are optional`);
+      // A new installation has no public permissions.
+      const isOpen = access === 'anonymous' || (access === 'permission' && needs === 'nothing');
+      t.equal(isForAnyone, isOpen, `${what} declares whether credentials are optional`);
+      t.equal(
+        operation.description?.includes('only if the public policy grants the permission') ?? false,
+        access === 'permission' && typeof needs === 'object',
+        `${what} says whether the public policy can open it`,
+      );
       for (const scheme of (operation.security ?? []).flatMap((way) => Object.keys(way))) {
         t.ok(scheme in document.components.securitySchemes, `${what}: ${scheme} is declared`);
       }
