@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
-import type { components, paths } from '../.tmp/clients/openapi-typescript/schema.js';
 import { type Administrator, expect, nestedFilter } from './expect.js';
+import type { components, paths } from './schema.js';
 
 /** openapi-typescript, with openapi-fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

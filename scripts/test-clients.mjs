@@ -43,7 +43,7 @@ await timed('compiled under strict', () => run(bin('tsc'), ['-p', 'clients']));
 
 const outdir = join(folder, 'dist');
 await build({
-  entryPoints: journeys.map((name) => join(root, 'clients', `${name}.ts`)),
+  entryPoints: [...journeys, 'guide'].map((name) => join(root, 'clients', `${name}.ts`)),
   outdir,
   bundle: true,
   packages: 'external',
@@ -60,6 +60,11 @@ try {
     const { journey } = await import(pathToFileURL(join(outdir, `${name}.mjs`)).href);
     await timed(name, () => journey(url, administrator));
   }
+  process.env.GATEHOUSE_URL = url;
+  const { addressesIn, logIn } = await import(pathToFileURL(join(outdir, 'guide.mjs')).href);
+  await logIn(administrator.email, administrator.password);
+  const found = await addressesIn('example.com');
+  if (found.join() !== administrator.email) throw new Error(`The example of the guide found ${found}`);
 } finally {
   await stop();
 }
