@@ -6,12 +6,13 @@ import plugin from 'fastify-plugin';
 import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
 import { ApiError } from '../../schemas/errors.js';
+import { bareAddress } from './trusted-proxies.js';
 
 // Who makes a request: the client and, if the request has a valid credential, the user and their rights.
 
 /** The origin of a request, as far as the service can determine it. */
 export interface Client {
-  /** A valid IP address, without a zone; null when a trusted proxy forwarded something else. */
+  /** The bare IP address (see `bareAddress`); null when a trusted proxy forwarded something else. */
   ip: string | null;
   userAgent: string | null;
   /** The unit by which requests are counted: the IPv4 address, or the /64 of an IPv6 address, which belongs to one customer. */
@@ -76,16 +77,13 @@ declare module 'fastify' {
 
 const maxUserAgentLength = 255;
 
-/** A zone (`fe80::1%eth0`, RFC 4007) is meaningful only on its own host, and can have any length. */
-const withoutZone = (address: string) => address.split('%', 1)[0] ?? '';
-
 /**
  * If the forwarded value is not an IP address, the request counts toward the limit of the proxy that connected. An attacker
  * therefore cannot evade the limit with malformed values.
  */
 export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
-  const address = [ip, socket.remoteAddress].find((candidate) => candidate !== undefined && isIP(candidate) !== 0);
-  return address === undefined ? 'unknown' : normalizeIP(withoutZone(address), 64);
+  const address = bareAddress(ip ?? '') ?? bareAddress(socket.remoteAddress ?? '');
+  return address === null ? 'unknown' : normalizeIP(address, 64);
 }
 
 /**
@@ -105,7 +103,8 @@ class RequestClient implements Client {
 
   constructor(request: FastifyRequest) {
     const userAgent = request.headers['user-agent'];
-    this.ip = isIP(request.ip) === 0 ? null : withoutZone(request.ip);
+    // Undefined if the client has already disconnected.
+    this.ip = bareAddress(request.ip ?? '');
     // Truncating can split a surrogate pair, and the database rejects JSON that contains half of one.
     this.userAgent = userAgent ? userAgent.slice(0, maxUserAgentLength).toWellFormed() : null;
     this.network = networkOf(request);

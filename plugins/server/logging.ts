@@ -7,7 +7,7 @@ import { ApiError, type Outage } from '../../schemas/errors.js';
 import { toApiError } from './errors.js';
 import { pathOf } from './request-parsing.js';
 import { createSummaries, summaryInterval } from './summaries.js';
-import type { TrustsProxy } from './trusted-proxies.js';
+import { bareAddress, type TrustsProxy } from './trusted-proxies.js';
 
 /** The format of IDs that are accepted from a proxy. Others are replaced, so that no client can forge a log line. */
 const acceptableId = /^[A-Za-z0-9._-]{1,128}$/;
@@ -79,7 +79,11 @@ export function loggerOptions(
     },
     serializers: {
       err: describeError,
-      req: (request) => ({ method: request.method, path: pathOf(request.url), remoteAddress: request.ip }),
+      req: (request) => ({
+        method: request.method,
+        path: pathOf(request.url),
+        remoteAddress: bareAddress(request.ip ?? '') ?? 'unknown',
+      }),
     },
     ...(stream.isTTY
       ? { stream: pretty({ colorize: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' }) }
@@ -123,7 +127,7 @@ function logRequest(request: FastifyRequest, { elapsedTime }: FastifyReply, outc
       path: request.path,
       ...outcome,
       ms: Math.round(elapsedTime * 10) / 10,
-      ip: request.ip,
+      ip: request.client.ip,
       ...request.outage,
     },
     'request',

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { Config } from '../../schemas/config.js';
 
 /** Whether a proxy's information about a request is trusted. `hop` is 0 for the peer of the connection, 1 for the one before it. */
@@ -22,9 +22,29 @@ export function trustsProxyOf(setting: Config['TRUST_PROXY']): TrustsProxy {
       list.addSubnet(network, Number(prefix ?? (isV4 ? 32 : 128)), isV4 ? 'ipv4' : 'ipv6');
     }
   }
-  return (address) => {
-    const [withoutZone = ''] = address.split('%', 1);
-    const family = isIP(withoutZone);
-    return family !== 0 && list.check(withoutZone, family === 4 ? 'ipv4' : 'ipv6');
+  return (entry) => {
+    const address = bareAddress(entry);
+    return address !== null && list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
   };
+}
+
+/** `[2001:db8::1]:443` and `203.0.113.7:51234`; RFC 7239 also allows a name in place of the port. */
+const withPort = /^(?:\[([^\]]*)\]|([\d.]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
+
+/**
+ * The IP address in an entry of X-Forwarded-For. Some proxies add the port of the client (Azure Application Gateway), brackets, or
+ * quotes. The address has one form, whatever the notation: without a zone (`fe80::1%eth0`, RFC 4007), which is meaningful only on its
+ * own host and can have any length, and an IPv4-mapped address as IPv4.
+ * @returns null if the entry is not an address, such as `unknown`
+ */
+export function bareAddress(entry: string): string | null {
+  const text = entry.trim().replace(/^"(.*)"$/, '$1');
+  const [, inBrackets, withoutBrackets] = withPort.exec(text) ?? [];
+  const [address = ''] = (inBrackets ?? withoutBrackets ?? text).split('%', 1);
+  const family = isIP(address);
+  // Brackets belong to IPv6.
+  if (family === 0 || (inBrackets !== undefined && family === 4)) return null;
+  if (family === 4) return address;
+  const canonical = new SocketAddress({ address, family: 'ipv6' }).address;
+  return canonical.replace(/^::ffff:(?=[\d.]+$)/, '');
 }

@@ -193,6 +193,30 @@ export const http: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'a forwarded address with a port is not an address',
+    edits: [
+      {
+        in: 'bareAddress',
+        find: 'inBrackets ?? withoutBrackets ?? text',
+        replace: 'inBrackets ?? text',
+      },
+    ],
+    tests: ['test/server/http/forwarded-addresses.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a proxy that is forwarded with its port is not trusted',
+    edits: [
+      {
+        in: 'trustsProxyOf',
+        find: 'const address = bareAddress(entry);',
+        replace: 'const address = isIP(entry) === 0 ? null : entry;',
+      },
+    ],
+    tests: ['test/server/http/forwarded-addresses.test.ts'],
+  },
+  {
+    ids: [],
     fault: 'any client can choose the ID of its requests',
     edits: [
       {

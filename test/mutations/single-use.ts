@@ -245,8 +245,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'every address of an IPv6 network has its own counter',
     edits: [
       {
-        find: 'normalizeIP(withoutZone(address), 64)',
-        replace: 'normalizeIP(withoutZone(address), 128)',
+        find: 'normalizeIP(address, 64)',
+        replace: 'normalizeIP(address, 128)',
       },
     ],
     tests: ['test/server/limits/requests.test.ts'],
@@ -280,8 +280,8 @@ export const singleUse: readonly Mutation[] = [
     edits: [
       {
         in: 'networkOf',
-        find: 'return address === undefined ?',
-        replace: 'if (isIP(ip) === 0) return ip;\nreturn address === undefined ?',
+        find: 'return address === null ?',
+        replace: 'if (bareAddress(ip) === null) return ip;\nreturn address === null ?',
       },
     ],
     tests: ['test/server/limits/requests.test.ts'],

@@ -210,16 +210,7 @@ t.test('forwarded headers are used only from trusted senders', async (t) => {
 
   t.test('an invalid address is treated as the proxy that forwarded it (CVE-2024-47070)', async (t) => {
     const service = await startStrict(t, { TRUST_PROXY: '1' });
-    const garbage = [
-      'unknown',
-      '1.2.3.4.5',
-      '_hidden',
-      '[2001:db8::1]:443',
-      '1.2.3.4:80',
-      '::g',
-      'x'.repeat(4000),
-      "' or 1=1",
-    ];
+    const garbage = ['unknown', '1.2.3.4.5', '_hidden', '::g', 'x'.repeat(4000), "' or 1=1"];
     await areOne(
       t,
       service,
