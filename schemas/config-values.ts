@@ -106,15 +106,42 @@ export const listOf = (value: string): readonly string[] =>
 const isWebOrigin = (value: string): boolean =>
   /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 
-FormatRegistry.Set('origin-list', (value) => listOf(value).every(isWebOrigin));
+/** Schemes whose origins are not those of an app. Pages from files and `data:` URLs send the origin `null`. */
+const schemesWithoutOrigin = new Set([
+  'about',
+  'blob',
+  'data',
+  'file',
+  'ftp',
+  'http',
+  'https',
+  'javascript',
+  'ws',
+  'wss',
+]);
 
-/** Browsers offer passkeys only to pages with https and, for development, on localhost. Android apps have an origin of their own. */
+/**
+ * Whether an origin is that of an app that has its own scheme, such as `capacitor://localhost`, `tauri://localhost`, or
+ * `chrome-extension://…`. Browsers write the scheme in lowercase, and keep the case of the host.
+ */
+function isAppOrigin(value: string): boolean {
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\/[A-Za-z0-9._-]+(:\d{1,5})?$/.exec(value) ?? [];
+  return scheme !== undefined && !schemesWithoutOrigin.has(scheme);
+}
+
+/** Android apps sign passkey requests with an origin of their own. */
+const isAndroidOrigin = (value: string): boolean => /^android:apk-key-hash:[\w-]{43}$/.test(value);
+
+/** Whether browsers offer passkeys to the page: only with https or, for development, on localhost. */
+const isPasskeyPage = (value: string): boolean =>
+  isWebOrigin(value) && /^https:|^http:\/\/([a-z0-9-]+\.)*localhost(:|$)/.test(value);
+
+FormatRegistry.Set('origin-list', (value) =>
+  listOf(value).every((origin) => isWebOrigin(origin) || isAppOrigin(origin)),
+);
+
 FormatRegistry.Set('passkey-origins', (value) =>
-  listOf(value).every((origin) =>
-    isWebOrigin(origin)
-      ? /^https:|^http:\/\/([a-z0-9-]+\.)*localhost(:|$)/.test(origin)
-      : /^android:apk-key-hash:[\w-]{43}$/.test(origin),
-  ),
+  listOf(value).every((origin) => isPasskeyPage(origin) || isAppOrigin(origin) || isAndroidOrigin(origin)),
 );
 
 FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));

@@ -268,9 +268,9 @@ const browsers = {
   }),
   CORS_ORIGIN: separated('origin-list', {
     expected:
-      'a comma-separated list of origins as browsers write them, such as https://app.example.com: in lowercase, without a path, trailing slash, or default port. `*` is not allowed, because requests can carry cookies',
+      'a comma-separated list of origins as browsers write them, such as https://app.example.com or capacitor://localhost: without a path, trailing slash, or default port, and in lowercase. `*` is not allowed, because requests can carry cookies',
     description:
-      'Comma-separated list of the origins whose pages can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
+      'Comma-separated list of the origins whose pages and apps can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
   }),
 };
 
@@ -326,7 +326,7 @@ const passkeys = {
   ),
   WEBAUTHN_ORIGINS: separated('passkey-origins', {
     expected:
-      'a comma-separated list of https origins as browsers write them, such as https://app.example.com, or of Android apps, such as android:apk-key-hash:…',
+      'a comma-separated list of https origins as browsers write them, such as https://app.example.com, or of apps, such as tauri://localhost or android:apk-key-hash:…',
     description:
       'Comma-separated list of the origins whose pages and apps can use passkeys, in addition to PUBLIC_URL. If an origin is outside the domain of the RP ID, `/.well-known/webauthn` lists it. Pages of other origins also need CORS_ORIGIN.',
   }),

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import plugin from 'fastify-plugin';
 import { Liquid, type Template } from 'liquidjs';
 import { readSettings } from '../../db/queries/settings/settings.js';
-import { basePathOf } from '../platform/urls.js';
 import { loadAssets } from './assets.js';
 import { createProjectReader } from './project.js';
 import { createPages, type Pages } from './service.js';
@@ -41,7 +40,7 @@ export const pagesPlugin = plugin(
         },
         passwordMinLength: config.PASSWORD_MIN_LENGTH,
         passkeyDomain: config.WEBAUTHN_RP_ID,
-        base: basePathOf(config.PUBLIC_URL),
+        base: app.basePath,
       }),
     );
   },

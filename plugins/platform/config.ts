@@ -13,6 +13,7 @@ import { prepareDataDirectory } from './data-directory.js';
 import { type Environment, onePerVariable, readVariables } from './environment.js';
 import { findMisspelledVariables } from './misspelled-variables.js';
 import { readProviders } from './provider-config.js';
+import { basePathOf } from './urls.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -157,10 +158,18 @@ function readSecret(file: string): string {
   return secret;
 }
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The path of PUBLIC_URL, without a trailing slash. Every redirect and link of the service begins with it. */
+    basePath: string;
+  }
+}
+
 /** `app.config`: the configuration, frozen. */
 export const configPlugin = plugin<{ config: Config }>(
   async (app, { config }) => {
     app.decorate('config', config);
+    app.decorate('basePath', basePathOf(config.PUBLIC_URL));
   },
   { name: 'config' },
 );

@@ -32,7 +32,7 @@ const contentSecurityPolicy = (nonce: string) =>
 /** The page at `/docs` to read the API reference and try out the API. */
 export const referencePlugin = plugin<{ version: string }>(
   async (app, { version }) => {
-    const base = new URL(app.config.PUBLIC_URL).pathname.replace(/\/$/, '');
+    const { basePath: base } = app;
     const urlOf = (file: keyof typeof files) => `${base}/docs/${file}?v=${version}`;
     const page = (nonce: string) => `<!doctype html>
 <html lang="en">

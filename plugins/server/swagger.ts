@@ -65,7 +65,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           contact: { name: 'The maintainers of Gatehouse' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
-        servers: [{ url: '/', description: 'This service' }],
+        servers: [{ url: app.basePath || '/', description: 'This service' }],
         tags,
         components: {
           securitySchemes: {

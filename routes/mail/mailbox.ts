@@ -18,12 +18,12 @@ const schema = { hide: true };
 /** The mailbox for development: HTML pages and, for tests, the same content as JSON. Not part of the API. */
 export async function mailboxRoutes(app: App): Promise<void> {
   const { access } = app.mailbox;
-  const { pathname, protocol } = new URL(app.config.PUBLIC_URL);
+  const { PUBLIC_URL: publicUrl } = app.config;
   const cookie = {
     httpOnly: true,
     sameSite: 'lax',
-    secure: protocol === 'https:',
-    path: `${pathname.replace(/\/$/, '')}/mailbox`,
+    secure: publicUrl.startsWith('https:'),
+    path: `${app.basePath}/mailbox`,
   } as const;
 
   app.addHook('onRequest', async (request, reply) => {

@@ -22,11 +22,11 @@ const yearSeconds = 365 * 24 * 60 * 60;
 
 /** The pages are open to anyone, so an invalid session cookie does not keep users from signing in again. */
 export function pageRoutes(app: App): void {
-  const { pathname, protocol } = new URL(app.config.PUBLIC_URL);
+  const { PUBLIC_URL: publicUrl } = app.config;
   const cookie = {
-    path: `${pathname.replace(/\/+$/, '')}/account`,
+    path: `${app.basePath}/account`,
     httpOnly: true,
-    secure: protocol === 'https:',
+    secure: publicUrl.startsWith('https:'),
     sameSite: 'lax',
     maxAge: yearSeconds,
   } as const;

@@ -3,7 +3,7 @@ import { VerifyEmailQuery } from '../../schemas/registration.js';
 import { type App, noContent, wantsHtml } from '../app.js';
 
 export function verifyEmail(app: App): void {
-  const page = `${new URL(app.config.PUBLIC_URL).pathname.replace(/\/$/, '')}/account/verified`;
+  const page = `${app.basePath}/account/verified`;
 
   app.get(
     '/register/verify-email',

@@ -31,6 +31,26 @@ t.test('with a path in PUBLIC_URL, all links and assets of the pages are under t
   t.equal((await get('/account')).headers.location, '/accounts/account/login');
 });
 
+t.test('with a path in PUBLIC_URL, every redirect and the OpenAPI document stay under that path', async (t) => {
+  const { get } = await startTestApp(t, { PUBLIC_URL: 'https://example.com/iam/auth' });
+  const redirects = {
+    '/': '/iam/auth/account',
+    '/account': '/iam/auth/account/login',
+    '/account/security': '/iam/auth/account/login?redirect=%2Fiam%2Fauth%2Faccount%2Fsecurity',
+    '/.well-known/change-password': '/iam/auth/account/security?change=password',
+    '/users/register/verify-email?token=x': '/iam/auth/account/verified?reason=INVALID_TOKEN',
+  };
+  for (const [path, location] of Object.entries(redirects)) {
+    const { statusCode, headers } = await get(path, { accept: 'text/html' });
+    t.equal(statusCode, 302, path);
+    t.equal(headers.location, location, path);
+  }
+  const { servers } = (await get('/openapi.json')).json();
+  t.strictSame(servers, [{ url: '/iam/auth', description: 'This service' }]);
+  for (const [, url] of (await get('/docs')).body.matchAll(/(?:src|href|data-document)="(\/[^"]*)"/g))
+    t.match(url, /^\/iam\/auth\/(docs\/|openapi\.json$)/);
+});
+
 t.test('the pages use the configured name of the session cookie', async (t) => {
   const { get } = await startTestApp(t, { SESSION_COOKIE_NAME: 'mine' });
   t.equal((await get('/account', { cookie: 'mine=x' })).statusCode, 200);

@@ -1,7 +1,6 @@
 import plugin from 'fastify-plugin';
 import { deleteExpiredEmailCodes } from '../../../db/queries/auth/email-codes.js';
 import { hour } from '../../platform/scheduler.js';
-import { basePathOf } from '../../platform/urls.js';
 import { emailCodeLifetime } from '../../tokens/email-codes.js';
 import { type BrowserCookie, createBrowserCookie } from '../browser-cookie.js';
 import { createEmailProofs } from '../email-proofs.js';
@@ -39,7 +38,7 @@ export const emailLoginPlugin = plugin(
         stepUp,
         ownPassword,
         page: `${publicUrl}/account/email-login`,
-        base: basePathOf(publicUrl),
+        base: app.basePath,
       }),
     );
     const cookie = createBrowserCookie('gatehouse_email_login', publicUrl, emailCodeLifetime);

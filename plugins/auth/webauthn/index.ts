@@ -24,8 +24,8 @@ export const webauthnPlugin = plugin(
     app.decorate('webauthn', webauthn);
     app.decorate('passkeyProofs', createPasskeyProofs({ db, clock, webauthn }));
 
-    // The origins of Android apps are not related origins: `/.well-known/assetlinks.json` of the domain declares the apps.
-    const pages = origins.filter((origin) => !origin.startsWith('android:'));
+    // The origins of apps are not related origins: browsers accept only web origins in the list.
+    const pages = origins.filter((origin) => /^https?:/.test(origin));
     const isOutside = (origin: string) => {
       const { hostname } = new URL(origin);
       return hostname !== rpId && !hostname.endsWith(`.${rpId}`);

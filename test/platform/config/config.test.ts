@@ -160,8 +160,21 @@ t.test('valid values are accepted and converted', async (t) => {
   ] as const) {
     t.equal(loadConfig({ SECRET, [variable]: given })[variable], expected, `${variable}=${given}`);
   }
-  const origins = ['https://a.example', 'http://localhost:3000', `android:apk-key-hash:${'a'.repeat(43)}`];
+  const apps = [
+    'capacitor://localhost',
+    'ionic://localhost',
+    'tauri://localhost',
+    'http://tauri.localhost',
+    'chrome-extension://mbniclmhobmnbdlbpiphghaielnnpgdp',
+    'moz-extension://7a5c4a3e-1f5e-4a5e-8a52-0d7b6bd3a9f0',
+    'safari-web-extension://5A1F3B0C-9A7E-4B5C-8E2D-2B1A0C9D8E7F',
+    'app://-',
+    'com.example.app://localhost:8080',
+  ];
+  const origins = ['https://a.example', 'http://localhost:3000', `android:apk-key-hash:${'a'.repeat(43)}`, ...apps];
   t.strictSame(loadConfig({ SECRET, WEBAUTHN_ORIGINS: origins.join(', ') }).WEBAUTHN_ORIGINS, origins);
+  const callers = ['https://app.example.com', ...apps];
+  t.strictSame(loadConfig({ SECRET, CORS_ORIGIN: callers.join(',') }).CORS_ORIGIN, callers);
   const previous = ['a'.repeat(32), 'b'.repeat(99)];
   t.strictSame(loadConfig({ SECRET, PREVIOUS_SECRETS: ` ${previous.join(' , ')},` }).PREVIOUS_SECRETS, previous);
 });
@@ -181,6 +194,7 @@ const wrong: Record<string, string[]> = {
   WEBAUTHN_ORIGINS: [
     ...['*', 'https://example.com/', 'http://example.com', 'example.com', 'https://Example.com', 'http://127.0.0.1'],
     ...['android:apk-key-hash:short', 'https://a.example,ios:b', 'http://localhost.example.com'],
+    ...['tauri://', 'tauri:localhost', 'tauri://localhost/', 'file://localhost', 'javascript://localhost'],
   ],
   MIGRATE: ['true', 'ON', 'check'],
   START_TIMEOUT: ['5', '-1s', '1y', 'forever'],
@@ -228,7 +242,9 @@ const wrong: Record<string, string[]> = {
     'https://user@app.example.com',
     'https://äpp.example.com',
     'ftp://app.example.com',
-    'file:///app',
+    ...['file:///app', 'file://app', 'data://app', 'javascript://app', 'blob://app', 'wss://app.example.com'],
+    ...['capacitor://', 'capacitor:localhost', 'Capacitor://localhost', 'capacitor://localhost/'],
+    ...['capacitor://localhost/x', 'capacitor://user@localhost', 'capacitor://*', 'chrome-extension://a b'],
     'https://',
     'https://app.example.com,*',
   ],

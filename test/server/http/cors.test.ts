@@ -4,7 +4,7 @@ import { admin, startTestApp } from '../../helpers/app.js';
 import { refused } from '../../helpers/refusals.js';
 import { logIn } from '../../helpers/sessions.js';
 
-const listed = ['https://app.example.com', 'http://localhost:5173'];
+const listed = ['https://app.example.com', 'http://localhost:5173', 'capacitor://localhost'];
 const { app, request, ...service } = await startTestApp(t, { CORS_ENABLED: 'true', CORS_ORIGIN: listed.join(', ') });
 const off = await startTestApp(t, { CORS_ORIGIN: listed.join(',') });
 
@@ -28,6 +28,9 @@ const strangers = [
   'https://app.example.com:443',
   'https://app.example.com:8443',
   'http://localhost',
+  'capacitor://',
+  'capacitor://localhost:1',
+  'tauri://localhost',
   'http://localhost:51730',
   'HTTPS://APP.EXAMPLE.COM',
   'https://App.example.com',

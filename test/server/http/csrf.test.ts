@@ -10,7 +10,7 @@ import { carry, logIn, sessionCookie, sessionOf } from '../../helpers/sessions.j
 const service = await startTestApp(t, {
   PUBLIC_URL: 'https://accounts.example.com',
   CORS_ENABLED: 'true',
-  CORS_ORIGIN: 'https://app.example.com,https://partner.example',
+  CORS_ORIGIN: 'https://app.example.com,https://partner.example,capacitor://localhost',
 });
 const { app, request } = service;
 const own = { origin: 'https://accounts.example.com' };
@@ -34,6 +34,7 @@ const foreign: [what: string, headers: Headers][] = [
   ['another port of a listed origin', { origin: 'https://app.example.com:8443' }],
   ['in upper case', { origin: 'https://ACCOUNTS.example.com' }],
   ['with a user', { origin: 'https://accounts.example.com@evil.example' }],
+  ['the scheme of a listed app', { origin: 'capacitor://evil' }],
   ['with a slash', { origin: 'https://app.example.com/' }],
   ['with a path', { origin: 'https://app.example.com/x' }],
   ['two origins', { origin: 'https://app.example.com, https://evil.example' }],
@@ -48,6 +49,7 @@ const foreign: [what: string, headers: Headers][] = [
 const welcome: [what: string, headers: Headers][] = [
   ['not a browser', {}],
   ['our own page', own],
+  ['a listed app', { origin: 'capacitor://localhost', 'sec-fetch-site': 'cross-site' }],
   ['our own page, with both headers', { ...own, 'sec-fetch-site': 'same-origin' }],
   ['the user', { 'sec-fetch-site': 'none' }],
   ['a page of a listed origin', { origin: 'https://app.example.com', 'sec-fetch-site': 'same-site' }],
