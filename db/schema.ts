@@ -416,7 +416,7 @@ export const passkeys = pgTable(
     counter: bigint('counter', { mode: 'number' }).notNull(),
     /** How browsers reach the authenticator, such as `internal` or `usb`. */
     transports: jsonb('transports').$type<string[]>().notNull(),
-    /** Whether the key pair can be backed up, which never changes. */
+    /** Whether the key pair can be backed up, as the authenticator last reported. */
     isBackupEligible: boolean('backup_eligible').notNull(),
     isBackedUp: boolean('backed_up').notNull(),
     /** The model of the authenticator; all zeros if it does not say. */

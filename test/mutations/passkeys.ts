@@ -57,11 +57,23 @@ export const passkeys: readonly Mutation[] = [
     fault: 'a passkey signs in the user of the user handle, even if another user owns it',
     edits: [
       {
-        find: 'const isSameUser = passkey !== undefined && userHandle === handleOf(user);',
+        find: "const isSameUser = passkey !== undefined && bytesOf(userHandle ?? '').equals(bytesOf(handleOf(user)));",
         replace: 'const isSameUser = passkey !== undefined;',
       },
     ],
     tests: ['test/passkeys/hostile.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a passkey that has become synchronized is refused forever',
+    edits: [{ find: ' || (isSynchronized && info.userVerified)', replace: '' }],
+    tests: ['test/passkeys/login.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a passkey can become synchronized without user verification',
+    edits: [{ find: ' || (isSynchronized && info.userVerified)', replace: ' || isSynchronized' }],
+    tests: ['test/passkeys/login.test.ts'],
   },
   {
     ids: [],

@@ -256,3 +256,48 @@ t.test('the origins and the domain are configured', async (t) => {
   });
   refused(t, await near.get('/.well-known/webauthn'), 'ROUTE_NOT_FOUND', 'all origins are in the domain');
 });
+
+t.test('a passkey that has become synchronized is accepted if the authenticator verified the user', async (t) => {
+  const { id } = await createAccount(app);
+  const passkey = await addPasskeyTo(service, id, { synchronizes: false });
+  const now = { backupEligible: true, backedUp: true };
+  await assertUnchanged(t, app, 'without verification', async () =>
+    isRefused(t, await signIn(service, passkey, { ...now, userVerified: false }), 'without verification'),
+  );
+  const response = await signIn(service, passkey, now);
+  t.equal(response.statusCode, 200);
+  t.match(await stored(passkey.id), { isBackupEligible: true, isBackedUp: true });
+  const events = await recorded(app, response.headers['x-request-id']);
+  const event = { action: 'update', user: id, collection: 'passkeys', item: passkey.id, changed: ['backup_eligible'] };
+  t.match(
+    events.toSorted((one, other) => one.action.localeCompare(other.action)),
+    [{ action: 'login' }, event],
+  );
+
+  const next = await signIn(service, passkey, { ...now, userVerified: false });
+  t.equal(next.statusCode, 200, 'later without verification');
+  t.equal((await recorded(app, next.headers['x-request-id'])).length, 1, 'recorded once');
+  isRefused(t, await signIn(service, passkey, { backupEligible: false, backedUp: false }), 'never the reverse');
+
+  const other = await addPasskeyTo(service, id, { synchronizes: false });
+  const headers = await openSession(app, id);
+  const credential = await assertion(service, other, now);
+  t.equal((await post('/auth/reauthenticate', { credential }, headers)).statusCode, 204, 'a step-up');
+  t.match(await stored(other.id), { isBackupEligible: true });
+});
+
+t.test('the user handle is compared as bytes', async (t) => {
+  const { id } = await createAccount(app);
+  const passkey = await addPasskeyTo(service, id);
+  const handle = Buffer.from(id.replaceAll('-', ''), 'hex');
+  for (const userHandle of [
+    handle.toString('base64url'),
+    `${handle.toString('base64url')}==`,
+    handle.toString('base64'),
+  ]) {
+    t.equal((await signIn(service, passkey, { userHandle })).statusCode, 200, userHandle);
+  }
+  for (const userHandle of [handle.subarray(1), Buffer.concat([handle, Buffer.alloc(1)])]) {
+    isRefused(t, await signIn(service, passkey, { userHandle: userHandle.toString('base64url') }), 'other bytes');
+  }
+});

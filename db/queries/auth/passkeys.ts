@@ -44,13 +44,14 @@ export async function findPasskey(
  */
 export async function usePasskey(
   tx: Executor,
-  { id, counter, isBackedUp }: Pick<Row, 'id' | 'counter' | 'isBackedUp'>,
+  { id, ...state }: Pick<Row, 'id' | 'counter' | 'isBackupEligible' | 'isBackedUp'>,
   now: Date,
 ): Promise<boolean> {
+  const { counter } = state;
   const isNext = or(lt(passkeys.counter, counter), and(eq(passkeys.counter, 0), sql`${counter}::bigint = 0`));
   const used = await tx
     .update(passkeys)
-    .set({ counter, isBackedUp, lastUsedAt: now })
+    .set({ ...state, lastUsedAt: now })
     .where(and(eq(passkeys.id, id), isNext))
     .returning({ id: passkeys.id });
   return used.length === 1;

@@ -48,7 +48,7 @@ export function createPasskeyLogin(deps: {
     return transact(db, async (tx) => {
       const issued = await begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey });
       if (!issued) throw invalidCredentials(id, 'user_changed');
-      if (!(await passkeyProofs.use(tx, proof))) throw invalidCredentials(id, 'wrong_passkey');
+      if (!(await passkeyProofs.use(tx, proof, { userId: id, client }))) throw invalidCredentials(id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, id, code, { userId: id, client });
       return issued;
     });

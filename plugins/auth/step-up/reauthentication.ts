@@ -96,7 +96,7 @@ export function createReauthenticate(deps: {
       if (!isSame) throw invalidCredentials(user.id, 'user_changed');
       const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
       if (!isUsed) throw invalidCredentials(user.id, 'wrong_code');
-      const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey));
+      const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey, caller));
       if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, user.id, code, caller);
       if (!(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);

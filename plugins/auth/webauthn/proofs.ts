@@ -2,12 +2,16 @@ import type { Executor } from '../../../db/client.js';
 import { findPasskey, type PasskeyHolder, usePasskey } from '../../../db/queries/auth/passkeys.js';
 import { spendState } from '../../../db/queries/auth/spent-states.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
+import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
+import type { Origin } from '../../server/caller.js';
 import type { Assertion, WebAuthn } from './service.js';
 
 /** A valid, unused signature with a passkey. */
 export interface PasskeyProof extends Assertion {
   passkey: string;
+  /** Whether the passkey can be synchronized, and could not when it was last used. */
+  hasBecomeSynchronized: boolean;
 }
 
 /** Proofs of identity with a passkey. */
@@ -18,29 +22,39 @@ export interface PasskeyProofs {
    */
   check(credential: PasskeyCredential): Promise<{ holder: PasskeyHolder | undefined; proof: PasskeyProof | undefined }>;
   /**
-   * Uses up the challenge, and stores the counter of the authenticator. Lock the user's row first.
+   * Uses up the challenge, and stores the counter of the authenticator, and whether it synchronizes the passkey. Lock the user's row
+   * first.
    * @returns false if the challenge or the counter was used, or the passkey removed, since the check; the caller must roll back the
    *   transaction
    */
-  use(tx: Executor, proof: PasskeyProof): Promise<boolean>;
+  use(tx: Executor, proof: PasskeyProof, origin: Origin): Promise<boolean>;
 }
+
+const eventOf = (item: string) =>
+  ({ action: 'update', collection: 'passkeys', item, changed: ['backup_eligible'] }) as const;
 
 export function createPasskeyProofs(deps: {
   db: Executor;
   clock: Clock;
+  activity: Pick<Activity, 'record'>;
   webauthn: Pick<WebAuthn, 'verifyAssertion'>;
 }): PasskeyProofs {
-  const { db, clock, webauthn } = deps;
+  const { db, clock, activity, webauthn } = deps;
   return {
     check: async (credential) => {
       const found = await findPasskey(db, credential.id);
       const assertion = await webauthn.verifyAssertion(credential, found?.passkey);
-      const proof = found && assertion && { ...assertion, passkey: found.passkey.id };
-      return { holder: found?.holder, proof };
+      if (!found || !assertion) return { holder: found?.holder, proof: undefined };
+      const hasBecomeSynchronized = assertion.isBackupEligible && !found.passkey.isBackupEligible;
+      const proof = { ...assertion, passkey: found.passkey.id, hasBecomeSynchronized };
+      return { holder: found.holder, proof };
     },
 
-    use: async (tx, { passkey, challenge, counter, isBackedUp }) =>
-      (await spendState(tx, challenge.id, challenge.expiresAt)) &&
-      (await usePasskey(tx, { id: passkey, counter, isBackedUp }, clock())),
+    use: async (tx, { passkey, challenge, counter, isBackupEligible, isBackedUp, hasBecomeSynchronized }, origin) => {
+      if (!(await spendState(tx, challenge.id, challenge.expiresAt))) return false;
+      const isUsed = await usePasskey(tx, { id: passkey, counter, isBackupEligible, isBackedUp }, clock());
+      if (isUsed && hasBecomeSynchronized) await activity.record(tx, origin, [eventOf(passkey)]);
+      return isUsed;
+    },
   };
 }

@@ -26,6 +26,8 @@ export interface NewCredential {
 export interface Assertion {
   challenge: Challenge;
   counter: number;
+  /** Whether the authenticator now reports that the passkey can be synchronized. */
+  isBackupEligible: boolean;
   isBackedUp: boolean;
   /** Whether the authenticator verified the user, for example with a fingerprint or a PIN. */
   isUserVerified: boolean;
@@ -164,12 +166,15 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
           requireUserVerification: false,
           credential: { id, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter },
         });
-        const isSameUser = passkey !== undefined && userHandle === handleOf(user);
-        const isSameKind = (info.credentialDeviceType === 'multiDevice') === isBackupEligible;
-        if (!verified || !isSameUser || !isSameKind) return undefined;
+        const isSameUser = passkey !== undefined && bytesOf(userHandle ?? '').equals(bytesOf(handleOf(user)));
+        const isSynchronized = info.credentialDeviceType === 'multiDevice';
+        // Password managers started to synchronize passkeys that they had created as keys of one device. The reverse does not occur.
+        const isKnownKind = isSynchronized === isBackupEligible || (isSynchronized && info.userVerified);
+        if (!verified || !isSameUser || !isKnownKind) return undefined;
         return {
           challenge: found.challenge,
           counter: info.newCounter,
+          isBackupEligible: isSynchronized,
           isBackedUp: info.credentialBackedUp,
           isUserVerified: info.userVerified,
         };
@@ -191,6 +196,9 @@ async function attempt<T>(work: () => Promise<T | undefined>): Promise<T | undef
     return undefined;
   }
 }
+
+/** Compares handles as bytes, because some password managers add padding to the text. */
+const bytesOf = (handle: string): Buffer => Buffer.from(handle, 'base64url');
 
 /** The user handle: the bytes of the user's ID, which say nothing about the user. */
 const handleOf = (user: string): string => Buffer.from(user.replaceAll('-', ''), 'hex').toString('base64url');
