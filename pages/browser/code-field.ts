@@ -1,4 +1,4 @@
-/** Removes the spaces with which authenticator apps group the digits. */
+/** Removes the spaces with which authenticator apps group the digits. The service reads the digits of any script. */
 export const codeOf = ({ otp = '' }: Record<string, string>): string => withoutSpaces(otp);
 
 export const withoutSpaces = (code: string): string => code.replace(/\s/g, '');
@@ -15,7 +15,7 @@ export function enableCodeFields(root: ParentNode = document): void {
     let sent = '';
     input.addEventListener('input', () => {
       const code = withoutSpaces(input.value);
-      if (input.inputMode !== 'numeric' || !/^\d{6}$/.test(code) || code === sent) {
+      if (input.inputMode !== 'numeric' || !/^\p{Nd}{6}$/u.test(code) || code === sent) {
         if (code.length < 6) sent = '';
         return;
       }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import { readCode } from './typed-codes.js';
 
 /** What a code from an email is for. */
 export type EmailCodePurpose = 'login' | 'reauthentication';
@@ -42,7 +43,8 @@ export function createEmailCodes(keys: readonly [current: Buffer, ...previous: B
     const hash = (key: Buffer) => createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex');
     return [hash(currentKey), ...previousKeys.map(hash)];
   };
-  const codeHashes: EmailCodes['codeHashes'] = (purpose, userId, code) => hashesOf('code', purpose, userId, code);
+  const codeHashes: EmailCodes['codeHashes'] = (purpose, userId, code) =>
+    hashesOf('code', purpose, userId, readCode(code));
 
   return {
     create: (purpose, userId) => {

@@ -48,10 +48,12 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
 
   /** The reasons to reject each password, in order. */
   const evaluate = async (
-    passwords: readonly NewPassword[],
+    given: readonly NewPassword[],
     from: TaskOrigin | undefined,
     maxWaiting?: number,
   ): Promise<PasswordReason[][]> => {
+    // In the form in which it is hashed.
+    const passwords = given.map((one) => ({ ...one, password: one.password.normalize('NFC') }));
     if (passwords.some(({ password }) => hashPattern.test(password))) {
       throw new ApiError('INVALID_PAYLOAD', { reason: 'password must be a password, not a hash' });
     }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readCode } from '../../tokens/typed-codes.js';
 
 /** Has no `i`, `l`, `o`, or `u`: `i`, `l` and `o` are read as the digits that they look like (https://www.crockford.com/base32.html). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -20,7 +21,11 @@ function newRecoveryCode(): string {
 /** The stored form of a code: SHA-256 in hex. Undefined if the text cannot be a recovery code. */
 export function hashRecoveryCode(given: string): string | undefined {
   if (given.length > maxInputLength) return undefined;
-  const code = given.replace(/[\s-]/g, '').toLowerCase().replaceAll('o', '0').replace(/[il]/g, '1');
+  const code = readCode(given)
+    .replace(/\p{Pd}/gu, '')
+    .toLowerCase()
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1');
   const isCode = code.length === length && [...code].every((character) => alphabet.includes(character));
   return isCode ? createHash('sha256').update(code).digest('hex') : undefined;
 }

@@ -1,4 +1,5 @@
 import { Secret, TOTP } from 'otpauth';
+import { readCode } from '../../tokens/typed-codes.js';
 
 const period = 30;
 /** The length of a time step, in milliseconds. */
@@ -12,7 +13,8 @@ const maxSecretLength = 1024;
  * @param secret in base32
  * @returns null if the code is wrong
  */
-export function matchStep(secret: string, code: string, now: Date): number | null {
+export function matchStep(secret: string, given: string, now: Date): number | null {
+  const code = readCode(given);
   if (!/^\d{6}$/.test(code)) return null;
   const totp = new TOTP({ secret: Secret.fromBase32(secret), algorithm: 'SHA1', digits: 6, period });
   const currentStep = stepAt(now);
