@@ -53,7 +53,7 @@ import { swaggerPlugin } from './plugins/server/swagger.js';
 import { tracingPlugin } from './plugins/server/tracing/index.js';
 import { startTracing } from './plugins/server/tracing/service.js';
 import { trustsProxyOf } from './plugins/server/trusted-proxies.js';
-import { ajvOptions } from './plugins/server/validation.js';
+import { ajvOptions, useOwnFormats } from './plugins/server/validation.js';
 import { settingsPlugin } from './plugins/settings/index.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
@@ -111,7 +111,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
       maxParamLength: 65_536,
       querystringParser: parseQueryString,
     },
-    ajv: { customOptions: ajvOptions },
+    ajv: { customOptions: ajvOptions, onCreate: useOwnFormats },
     schemaController: { compilersFactory: compilers.factories },
     frameworkErrors: respondToFrameworkError,
     clientErrorHandler: respondToMalformedRequest,

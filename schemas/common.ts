@@ -1,19 +1,60 @@
+import { domainToASCII } from 'node:url';
 import { FormatRegistry, type Static, type StringOptions, type TObject, type TSchema, Type } from '@sinclair/typebox';
 
+/** The characters of an email address before the `@`: dots are allowed between others (RFC 5321, 4.1.2, Dot-string). */
+const localPattern = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
+
+/** A domain name, as in HTML (https://html.spec.whatwg.org/#valid-e-mail-address). `localhost` is one. */
+const domainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+
+/** Letters, digits, dots, and hyphens of any script. Other ASCII characters have a meaning in URLs, which the conversion would apply. */
+const unicodeDomainPattern = /^(?:[a-z0-9.-]|[^\0-\x7f])+$/iu;
+
+export const maxEmailLength = 128;
+
+/** The reasons why an email address is refused. They complete the sentence "`email` …". */
+const emailFaults = {
+  form: 'must be an email address such as ada@example.com',
+  long: `must have at most ${maxEmailLength} characters`,
+  local:
+    "can contain only the characters a–z, 0–9, and .!#$%&'*+/=?^_`{|}~- before the @, and no dot at the ends or next to another dot",
+  domain: 'must contain a valid domain name after the @',
+} as const;
+
 /**
- * The only email address grammar of the service: the one that HTML uses for `<input type=email>`
- * (https://html.spec.whatwg.org/#valid-e-mail-address). It is limited to ASCII and has no quoted local parts, comments
- * or lists, so no email library can read a value as two addresses.
+ * The only grammar for email addresses. Like `<input type=email>`, it has no quoted local parts, comments or lists, so no email
+ * library can read a value as two addresses.
+ *
+ * An address can contain a Unicode domain, which is converted to its ASCII form (UTS 46), so that each mailbox has one address. A domain
+ * that only looks like another one, such as `exampⅼe.com`, is refused.
+ * @returns the address in the form in which it is stored, or the reason why it is refused
  */
-export const emailPattern =
-  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+export function readEmail(text: string): { email: string } | { fault: string } {
+  if (text.length > maxEmailLength) return { fault: emailFaults.long };
+  const at = text.lastIndexOf('@');
+  if (at < 1 || at === text.length - 1) return { fault: emailFaults.form };
+  const [local, domain] = [text.slice(0, at), text.slice(at + 1)];
+  if (!localPattern.test(local)) return { fault: emailFaults.local };
+  if (domainPattern.test(domain)) return { email: text };
+  if (!unicodeDomainPattern.test(domain)) return { fault: emailFaults.domain };
+  const ascii = domainToASCII(domain);
+  if (!domainPattern.test(ascii) || !/(?:^|\.)xn--/.test(ascii)) return { fault: emailFaults.domain };
+  const email = `${local}@${ascii}`;
+  return email.length > maxEmailLength ? { fault: emailFaults.long } : { email };
+}
+
+/** The form in which an address is stored; undefined if it is refused. */
+export function storedEmail(text: string): string | undefined {
+  const read = readEmail(text);
+  return 'email' in read ? read.email : undefined;
+}
 
 /** A UUID of any version, in either letter case (RFC 9562). */
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Named string formats, for all validators in use. */
 export const formats = {
-  email: (value: string) => value.length <= 128 && emailPattern.test(value),
+  email: (value: string) => storedEmail(value) !== undefined,
   uuid: (value: string) => uuidPattern.test(value),
 } as const;
 
@@ -23,7 +64,14 @@ for (const [name, matches] of Object.entries(formats)) FormatRegistry.Set(name, 
 export const Uuid = (description: string) => Type.String({ format: 'uuid', description });
 
 export const Email = (description: string, options: StringOptions = {}) =>
-  Type.String({ format: 'email', maxLength: 128, description, ...options });
+  Type.String({ format: 'email', maxLength: maxEmailLength, description, ...options });
+
+/**
+ * The email address of an account that may exist. It has no format here: an address that was stored before the grammar refused it must
+ * still work, so the service decides (`addressToSignIn`).
+ */
+export const AccountEmail = (description: string) =>
+  Type.String({ minLength: 1, maxLength: maxEmailLength, description });
 
 export const Timestamp = (description: string) =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', description });

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { FormatRegistry, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
-import { emailPattern } from './common.js';
+import { Email, storedEmail } from './common.js';
 
 /** The kinds of values that variables can have. */
 
@@ -32,6 +32,11 @@ export const bearerToken = (minLength: number, description: string) =>
       description,
     }),
   );
+
+export const emailAddress = (options: About) =>
+  Type.Transform(Email(options.description, { expected: 'an email address', ...options }))
+    .Decode((value) => storedEmail(value) ?? value)
+    .Encode((value) => value);
 
 export const flag = (options: About) => Type.Boolean({ expected: 'true or false', ...options });
 
@@ -158,7 +163,8 @@ FormatRegistry.Set('sender', (value) => senderOf(value) !== undefined);
 /** The parts of `Name <address>` or of a plain address; undefined if it is neither. */
 export function senderOf(value: string): { name: string; address: string } | undefined {
   const [, name = '', address = value] = /^([^<>\r\n]*)<([^<>]+)>$/.exec(value) ?? [];
-  return emailPattern.test(address) ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address } : undefined;
+  const stored = storedEmail(address);
+  return stored === undefined ? undefined : { name: name.trim().replace(/^"(.*)"$/, '$1'), address: stored };
 }
 
 FormatRegistry.Set('breach-check', (value) => /^(off|hibp)$/.test(value) || isHttpUrl(value));

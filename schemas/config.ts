@@ -1,6 +1,6 @@
 import { type StaticDecode, Type } from '@sinclair/typebox';
 import ms, { type StringValue } from 'ms';
-import { Email, hashStart } from './common.js';
+import { hashStart } from './common.js';
 import {
   type About,
   bearerToken,
@@ -8,6 +8,7 @@ import {
   cookieDomain,
   cookieName,
   durationText,
+  emailAddress,
   flag,
   integer,
   lifetime,
@@ -177,9 +178,9 @@ const queries = {
 };
 
 const administrator = {
-  ADMIN_EMAIL: Email('Email address of the administrator that the service creates when it first starts.', {
+  ADMIN_EMAIL: emailAddress({
     default: 'admin@example.com',
-    expected: 'an email address',
+    description: 'Email address of the administrator that the service creates when it first starts.',
   }),
   ADMIN_PASSWORD: Type.Optional(
     Type.String({

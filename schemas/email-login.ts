@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Email, named } from './common.js';
+import { AccountEmail, named } from './common.js';
 import { otp, SessionMode } from './sessions.js';
 
 const Binding = (description: string) => Type.Optional(Type.String({ minLength: 32, maxLength: 1024, description }));
@@ -11,7 +11,7 @@ export const RequestEmailLoginBody = named(
   Type.Object(
     {
       email: Type.Optional(
-        Email("The user's email address (case-insensitive). Omit it to request a code for your own session."),
+        AccountEmail("The user's email address (case-insensitive). Omit it to request a code for your own session."),
       ),
       redirect: Type.Optional(
         Type.String({
@@ -35,7 +35,7 @@ export const LoginWithEmailBody = named(
   'LoginWithEmailBody',
   Type.Object(
     {
-      email: Type.Optional(Email("The user's email address (case-insensitive). Required with `code`.")),
+      email: Type.Optional(AccountEmail("The user's email address (case-insensitive). Required with `code`.")),
       code: Type.Optional(
         Type.String({
           minLength: 1,

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.js';
+import { AccountEmail, Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
 
 export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cookie'), Type.Literal('session')], {
   description:
@@ -19,7 +19,7 @@ export const LoginBody = named(
   'LoginBody',
   Type.Object(
     {
-      email: Email("The user's email address (case-insensitive)."),
+      email: AccountEmail("The user's email address (case-insensitive)."),
       password: Type.String({ minLength: 1, description: "The user's password." }),
       // No default, because client generators treat a property with a default as required.
       mode: Type.Optional(SessionMode),

@@ -29,7 +29,7 @@ export interface ValueField {
   readOnly?: true;
   /** A search matches only the whole value, as for keys, and never a part of it. */
   whole?: true;
-  /** Unique in any letter case: indexed in lower case, by the rules of the "C" collation. */
+  /** An email address, which is unique in any letter case: indexed in lower case, by the rules of the "C" collation. */
   folded?: true;
   /** Stored in the table beside the collection's own: see {@link Collection.beside}. */
   beside?: true;

@@ -1,4 +1,4 @@
-import { isObject, uuidPattern } from '../../schemas/common.js';
+import { isObject, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
 import { type Collection, type CollectionName, collections, type Field, type ValueField } from './collections.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
@@ -198,9 +198,11 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : only]);
 }
 
-/** UUIDs are stored in lower case, including in fields that may contain other text. */
-const whole = (field: ValueField, value: Scalar): Scalar =>
-  field.whole && uuidPattern.test(String(value)) ? String(value).toLowerCase() : value;
+/** The stored form of a value: UUIDs are in lower case, including in fields that may contain other text, and domains in ASCII. */
+function whole(field: ValueField, value: Scalar): Scalar {
+  if (field.folded) return storedEmail(String(value)) ?? value;
+  return field.whole && uuidPattern.test(String(value)) ? String(value).toLowerCase() : value;
+}
 
 /** The values of a variable, or the value itself if it is not a variable. */
 function resolve(value: unknown, variables: Variables): unknown[] {

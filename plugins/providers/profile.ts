@@ -1,5 +1,5 @@
 import { maxAuthDataBytes } from '../../db/query-language/collections.js';
-import { formats, isObject } from '../../schemas/common.js';
+import { isObject, readEmail } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 
 /** A provider's data about a user, in a form that is the same for all providers. */
@@ -7,6 +7,8 @@ export interface Profile {
   /** The user's identifier at the provider; null: the provider does not send one that can be stored. */
   identifier: string | null;
   email: string | null;
+  /** Why the address that the provider sent is refused. */
+  emailFault: string | null;
   /** Whether the provider explicitly states that the address is verified. */
   isEmailVerified: boolean;
   firstName: string | null;
@@ -56,10 +58,12 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
           );
   const raw = cleaned(given, 0) as Record<string, unknown>;
   const email = at(keys.EMAIL_KEY);
+  const read = typeof email === 'string' && email !== '' ? readEmail(email) : undefined;
   const groups = at(keys.GROUP_CLAIM_NAME);
   return {
     identifier: identifierOf(at(keys.IDENTIFIER_KEY)),
-    email: typeof email === 'string' && formats.email(email) ? email : null,
+    email: read !== undefined && 'email' in read ? read.email : null,
+    emailFault: read !== undefined && 'fault' in read ? read.fault : null,
     // `email_verified` applies to `email`, and not to any other field that may contain the address.
     isEmailVerified: given.email_verified === true && email === given.email,
     firstName: nameOf(at(keys.FIRST_NAME_KEY)),

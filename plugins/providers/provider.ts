@@ -108,7 +108,14 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
       const given = endpoints.openid
         ? await openIdProfile(tokens, state, endpoints)
         : await oauthProfile(tokens, endpoints);
-      return readProfile(given, config);
+      const profile = readProfile(given, config);
+      if (profile.emailFault !== null) {
+        request.log.warn(
+          { provider: key, reason: profile.emailFault },
+          'the email address from the provider is refused',
+        );
+      }
+      return profile;
     },
   };
 }

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
+import { storedEmail } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { bareAddress } from './trusted-proxies.js';
 
@@ -87,11 +88,12 @@ export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
 }
 
 /**
- * The normalized form of an email address, under which attempts and emails are counted. It ignores letter case, compatibility
- * forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore only letter case. Addresses
+ * The normalized form of an email address, under which attempts and emails are counted. A Unicode domain is in its ASCII form. In
+ * other texts, it ignores letter case, compatibility forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore only letter case. Addresses
  * that differ in other ways but have the same normalized form were rejected earlier, or match no user.
  */
-export const normalizeEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase();
+export const normalizeEmail = (email: string): string =>
+  (storedEmail(email) ?? email.normalize('NFKC')).trim().toLowerCase();
 
 class RequestClient implements Client {
   readonly ip: string | null;

@@ -7,7 +7,7 @@ import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipient
 import { syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
 import { collections } from '../../db/query-language/collections.js';
-import { formats, uuidPattern } from '../../schemas/common.js';
+import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
@@ -40,9 +40,10 @@ const tooLong = (field: string, value: unknown) =>
 const special: SpecialFields = {
   email: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('email must be a string');
-    if (typeof value === 'string' && value.length > 128) throw tooLong('email', value);
-    if (value === null || !formats.email(value)) throw refuse('email', 'email');
-    columns.email = value;
+    if (typeof value === 'string' && value.length > maxEmailLength) throw tooLong('email', value);
+    const email = value === null ? undefined : storedEmail(value);
+    if (email === undefined) throw refuse('email', 'email');
+    columns.email = email;
   },
   status: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('status must be a string');

@@ -245,8 +245,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'any text with an @ is accepted as an email address',
     edits: [
       {
-        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
-        replace: "email: (value: string) => value.normalize('NFKC').includes('@'),",
+        find: 'if (!localPattern.test(local)) return { fault: emailFaults.local };',
+        replace: 'return { email: text };',
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
@@ -256,9 +256,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the local part of an email address may be quoted',
     edits: [
       {
-        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
-        replace:
-          'email: (value: string) => value.length <= 128 && (emailPattern.test(value) || /^"[^"]+"@[\\w.-]+$/.test(value)),',
+        find: 'if (!localPattern.test(local)) return { fault: emailFaults.local };',
+        replace: 'if (!localPattern.test(local) && !/^"[^"]+"$/.test(local)) return { fault: emailFaults.local };',
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
@@ -268,12 +267,62 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an email address may be followed by a line break and more text',
     edits: [
       {
-        find: 'email: (value: string) => value.length <= 128 && emailPattern.test(value),',
-        replace:
-          "email: (value: string) => value.length <= 128 && emailPattern.test(value.split('\\r\\n', 1)[0] ?? ''),",
+        find: 'if (domainPattern.test(domain)) return { email: text };',
+        replace: "if (domainPattern.test(domain.split('\\r\\n', 1)[0] ?? '')) return { email: text };",
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the formats of a package replace those of the service',
+    edits: [
+      {
+        find: 'ajv: { customOptions: ajvOptions, onCreate: useOwnFormats },',
+        replace: 'ajv: { customOptions: ajvOptions },',
+      },
+    ],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an address can contain dots in a row',
+    edits: [
+      {
+        find: "/^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i",
+        replace: "/^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+$/i",
+      },
+    ],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an address that was stored before the rule cannot sign in',
+    edits: [{ find: 'if (stored !== undefined) return stored;', replace: '' }],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a Unicode domain that only looks like an ASCII domain is accepted',
+    edits: [{ find: ' || !/(?:^|\\.)xn--/.test(ascii)', replace: '' }],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password is another one if its accents are separate characters',
+    edits: [
+      {
+        find: "const normalized = (password: string): string => password.normalize('NFC');",
+        replace: 'const normalized = (password: string): string => password;',
+      },
+    ],
+    tests: ['test/auth/typed-credentials.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a code in the digits of another script is wrong',
+    edits: [{ find: '.replace(/\\p{Nd}/gu, (digit) => String(digitValue(digit)))', replace: '' }],
+    tests: ['test/auth/typed-credentials.test.ts'],
   },
   {
     ids: ['CVE-2026-27946', 'CVE-2026-54693'],

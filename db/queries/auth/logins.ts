@@ -1,6 +1,6 @@
 import { and, eq, lte, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { inLowerCase } from '../../lower-case.js';
+import { foldCase, inLowerCase } from '../../lower-case.js';
 import { knownNetworks, sessions, settings, users, userUses } from '../../schema.js';
 import { fixedStatement } from '../../statements.js';
 import { findPrincipalBySession, type PrincipalRecord, principalFrom } from '../access/principals.js';
@@ -44,10 +44,19 @@ export async function findLoginCandidate(
   network: string,
   keys: AttemptKeys,
 ): Promise<{ user: LoginCandidate | undefined; attempts: AttemptState }> {
-  const [found] = await candidate(executor, { email: email.toLowerCase(), network, ...keys });
+  const [found] = await candidate(executor, { email: foldCase(email), network, ...keys });
   const { limit, known, here, anywhere, ...user } = found ?? {};
   const attempts = stateOf(found);
   return { user: found?.id ? (user as LoginCandidate) : undefined, attempts };
+}
+
+/** An address exactly as it was given, ignoring only letter case. @returns the stored form */
+export async function findStoredAddress(executor: Executor, given: string): Promise<string | undefined> {
+  const [found] = await executor
+    .select({ email: users.email })
+    .from(users)
+    .where(eq(inLowerCase(users.email), foldCase(given)));
+  return found?.email ?? undefined;
 }
 
 /** Maximum number of networks stored for each user; the most recent ones are kept. */
@@ -101,7 +110,7 @@ export async function logsInFrom(executor: Executor, email: string, network: str
     .select({ user: knownNetworks.user })
     .from(knownNetworks)
     .innerJoin(users, eq(users.id, knownNetworks.user))
-    .where(and(eq(inLowerCase(users.email), email.toLowerCase()), eq(knownNetworks.network, network)));
+    .where(and(eq(inLowerCase(users.email), foldCase(email)), eq(knownNetworks.network, network)));
   return found.length > 0;
 }
 

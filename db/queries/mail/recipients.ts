@@ -1,7 +1,8 @@
-import { and, eq, gte, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, isNotNull, sql } from 'drizzle-orm';
+import { storedEmail } from '../../../schemas/common.js';
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
-import { inLowerCase } from '../../lower-case.js';
+import { foldCase, inLowerCase } from '../../lower-case.js';
 import { users } from '../../schema.js';
 
 /** The data of a user that emails, and the links in them, depend on. */
@@ -56,7 +57,9 @@ export async function lockRecipient(tx: Executor, id: string): Promise<Recipient
   return found;
 }
 
-const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());
+/** As it was typed, or in the form in which it would be stored. */
+const hasAddress = (email: string) =>
+  inArray(inLowerCase(users.email), [...new Set([email, storedEmail(email) ?? email])].map(foldCase));
 
 /** The user with this email address, in any letter case. */
 export async function findRecipientByEmail(executor: Executor, email: string): Promise<Recipient | undefined> {

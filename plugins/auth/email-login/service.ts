@@ -14,6 +14,7 @@ import { accountPath } from '../../platform/urls.js';
 import type { Client, Principal } from '../../server/caller.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { Binding, EmailCodes } from '../../tokens/email-codes.js';
+import { addressToSignIn } from '../address-to-sign-in.js';
 import type { EmailProofs } from '../email-proofs.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { EnqueueRequestedMail } from '../requested-mails.js';
@@ -147,7 +148,8 @@ export function createEmailLogin(deps: {
   };
 
   return {
-    request: async ({ email, redirect, binding }, client) => {
+    request: async ({ email: given, redirect, binding }, client) => {
+      const email = await addressToSignIn(db, given);
       await requireTurnedOn();
       const url = pageWith(redirect);
       const [bindingHash] = emailCodes.bindingHashes(binding);
@@ -186,11 +188,12 @@ export function createEmailLogin(deps: {
     },
 
     login: async (credential, options, client) => {
+      const email = 'token' in credential ? '' : await addressToSignIn(db, credential.email);
       await requireTurnedOn();
       return padRefusal(() =>
         'token' in credential
           ? loginWithToken(credential.token, options, client)
-          : loginWithCode(credential, options, client),
+          : loginWithCode({ ...credential, email }, options, client),
       );
     },
   };

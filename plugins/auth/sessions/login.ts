@@ -5,6 +5,7 @@ import { type FailureReason, reasonOfStatus } from '../../../schemas/activity.js
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
 import type { Client } from '../../server/caller.js';
+import { addressToSignIn } from '../address-to-sign-in.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
@@ -73,8 +74,9 @@ export function createLogin(deps: {
     });
   };
 
-  return async (login, client) => {
+  return async (given, client) => {
     passwords.requireRoom({ userId: null, client });
+    const login = { ...given, email: await addressToSignIn(db, given.email) };
     // If the user was changed in the meantime, try once more: a concurrent login may just have renewed the hash.
     const issued = (await attemptLogin(login, client)) ?? (await attemptLogin(login, client));
     if (!issued) throw invalidCredentials(undefined, 'user_changed');
