@@ -4,6 +4,7 @@ import { users } from '../../db/schema.js';
 import { createAccount, updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
+import { collectLog } from '../helpers/collect-log.js';
 import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { type Claims, logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
@@ -21,7 +22,8 @@ const provider = await startOpenIdProvider(t, { publicUrl, keys: openIdKeys });
 const server = await startOauth2Server(t, { publicUrl, keys: oauthKeys });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };
 const sync = { ...open, SYNC_USER_INFO: 'true' };
-const testApp = await startTestApp(t, {
+const { lines, logger } = collectLog('warn');
+const variables = {
   PUBLIC_URL: publicUrl,
   AUTH_PROVIDERS: [...openIdKeys, ...oauthKeys].join(','),
   ...provider.variables('plain', open),
@@ -32,7 +34,8 @@ const testApp = await startTestApp(t, {
   ...server.variables('oauth', sync),
   ...server.variables('oauth-distrusted', { ...sync, TRUST_EMAIL: 'false' }),
   ...server.variables('oauth-strict', { ...open, REQUIRE_VERIFIED_EMAIL: 'true' }),
-});
+};
+const testApp = await startTestApp(t, variables, { logger });
 const { app, clock } = testApp;
 
 /** Values other than `true`, including those that a careless check would accept. */
@@ -179,3 +182,19 @@ t.test('addresses from an oauth2 provider are trusted unless TRUST_EMAIL is fals
   server.profile = profileOf(4);
   refusedLogin(t, await logInByOauth('oauth-strict'), 'INVALID_CREDENTIALS', 'not marked as verified');
 });
+
+t.test(
+  'an address from a provider follows the rule of all addresses, and the log says why one is refused',
+  async (t) => {
+    const max = newPerson({ email: 'Max@MÜLLER.example', email_verified: true });
+    t.match(await userAfter('plain', max.name), { email: 'Max@xn--mller-kva.example' });
+    const reasons = () => lines.filter(({ msg }) => msg === 'the email address from the provider is refused');
+    t.strictSame(reasons(), []);
+    for (const email of ['foo..bar@docomo.example', 'müller@example.com', '"quoted"@example.com', 'a@b@example.com']) {
+      lines.length = 0;
+      const { name } = newPerson({ email, email_verified: true });
+      t.match(await userAfter('plain', name), { email: null }, email);
+      t.match(reasons(), [{ provider: 'plain', reason: /before the @/ }], email);
+    }
+  },
+);
