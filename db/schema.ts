@@ -124,6 +124,11 @@ export const users = pgTable(
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When the user last proved that they read the mailbox of `email`; null: never, or the address has changed since. */
     emailVerifiedAt: moment('email_verified_at'),
+    /**
+     * Whether a registration created this row, and no one has updated it since. Until the address is verified, such a row reserves
+     * nothing (`isUnclaimed` in `queries/registration/unclaimed-users.ts`).
+     */
+    isFromRegistration: boolean('from_registration').notNull().default(false),
   },
   (table) => [
     uniqueIndex('users_email_unique').on(inLowerCase(table.email)),

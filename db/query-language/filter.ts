@@ -75,6 +75,20 @@ export function parseFilter(
   return parseObject(typeof input === 'string' ? parseJson(input) : input, collection, context, 1);
 }
 
+/** Parses a stored rule. Null: there is no rule, so all items match. If the rule cannot be parsed, no item matches. */
+export function ruleOf(
+  stored: Record<string, unknown> | null,
+  name: CollectionName,
+  variables: Variables,
+): Filter | null {
+  if (stored === null || Object.keys(stored).length === 0) return null;
+  try {
+    return parseFilter(stored, collections[name], seesAll, variables);
+  } catch {
+    return { kind: 'never' };
+  }
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

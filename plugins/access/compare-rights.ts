@@ -1,8 +1,7 @@
 import type { PermissionRecord, PolicyRecord } from '../../db/queries/access/principals.js';
 import { collections } from '../../db/query-language/collections.js';
-import type { Filter } from '../../db/query-language/filter.js';
+import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import { ruleOf } from './write-grants.js';
 
 /** The policies of a user, and the values of the variables in their rules. */
 export interface RightsHolder {

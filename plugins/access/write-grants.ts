@@ -1,6 +1,6 @@
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
-import { type CollectionName, collections } from '../../db/query-language/collections.js';
-import { type Filter, parseFilter, seesAll } from '../../db/query-language/filter.js';
+import type { CollectionName } from '../../db/query-language/collections.js';
+import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../server/caller.js';
 
@@ -33,18 +33,4 @@ export function writeGrantsOf(
       validation: ruleOf(validation, name, variables),
       presets: presets ?? {},
     }));
-}
-
-/** Parses a stored rule. Null: there is no rule, so all items match. If the rule cannot be parsed, no item matches. */
-export function ruleOf(
-  stored: Record<string, unknown> | null,
-  name: CollectionName,
-  variables: Variables,
-): Filter | null {
-  if (stored === null || Object.keys(stored).length === 0) return null;
-  try {
-    return parseFilter(stored, collections[name], seesAll, variables);
-  } catch {
-    return { kind: 'never' };
-  }
 }

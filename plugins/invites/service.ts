@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
 import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
-import { insertInvitees, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
+import { insertInvitees, type KnownInvitee, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
 import { activate, findRecipient, lockRecipient, type Recipient } from '../../db/queries/mail/recipients.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -21,6 +21,7 @@ import { requireAllowedUrl } from '../platform/urls.js';
 import type { Caller, Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 import type { LinkTokens } from '../tokens/link-tokens.js';
+import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 
 export interface Invitation {
   emails: readonly string[];
@@ -52,6 +53,8 @@ export interface Invites {
 }
 
 const written = ['email', 'role', 'status'];
+/** How often an invitation tries to create the users of its addresses. */
+const maxRounds = 3;
 /** How many addresses a caller who is not an administrator can invite in one request. */
 const maxInvitesForNonAdmins = 100;
 
@@ -83,7 +86,6 @@ export function createInvites(deps: {
    * account.
    */
   const findPending = async (tx: Executor, caller: Caller, emails: readonly string[]) => {
-    if (emails.length === 0) return { known: new Set<string>(), pending: [] };
     const found = await lockInvitees(tx, emails);
     const pending = found.filter(({ status }) => status === 'invited');
     if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(pending.map(({ id }) => id)), clock());
@@ -95,20 +97,26 @@ export function createInvites(deps: {
     const { abandoned } = caller.client;
     // Stop if the client no longer waits for the response.
     abandoned.throwIfAborted();
-    const { known, pending } = await findPending(tx, caller, emails);
-    const missing = emails
-      .filter((email) => !known.has(email.toLowerCase()))
-      .map((email) => ({ id: randomUUID(), email }));
-    const created = missing.length === 0 ? new Set<string>() : await insertInvitees(tx, missing, role, clock());
-    // Another request has created these users in the meantime.
-    const overtaken = missing.filter(({ id }) => !created.has(id)).map(({ email }) => email);
-    const late = await findPending(tx, caller, overtaken);
-    const repeated = [...pending, ...late.pending];
+    const created: string[] = [];
+    const repeated: KnownInvitee[] = [];
+    let remaining = emails;
+    // In the second round, only addresses remain for which another request has created a user in the meantime.
+    for (let round = 1; round <= maxRounds && remaining.length > 0; round++) {
+      await endUnclaimedUsers(tx, activity, caller, remaining);
+      const { known, pending } = await findPending(tx, caller, remaining);
+      repeated.push(...pending);
+      const missing = remaining
+        .filter((email) => !known.has(email.toLowerCase()))
+        .map((email) => ({ id: randomUUID(), email }));
+      const inserted = missing.length === 0 ? new Set<string>() : await insertInvitees(tx, missing, role, clock());
+      created.push(...inserted);
+      remaining = missing.filter(({ id }) => !inserted.has(id)).map(({ email }) => email);
+    }
     const moved = new Set(caller.admin ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
     if (moved.size > 0) await writeRoles(tx, [...moved], role);
     abandoned.throwIfAborted();
     const invited = [
-      ...missing.filter(({ id }) => created.has(id)).map(({ id }) => ({ id, changed: written })),
+      ...created.map((id) => ({ id, changed: written })),
       ...repeated.map(({ id }) => ({ id, changed: moved.has(id) ? ['role'] : [] })),
     ];
     await mail.enqueueAll(

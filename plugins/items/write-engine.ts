@@ -60,6 +60,11 @@ export interface WriteRules {
     changes: readonly Change[],
     action: 'create' | 'update' | 'delete',
   ): Promise<void>;
+  /**
+   * Deletes items that must not prevent the changes. Runs inside the transaction, before the checks.
+   * @returns the keys of the deleted items, whose deletion the audit log records
+   */
+  makeWay?(tx: Executor, caller: Caller, changes: readonly Change[]): Promise<readonly Key[]>;
   /** The action that the audit log records for an update, if it is more specific than `update`. */
   updateAction?(change: Change): ActivityAction;
   /** The state before an update, by item key, for the listeners that notify users of it. */
@@ -133,6 +138,13 @@ export function createWrites(deps: {
     );
     await activity.record(tx, caller, events);
   };
+
+  const recordDeletion = async (tx: Executor, caller: Caller, name: WritableCollection, keys: readonly Key[] = []) =>
+    activity.record(
+      tx,
+      caller,
+      keys.map((item) => ({ action: 'delete', collection: name, item })),
+    );
 
   const grantsFor = (caller: Caller, name: WritableCollection, action: 'create' | 'update' | 'delete') => {
     const grants = writeGrantsOf(caller, name, action, variablesOf(caller, clock()));
@@ -231,6 +243,7 @@ export function createWrites(deps: {
         chunk.map((input) => ({ keys: [], ...read(caller, name, grants, input, form) })),
       );
       return perform(caller, name, items, async (tx, changes, isRehearsal) => {
+        const deleted = await rules[name].makeWay?.(tx, caller, changes);
         await checkNewKeys(tx, collection, changes);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'create');
@@ -241,6 +254,7 @@ export function createWrites(deps: {
         await requireProof();
         await requireValid(tx, collection, made, await requireGrants(tx, collection, made, grants));
         if (isRehearsal) return [];
+        await recordDeletion(tx, caller, name, deleted);
         await rules[name].after?.(tx, caller, made, 'create');
         await record(tx, caller, name, made, () => 'create');
         return keys;
@@ -265,6 +279,7 @@ export function createWrites(deps: {
         if (isDangerous || givesRights) await lockAdministrators(tx);
         await lockAll(tx, collection, keys);
         const allowing = await requireGrants(tx, collection, changes, grants);
+        const deleted = await rules[name].makeWay?.(tx, caller, changes);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'update');
         const asides = await rules[name].aside?.(tx, changes);
@@ -276,6 +291,7 @@ export function createWrites(deps: {
         if (isDangerous) await protectAdministrators(tx);
         if (givesRights) await requireSafeSettings(tx);
         if (isRehearsal) return;
+        await recordDeletion(tx, caller, name, deleted);
         await rules[name].after?.(tx, caller, changes, 'update');
         await record(tx, caller, name, changes, (change) => rules[name].updateAction?.(change) ?? 'update', asides);
       });
@@ -294,11 +310,7 @@ export function createWrites(deps: {
         await rules[name].check?.(tx, caller, [{ keys, payload: empty, input: {} }], 'delete');
         await deleteRecords(tx, collection, keys);
         await protectAdministrators(tx);
-        await activity.record(
-          tx,
-          caller,
-          keys.map((item) => ({ action: 'delete', collection: name, item })),
-        );
+        await recordDeletion(tx, caller, name, keys);
       });
     },
   };

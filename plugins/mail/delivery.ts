@@ -5,6 +5,7 @@ import { findEmailChange } from '../../db/queries/auth/email-changes.js';
 import { replaceEmailCode } from '../../db/queries/auth/email-codes.js';
 import { logsInFrom } from '../../db/queries/auth/logins.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
+import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
 import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import type { Clock } from '../platform/clock.js';
@@ -107,9 +108,16 @@ export function createDelivery(deps: {
     return recipient.email === null ? undefined : render(kind, recipient.email, recipient, { url, validFor });
   };
 
-  /** @param id id of the registration; undefined: the latest one */
+  /** Whether the settings allow this user to register now. If not, no earlier registration is sent again. */
+  const mayRegister = async ({ id }: Recipient) => {
+    const { public_registration: isOn, public_registration_email_filter: filter } = await readSettings(db);
+    return isOn && matchesRegistrationFilter(db, id, filter);
+  };
+
+  /** @param id id of a new registration; undefined: the latest one is sent again */
   const writeRegistration = async (recipient: Recipient | undefined, id?: string) => {
     if (!recipient || !isApplicable.registration(recipient)) return undefined;
+    if (id === undefined && !(await mayRegister(recipient))) return undefined;
     const now = clock();
     const pending = await readRegistrations(db, recipient.id, now);
     const registration = id === undefined ? pending[0] : pending.find((one) => one.id === id);
@@ -135,7 +143,7 @@ export function createDelivery(deps: {
     const change = await findEmailChange(db, job.user);
     if (user?.status !== 'active' || change?.id !== job.change) return undefined;
     const owner = await findRecipientByEmail(db, change.email);
-    if (owner && owner.id !== user.id) return writeAccountExists(owner);
+    if (owner && owner.id !== user.id && !owner.isUnclaimed) return writeAccountExists(owner);
     const validFor = lifetimes.email_change;
     const subject = { scope: 'email-change', userId: user.id, state: changeStateOf(user, change.id) } as const;
     const url = linkWith(job.url, linkTokens.issue(subject, validFor));

@@ -28,6 +28,7 @@ import type { Sessions } from '../auth/sessions/index.js';
 import type { IssuedSession } from '../auth/sessions/issuing.js';
 import type { Clock } from '../platform/clock.js';
 import type { Client } from '../server/caller.js';
+import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import type { Profile } from './profile.js';
 
@@ -123,11 +124,17 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       isPrimary: true,
       createdAt: clock(),
     };
-    const isMade = await insertProviderUser(tx, user);
+    const insertUser = async () => {
+      if (email !== null) await endUnclaimedUsers(tx, activity, { userId: id, client }, [email]);
+      return insertProviderUser(tx, user);
+    };
+    const find = () => findIdentityHolder(tx, provider.key, identifier, ignoresCase);
+    // Someone may have registered the address between the two statements, so there are two attempts.
+    const isMade = (await insertUser()) || (!(await find()) && (await insertUser()));
     // Another request linked the provider account in the meantime, so the new user must not be kept.
     if (isMade && !(await insertIdentity(tx, identity))) throw new ApiError('INVALID_PROVIDER');
     // If no user was created, another user has the address, or a concurrent request of the same login created the user.
-    const holder = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
+    const holder = await find();
     if (!holder) throw new ApiError('INVALID_PROVIDER');
     if (isMade)
       await activity.record(tx, { userId: id, client }, [{ action: 'register', collection: 'users', item: id }]);
@@ -146,6 +153,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     tx: Executor,
     profile: PendingProfile,
     holder: IdentityHolder,
+    client: Client,
   ): Promise<ProviderUserChanges> => {
     const email = trustedEmail(profile);
     const isProof = email !== null && email.toLowerCase() === holder.email?.toLowerCase();
@@ -158,6 +166,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       ...(lastName === null || lastName === holder.lastName ? {} : { lastName }),
     };
     if (email === null || email === holder.email) return info;
+    await endUnclaimedUsers(tx, activity, { userId: holder.id, client }, [email], holder.id);
     const owner = await findRecipientByEmail(tx, email);
     if (!owner || owner.id === holder.id) return { ...info, email, emailVerifiedAt: clock() };
     onSkipped('the email address belongs to another user', holder.id);
@@ -172,7 +181,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     client: Client,
   ): Promise<void> => {
     const changes: ProviderUserChanges = holder.isPrimary
-      ? { ...(await newInfo(tx, profile, holder)), ...(profile.data ? { authData: profile.data } : {}) }
+      ? { ...(await newInfo(tx, profile, holder, client)), ...(profile.data ? { authData: profile.data } : {}) }
       : {};
     const role = holder.isPrimary ? newRole(profile, holder) : undefined;
     if (role !== undefined) await lockAdministrators(tx);

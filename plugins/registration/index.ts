@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import plugin from 'fastify-plugin';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
+import { transact } from '../../db/statements.js';
 import { type BrowserCookie, createBrowserCookie } from '../auth/browser-cookie.js';
 import { hour } from '../platform/scheduler.js';
 import { createRegistration, type Registration } from './service.js';
@@ -38,7 +40,16 @@ export const registrationPlugin = plugin(
     );
     app.ownCookies.add(cookie.name);
     app.decorate('registrationBrowser', cookie);
-    const clear = () => deleteExpiredRegistrations(app.maintenanceDb, clock());
+    const clear = async () => {
+      for (let isPartial = true; isPartial; await setImmediate()) {
+        isPartial = await transact(app.maintenanceDb, async (tx) => {
+          const { deletedUsers, isPartial } = await deleteExpiredRegistrations(tx, clock());
+          const events = deletedUsers.map((item) => ({ action: 'delete', collection: 'users', item }) as const);
+          await activity.record(tx, null, events);
+          return isPartial;
+        });
+      }
+    };
     app.every(hour, clear, 'expired registrations could not be deleted');
   },
   {

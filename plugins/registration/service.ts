@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { matchingKeys } from '../../db/queries/items/writes.js';
 import {
   findRecipient,
   insertAccount,
@@ -8,18 +7,18 @@ import {
   lockRecipientByEmail,
   type Recipient,
 } from '../../db/queries/mail/recipients.js';
+import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
 import {
   activateRegistered,
   insertRegistration,
   type PendingRegistration,
   readRegistrations,
+  writeRegistrationRole,
 } from '../../db/queries/registration/registrations.js';
+import { deleteUsersWithoutRegistrations } from '../../db/queries/registration/unclaimed-users.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
-import { collections } from '../../db/query-language/collections.js';
-import { seesAll } from '../../db/query-language/filter.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
-import { ruleOf } from '../access/write-grants.js';
 import type { Activity } from '../activity/service.js';
 import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
@@ -82,8 +81,6 @@ type Settings = Awaited<ReturnType<typeof readSettings>>;
 /** Thrown when a registration must have no effect. Rolls back the transaction. */
 class Refusal extends Error {}
 
-const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
-
 /** Pending registrations per address. Any further one replaces the oldest, so that an attacker cannot prevent the owner from registering. */
 const maxPending = 100;
 
@@ -140,28 +137,49 @@ export function createRegistration(deps: {
     await mail.enqueue(tx, { kind: 'registration', user, registration: id, requestedFrom });
   };
 
-  /** @returns the id of the user who registers; null: the address already has an account, whose user is notified */
+  /** @throws {Refusal} when the address of the user does not match the filter in the settings */
+  const requireFilterMatch = async (tx: Executor, id: string, settings: Settings) => {
+    const isMatch = await matchesRegistrationFilter(tx, id, settings.public_registration_email_filter);
+    if (!isMatch) throw new Refusal('the address does not match the filter in the settings');
+  };
+
+  /** Deletes a user who existed only because of registrations that have expired. @returns whether the user was deleted */
+  const endExpired = async (tx: Executor, user: Recipient, client: Client) => {
+    const deleted = await deleteUsersWithoutRegistrations(tx, [user.id], clock());
+    const events = deleted.map((item) => ({ action: 'delete', collection: 'users', item }) as const);
+    await activity.record(tx, { userId: null, client }, events);
+    return deleted.length === 1;
+  };
+
+  /**
+   * @param isLast whether this is the last attempt
+   * @returns the id of the user who registers; null: the address already has an account, whose user is notified
+   */
   const createOrJoin = async (
     tx: Executor,
     settings: Settings,
     registration: NewRegistration,
     password: string,
-    requestedFrom: string,
+    client: Client,
+    isLast = false,
   ): Promise<string | null> => {
+    const requestedFrom = client.network;
     const { email, firstName, lastName } = registration;
     const mustVerify = settings.public_registration_verify_email;
-    const id = randomUUID();
     const role = settings.public_registration_role;
+    const id = randomUUID();
     // Until the address is verified, the row contains no other data from the registration.
     const isNew = await insertAccount(tx, {
       id,
       email,
       role,
       createdAt: clock(),
-      ...(mustVerify ? { status: 'unverified' } : { status: 'active', password, firstName, lastName }),
+      ...(mustVerify
+        ? { status: 'unverified', isFromRegistration: true }
+        : { status: 'active', password, firstName, lastName }),
     });
     if (isNew) {
-      await requireEmailFilterMatch(tx, id, settings.public_registration_email_filter);
+      await requireFilterMatch(tx, id, settings);
       if (mustVerify) await addPending(tx, id, registration, password, requestedFrom);
       return id;
     }
@@ -170,7 +188,12 @@ export function createRegistration(deps: {
       await mail.enqueue(tx, { kind: 'account_exists', user: known.id, requestedFrom });
       return null;
     }
+    const isFree = !known || (known.isUnclaimed && (await endExpired(tx, known, client)));
+    if (isFree && !isLast) return createOrJoin(tx, settings, registration, password, client, true);
     if (!known || !isApplicable.registration(known)) throw new Refusal('the address is taken');
+    await requireFilterMatch(tx, known.id, settings);
+    // The account receives the role that the settings name now, whichever of its registrations is verified.
+    if (known.isUnclaimed) await writeRegistrationRole(tx, known.id, role);
     // This also applies if the settings no longer require verification, because another person may have registered the address before.
     await addPending(tx, known.id, registration, password, requestedFrom);
     return known.id;
@@ -187,7 +210,7 @@ export function createRegistration(deps: {
       const hash = await passwords.hash(registration.password, origin);
       if (!isAcceptable) throw new Refusal('the password is not acceptable');
       const item = await db.transaction(async (tx) => {
-        const user = await createOrJoin(tx, settings, registration, hash, client.network);
+        const user = await createOrJoin(tx, settings, registration, hash, client);
         if (user !== null) await activity.record(tx, origin, [{ ...event, item: user }]);
         return user;
       });
@@ -291,16 +314,4 @@ export function createRegistration(deps: {
       return { email: user?.email ?? '', proof: isOfBrowser(pending, browserHashes) ? 'none' : 'password' };
     },
   };
-}
-
-/** Applies the email filter of the settings to the new row. @throws {Refusal} when the row does not match */
-async function requireEmailFilterMatch(
-  tx: Executor,
-  id: string,
-  stored: Record<string, unknown> | null,
-): Promise<void> {
-  const filter = ruleOf(stored, 'users', nobody);
-  if (filter === null) return;
-  const matching = await matchingKeys(tx, collections.users, [id], [filter], seesAll);
-  if (matching.size === 0) throw new Refusal('the address does not match the filter in the settings');
 }

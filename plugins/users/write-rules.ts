@@ -6,6 +6,7 @@ import { type Columns, type Key, rowsWithValues } from '../../db/queries/items/w
 import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
+import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
 import { collections } from '../../db/query-language/collections.js';
 import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -170,6 +171,17 @@ export function createUserWriteRules(deps: {
       await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
       for (const { payload } of changes) writeTimes(payload.columns, action, clock());
+      // Someone is responsible for the user from now on.
+      for (const { payload } of action === 'update' ? changes : []) {
+        if (Object.keys(payload.columns).length + payload.links.size > 0) payload.columns.from_registration = false;
+      }
+    },
+    makeWay: async (tx, caller, changes) => {
+      const emails = changes
+        .filter((change) => typeof change.payload.columns.email === 'string' && !isConfirmed(caller, change))
+        .map(({ payload }) => String(payload.columns.email));
+      const keys = changes.flatMap((change) => change.keys);
+      return emails.length === 0 ? [] : deleteUnclaimedUsers(tx, emails, keys.map(String));
     },
     updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
     aside: async (tx, changes) => {

@@ -4,6 +4,7 @@ import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { foldCase, inLowerCase } from '../../lower-case.js';
 import { users } from '../../schema.js';
+import { isUnclaimed } from '../registration/unclaimed-users.js';
 
 /** The data of a user that emails, and the links in them, depend on. */
 export interface Recipient {
@@ -20,6 +21,8 @@ export interface Recipient {
   language: string | null;
   /** When the address was last confirmed; null: it is not known who owns it. */
   emailVerifiedAt: Date | null;
+  /** Whether the user exists only because someone registered the address, which no one has verified. */
+  isUnclaimed: boolean;
 }
 
 const columns = {
@@ -34,6 +37,7 @@ const columns = {
   lastName: users.lastName,
   language: users.language,
   emailVerifiedAt: users.emailVerifiedAt,
+  isUnclaimed,
 };
 
 export async function findRecipient(executor: Executor, id: string): Promise<Recipient | undefined> {
@@ -108,6 +112,7 @@ export interface NewAccount {
   password?: string;
   firstName?: string | null;
   lastName?: string | null;
+  isFromRegistration?: boolean;
 }
 
 /** Creates a user, unless another user has the address by now. @returns whether the user was created */

@@ -2,6 +2,7 @@ import { and, desc, eq, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-or
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { registrations, users } from '../../schema.js';
+import { deleteUsersWithoutRegistrations } from './unclaimed-users.js';
 
 /** A registration that waits for its address to be verified, with the data that the account then receives. */
 export interface PendingRegistration {
@@ -80,9 +81,38 @@ export async function deleteSettledRegistrations(tx: Executor, ids: readonly str
   await tx.delete(registrations).where(inArray(registrations.user, settled));
 }
 
-/** Deletes expired registrations. */
-export async function deleteExpiredRegistrations(executor: Executor, now: Date): Promise<void> {
-  await executor.delete(registrations).where(lte(registrations.expiresAt, now));
+/** How many users one call of {@link deleteExpiredRegistrations} handles: a few milliseconds of work on either engine. */
+const maxUsersPerCleanup = 100;
+
+/**
+ * Deletes expired registrations of some users, and the users who existed only because of them.
+ * @returns the ids of the deleted users, and whether there can be more expired registrations
+ */
+export async function deleteExpiredRegistrations(
+  tx: Executor,
+  now: Date,
+): Promise<{ deletedUsers: string[]; isPartial: boolean }> {
+  const isExpired = lte(registrations.expiresAt, now);
+  const found = await tx
+    .selectDistinct({ user: registrations.user })
+    .from(registrations)
+    .where(isExpired)
+    .limit(maxUsersPerCleanup);
+  const ids = found.map(({ user }) => user);
+  if (ids.length === 0) return { deletedUsers: [], isPartial: false };
+  // Whoever adds or verifies a registration locks the user first, too.
+  await tx.select({ id: users.id }).from(users).where(isAmong(users.id, ids)).orderBy(users.id).for('update');
+  await tx.delete(registrations).where(and(isAmong(registrations.user, ids), isExpired));
+  const deletedUsers = await deleteUsersWithoutRegistrations(tx, ids, now);
+  return { deletedUsers, isPartial: ids.length === maxUsersPerCleanup };
+}
+
+/** Sets the role that the account receives when one of its registrations is verified. */
+export async function writeRegistrationRole(tx: Executor, user: string, role: string | null): Promise<void> {
+  await tx
+    .update(users)
+    .set({ role })
+    .where(and(eq(users.id, user), sql`${users.role} is distinct from ${role}::uuid`));
 }
 
 /** The data that an account receives from the registration that is verified. */

@@ -25,6 +25,7 @@ import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Caller, Client, Principal } from '../../server/caller.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
+import { endUnclaimedUsers } from '../end-unclaimed-users.js';
 
 /** Changes to the caller's own address. Each must be confirmed with a link in an email to the new address. */
 export interface EmailChanges {
@@ -121,6 +122,7 @@ export function createEmailChanges(deps: {
       try {
         await transact(db, async (tx) => {
           const [user, { email }] = await requirePendingChange(tx, claims);
+          await endUnclaimedUsers(tx, activity, { userId: user.id, client }, [email], user.id);
           const owner = await findRecipientByEmail(tx, email);
           if (owner && owner.id !== user.id) throw new ApiError('FORBIDDEN').concerning(user.id);
           const [former] = await readAccountStates(tx, [user.id]);
