@@ -9,7 +9,7 @@ import { page } from './page-data.js';
 import { showStep } from './parts.js';
 import { startPasskeyLogin } from './passkey-login.js';
 import { forgetPasswordLogin, rememberPasswordLogin } from './password-login.js';
-import { forgetAttempt, rememberAttempt, restoreQuery } from './provider-attempt.js';
+import { forgetAttempt, rememberAttempts, restoreQuery } from './provider-attempt.js';
 import { startProviderCode } from './provider-code.js';
 import { failureText, text } from './texts.js';
 
@@ -21,9 +21,7 @@ export async function startLogin(): Promise<void> {
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
   forgetPasswordLogin();
-  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-provider]')) {
-    link.addEventListener('click', () => rememberAttempt(link.dataset.provider ?? '', 'login'));
-  }
+  rememberAttempts();
   if (page.reason !== undefined) {
     find('[data-alert]').textContent = failureText('provider', new ApiFailure(page.reason));
   } else if (page.notice !== undefined) {

@@ -21,6 +21,13 @@ export function rememberAttempt(provider: string, purpose: Purpose): void {
   store({ provider, purpose, query: String(query) });
 }
 
+/** Remembers the provider when the user follows one of the page's links to sign in there. */
+export function rememberAttempts(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('[data-provider]')) {
+    link.addEventListener('click', () => rememberAttempt(link.dataset.provider ?? '', 'login'));
+  }
+}
+
 /** The provider that the user returned from; undefined if they did not start on these pages. */
 export const attemptedProvider = (): string | undefined => stored()?.provider;
 

@@ -5,10 +5,12 @@ import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
 import { rejectionOf, watchNewPassword } from './password-strength.js';
+import { rememberAttempts } from './provider-attempt.js';
 import { failureText, text } from './texts.js';
 
 /** The API responds identically whether an account was created or not, so the page says what comes next in either case. */
 export function startRegister(): void {
+  rememberAttempts();
   if (!document.getElementById('register')) return;
   const typed = (id: string) => find<HTMLInputElement>(`#${id}`).value;
   takeHandedEmail(find('#email'));

@@ -36,7 +36,14 @@ export const pagesPlugin = plugin(
         providers: () => {
           if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
           const inSession = new Set(app.listProviders({ sessionOnly: true }).map(({ name }) => name));
-          return app.listProviders().map((provider) => ({ ...provider, session: inSession.has(provider.name) }));
+          const registering = new Set(
+            config.PROVIDERS.filter((one) => one.ALLOW_PUBLIC_REGISTRATION).map(({ key }) => key),
+          );
+          return app.listProviders().map((provider) => ({
+            ...provider,
+            session: inSession.has(provider.name),
+            registers: registering.has(provider.name),
+          }));
         },
         passwordMinLength: config.PASSWORD_MIN_LENGTH,
         passkeyDomain: config.WEBAUTHN_RP_ID,

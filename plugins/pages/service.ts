@@ -68,8 +68,11 @@ export interface Offers {
   passkeys: boolean;
 }
 
-/** A provider with `session`: whether users can sign in with it on these pages. */
-export type OfferedProvider = ListedProvider & { session: boolean };
+/**
+ * A provider with `session`: whether users can sign in with it on these pages, and `registers`: whether a first login creates an
+ * account.
+ */
+export type OfferedProvider = ListedProvider & { session: boolean; registers: boolean };
 
 /** The features that the configuration and the current project settings enable. */
 interface OffersNow extends Offers {
@@ -167,6 +170,18 @@ export function createPages(deps: Dependencies): Pages {
       const known = [icon, key].find((wanted) => logos.has(wanted.toLowerCase()));
       return { name: key, label, icon: known?.toLowerCase() ?? 'other', session };
     });
+    const registering = new Set(
+      deps
+        .providers()
+        .filter(({ registers }) => registers)
+        .map(({ name: key }) => key),
+    );
+    const loginProviders = providers
+      .filter(({ session }) => session)
+      .map((provider) => ({
+        ...provider,
+        href: providerUrl(provider.name, redirect ?? links.account, links.login),
+      }));
 
     const data = {
       page: name,
@@ -201,12 +216,8 @@ export function createPages(deps: Dependencies): Pages {
       views: accountViews.map((one) => ({ name: one, href: links.view(one), title: titleOf[one] })),
       providers,
       provider_icons: [...new Set(providers.map(({ icon }) => icon))],
-      login_providers: providers
-        .filter(({ session }) => session)
-        .map((provider) => ({
-          ...provider,
-          href: providerUrl(provider.name, redirect ?? links.account, links.login),
-        })),
+      login_providers: loginProviders,
+      register_providers: loginProviders.filter(({ name: key }) => registering.has(key)),
       password_min_length: String(passwordMinLength),
       assets: {
         style: assetUrl('account.css'),
