@@ -123,6 +123,7 @@ const notEveryday = [
   'providers/openid.test.js',
   'providers/redirects.test.js',
   'registration/independent.test.js',
+  'registration/unclaimed.test.js',
   'server/http/forwarded-addresses.test.js',
   'server/http/hostile.test.js',
   'server/http/one-grammar.test.js',

@@ -100,7 +100,7 @@ export async function deleteExpiredRegistrations(
     .limit(maxUsersPerCleanup);
   const ids = found.map(({ user }) => user);
   if (ids.length === 0) return { deletedUsers: [], isPartial: false };
-  // Whoever adds or verifies a registration locks the user first, too.
+  // A transaction that adds or verifies a registration locks the user first, too.
   await tx.select({ id: users.id }).from(users).where(isAmong(users.id, ids)).orderBy(users.id).for('update');
   await tx.delete(registrations).where(and(isAmong(registrations.user, ids), isExpired));
   const deletedUsers = await deleteUsersWithoutRegistrations(tx, ids, now);
